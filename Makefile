@@ -1,0 +1,61 @@
+# What a person needs: `make demo` and `make test`. Python 3.11+ and make are all that must be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo run test test-long check format snapshots bench lock clean
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+
+# Hash-checked and without a build network: the lock holds everything, the build backend included.
+$(VENV)/installed: locks/requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "graphmem needs Python 3.11 or newer: set PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "Installing the locked dependencies into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes -r locks/requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/installed-dev: locks/requirements-dev.lock $(VENV)/installed
+	@echo "Installing the locked development tools into $(VENV) ..."
+	@$(PIP) install --require-hashes -r locks/requirements-dev.lock
+	@touch $@
+
+demo: $(VENV)/installed ## Start a Neo4j, store examples/, show snapshots with provenance
+	@$(BIN)/graphmem demo examples
+
+run: $(VENV)/installed ## Serve REST and MCP on http://127.0.0.1:3080
+	@$(BIN)/graphmem serve
+
+test: $(VENV)/installed-dev ## Run the test suite on a real Neo4j
+	@$(BIN)/python -m pytest -m "not long"
+
+test-long: $(VENV)/installed-dev ## Run everything, the long runs too
+	@GRAPHMEM_TEST_PROFILE=long $(BIN)/python -m pytest --timeout 3600
+
+check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract snapshots
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m tests.contract.snapshots --check
+
+format: $(VENV)/installed-dev ## Format and sort imports
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+snapshots: $(VENV)/installed-dev ## Write the contract snapshots and the README's tables anew
+	@$(BIN)/python -m tests.contract.snapshots --write
+
+bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips
+	@$(BIN)/python -m tests.bench.run
+
+lock: ## Pin the dependencies anew (needs uv)
+	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build -o locks/requirements.lock
+	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build --group dev -o locks/requirements-dev.lock
+
+clean: ## Remove the virtual environment and caches (no data)
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,165 @@
+"""Canonical JSON: one text for one value, so that hashes and stored values never depend on who wrote them.
+
+RFC 8785 (JSON Canonicalization Scheme), with two differences that keep every number as it was given:
+
+- an integer is its exact decimal digits, up to 4,300 of them (RFC 8785 would round beyond 2^53);
+- a float keeps its point or its exponent (``1.0`` stays ``1.0``, ``-0.0`` stays ``-0.0``), so that it
+  is read back as a float. Its digits are those of ECMAScript's ``Number::toString``, as in RFC 8785.
+
+Object members are sorted by the UTF-16 code units of their names, as RFC 8785 section 3.2.3 says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring
+from typing import Any
+
+from pydantic_core import from_json
+
+MAX_INTEGER_DIGITS = 4300
+MAX_DEPTH = 128
+"""Levels of lists and objects that one value may have."""
+
+
+class NotCanonical(ValueError):
+    """A value has no canonical form; ``path`` says where (``$.a[0]``), the message says why."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+def name_order(name: str) -> bytes:
+    """Return the key by which RFC 8785 sorts the members of an object."""
+    return name.encode("utf-16-be")
+
+
+def encode(value: Any, path: str = "$") -> str:
+    """Return the canonical JSON of ``value``.
+
+    Raises:
+        NotCanonical: a float that is not finite, a lone surrogate, an integer of more than 4,300
+            digits, more than 128 levels, or something that is no JSON value.
+    """
+    parts: list[str] = []
+    _write(value, path, 0, parts)
+    return "".join(parts)
+
+
+def decode(text: str | bytes) -> Any:
+    """Return the value of canonical (or any) JSON text.
+
+    Raises:
+        ValueError: the text is no JSON.
+    """
+    return from_json(text, allow_inf_nan=False)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of the canonical JSON of ``value`` as 64 hexadecimal digits."""
+    return hashlib.sha256(encode(value).encode()).hexdigest()
+
+
+def assemble(members: Iterable[tuple[str, str]]) -> str:
+    """Return the canonical object whose members are given as (name, canonical JSON), without parsing them."""
+    ordered = sorted(members, key=lambda member: name_order(member[0]))
+    return "{" + ",".join(f"{encode_basestring(name)}:{value}" for name, value in ordered) + "}"
+
+
+def _write(value: Any, path: str, depth: int, out: list[str]) -> None:
+    if isinstance(value, str):
+        out.append(_string(value, path))
+    elif value is None:
+        out.append("null")
+    elif value is True:
+        out.append("true")
+    elif value is False:
+        out.append("false")
+    elif isinstance(value, int):
+        out.append(_integer(value, path))
+    elif isinstance(value, float):
+        out.append(_float(value, path))
+    elif depth >= MAX_DEPTH:
+        raise NotCanonical(path, f"more than {MAX_DEPTH} levels of nesting")
+    elif isinstance(value, Mapping):
+        _write_object(value, path, depth, out)
+    elif isinstance(value, list | tuple):
+        out.append("[")
+        for index, item in enumerate(value):
+            if index:
+                out.append(",")
+            _write(item, f"{path}[{index}]", depth + 1, out)
+        out.append("]")
+    else:
+        raise NotCanonical(path, f"{type(value).__name__} is no JSON value")
+
+
+def _write_object(value: Mapping[Any, Any], path: str, depth: int, out: list[str]) -> None:
+    for name in value:
+        if not isinstance(name, str):
+            raise NotCanonical(path, "a member's name must be a string")
+        _string(name, path)
+    out.append("{")
+    for index, name in enumerate(sorted(value, key=name_order)):
+        if index:
+            out.append(",")
+        out.append(f"{encode_basestring(name)}:")
+        _write(value[name], f"{path}.{name}", depth + 1, out)
+    out.append("}")
+
+
+def _string(value: str, path: str) -> str:
+    # Lone surrogates cannot be encoded: they would be refused far later, by the database driver.
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise NotCanonical(path, "a lone surrogate is not a character") from None
+    return encode_basestring(value)
+
+
+def _integer(value: int, path: str) -> str:
+    try:
+        text = str(int(value))
+    except ValueError:
+        text = ""
+    if not text or len(text.lstrip("-")) > MAX_INTEGER_DIGITS:
+        raise NotCanonical(path, f"an integer may have {MAX_INTEGER_DIGITS} digits")
+    return text
+
+
+def _float(value: float, path: str) -> str:
+    """Write the shortest digits that read back as ``value``, laid out as in ECMA-262 Number::toString."""
+    if not math.isfinite(value):
+        raise NotCanonical(path, "NaN and infinities are no JSON numbers")
+    if value == 0:
+        return "-0.0" if math.copysign(1, value) < 0 else "0.0"
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    # The value is 0.d1d2d3... times ten to the power of `point`.
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    digits = digits.rstrip("0")
+    count = len(digits)
+    if count <= point <= 21:
+        return f"{sign}{digits}{'0' * (point - count)}.0"
+    if 0 < point <= 21:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    fraction = f".{digits[1:]}" if count > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{point - 1:+d}"
+
+
+def is_canonical(text: str) -> bool:
+    """Return whether ``text`` is exactly the canonical form of the value that it says."""
+    try:
+        return encode(json.loads(text)) == text
+    except ValueError:
+        return False

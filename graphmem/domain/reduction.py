@@ -1,0 +1,88 @@
+"""Reduction: from observations to a snapshot.
+
+For each field, the winner among the observations that carry it is the greatest by (rank, id); see
+:mod:`graphmem.domain.ranks`. A winning null clears the field: it stays in the fold, so that an older
+value cannot come back, and is absent from the snapshot.
+
+The current snapshot is folded forward from the one before it (:func:`fold`), so that a write does not
+pay for history. The snapshot of another time is reduced in the database from the observations
+themselves (``cypher/entity/recompute.cypher``). Both give the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from graphmem.domain import canonical, ranks
+from graphmem.domain.identity import CANONICAL_NAME
+
+
+class Winner(NamedTuple):
+    """What holds one field: the order of its parts is the order in which winners are compared."""
+
+    rank: str
+    observation_id: str
+    value: str
+
+
+Fold = Mapping[str, Winner]
+"""The winner of each field, by field name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One immutable fact: what was said of one home (an entity, or a relationship) at one time.
+
+    ``observed_at`` and ``recorded_at`` are microseconds; ``fields`` holds canonical JSON by field name.
+    """
+
+    id: str
+    home: str
+    entity_type: str
+    kind: str
+    observed_at: int
+    recorded_at: int
+    fields: Mapping[str, str]
+    transaction_id: str
+    priority: float = 100.0
+    specificity: float = 1.0
+    observation_source: str = "llm_summary"
+    agent: str = "anonymous"
+    source_id: str | None = None
+    interpretation_id: str | None = None
+    basis: str | None = None
+    shapes: Mapping[str, str | None] = field(default_factory=dict)
+
+    def rank(self, policy: ranks.Policy = "last_write") -> str:
+        """Return this observation's rank for a field under a merge policy."""
+        return ranks.rank(
+            policy,
+            correction=self.kind == "correction",
+            observed_at=self.observed_at,
+            priority=self.priority,
+            specificity=self.specificity,
+            observation_source=self.observation_source,
+        )
+
+
+def fold(known: Fold, observation: Observation) -> dict[str, Winner]:
+    """Return the fold of everything in ``known`` and one observation more, in any order of arrival."""
+    folded = dict(known)
+    rank = observation.rank()
+    for name, value in observation.fields.items():
+        challenger = Winner(rank, observation.id, value)
+        holder = folded.get(name)
+        if holder is None or challenger > holder:
+            folded[name] = challenger
+    return folded
+
+
+def shown(folded: Fold) -> list[tuple[str, Winner]]:
+    """Return the fields of a snapshot in canonical order: neither nulls nor the canonical name."""
+    return [
+        (name, folded[name])
+        for name in sorted(folded, key=canonical.name_order)
+        if name != CANONICAL_NAME and folded[name].value != "null"
+    ]

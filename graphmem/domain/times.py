@@ -1,0 +1,77 @@
+"""Times: microseconds since 1970-01-01T00:00:00Z inside, ISO 8601 in UTC outside.
+
+Years 1 to 9999, as in RFC 3339. A time without a zone is UTC, a date alone is its first moment in UTC.
+What is written has always six digits of a second, so that texts sort as times do.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST = -62_135_596_800_000_000
+"""0001-01-01T00:00:00Z."""
+LATEST = 253_402_300_799_999_999
+"""9999-12-31T23:59:59.999999Z."""
+FUTURE_ALLOWED = 24 * 3600 * 1_000_000
+"""How far ahead of the clock an observation may lie, in microseconds: the skew of an honest clock."""
+
+_SHAPE = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})"
+    r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?)?",
+    re.ASCII,
+)
+
+
+def now() -> int:
+    """Return the clock's time in microseconds."""
+    return time.time_ns() // 1000
+
+
+def parse(text: str) -> int:
+    """Return the microseconds of an ISO 8601 date or time.
+
+    Raises:
+        ValueError: it is none, it is finer than a microsecond, or it lies outside the years 1 to 9999.
+    """
+    match = _SHAPE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError("not an ISO 8601 time such as 2026-01-31T09:00:00Z")
+    year, month, day, hour, minute, second, fraction, _, sign, zone_hours, zone_minutes = match.groups()
+    fraction = (fraction or "").rstrip("0")
+    if len(fraction) > 6:
+        raise ValueError("finer than a microsecond")
+    try:
+        moment = datetime(
+            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
+        )
+    except ValueError as exc:
+        raise ValueError(f"no such time: {exc}") from None
+    micros = (moment - EPOCH) // timedelta(microseconds=1) + int(fraction.ljust(6, "0"))
+    if sign:
+        if int(zone_hours) > 23 or int(zone_minutes) > 59:
+            raise ValueError("no such time zone")
+        shift = (int(zone_hours) * 60 + int(zone_minutes)) * 60_000_000
+        micros += -shift if sign == "+" else shift
+    if not EARLIEST <= micros <= LATEST:
+        raise ValueError("outside the years 1 to 9999 in UTC")
+    return micros
+
+
+def render(micros: int) -> str:
+    """Return the ISO 8601 text of a time in microseconds, e.g. ``2026-01-31T09:00:00.000000Z``."""
+    moment = EPOCH + timedelta(microseconds=micros)
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S.%f}Z"
+
+
+def is_time(text: str) -> bool:
+    """Return whether a string has strictly the shape of a date or time, as discovery asks it."""
+    if len(text) > 40 or not text[:4].isdigit():
+        return False
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,84 @@
+"""Structured logs: one event a line, the trace_id of the request on every line.
+
+To the console for people, and as rotating JSON files under the data directory for programs.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import secrets
+import sys
+from pathlib import Path
+from typing import TextIO
+
+import structlog
+
+from graphmem.settings import Settings
+
+FILE_BYTES = 10_000_000
+FILES_KEPT = 5
+
+
+def configure(settings: Settings, folder: Path | None, console: TextIO | None = None) -> None:
+    """Send the logs of graphmem and its libraries to the console (stderr) and to files in ``folder``.
+
+    Only stderr is ever written to: stdout belongs to answers, and to MCP over stdio.
+    """
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    stream = console or sys.stderr
+    to_json = structlog.processors.JSONRenderer(ensure_ascii=False)
+    to_people = structlog.dev.ConsoleRenderer(
+        colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
+    )
+    handlers: list[logging.Handler] = [
+        _handler(logging.StreamHandler(stream), shared, to_json if settings.log_json else to_people)
+    ]
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = logging.handlers.RotatingFileHandler(
+            folder / "graphmem.log", maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True
+        )
+        handlers.append(_handler(file, shared, to_json))
+    root = logging.getLogger()
+    for old in list(root.handlers):
+        root.removeHandler(old)
+        old.close()
+    for handler in handlers:
+        root.addHandler(handler)
+    root.setLevel(settings.log_level.upper())
+    for noisy in ("neo4j", "httpx", "httpx2", "httpcore", "mcp", "uvicorn.access", "stamina"):
+        logging.getLogger(noisy).setLevel(logging.ERROR if noisy == "neo4j" else logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+
+def new_trace_id() -> str:
+    """Return 32 hexadecimal digits: the trace id of one request, in the form of W3C Trace Context."""
+    return secrets.token_hex(16)
+
+
+def _handler(
+    handler: logging.Handler, shared: list[structlog.typing.Processor], renderer: structlog.typing.Processor
+) -> logging.Handler:
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    return handler

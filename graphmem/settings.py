@@ -1,0 +1,184 @@
+"""Every setting, once: name, default, meaning and the environment variables that set it.
+
+One frozen :class:`Settings` is made by the runtime (or a command) and passed on; it is never a global.
+The README's table of settings is made from this class.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import platformdirs
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from graphmem.errors import ConfigurationInvalid
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+DEFAULT_OWNER = "00000000-0000-0000-0000-000000000000"
+"""The nil UUID: whose data it is while there is one user."""
+
+TOKEN_LENGTH = 32
+"""Characters that a bearer token must have at least."""
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+def _named(name: str, default: Any, description: str, **kwargs: Any) -> Any:
+    """Return a field that is set by an environment variable of another system's own name."""
+    return Field(default=default, description=description, validation_alias=AliasChoices(name), **kwargs)
+
+
+class Settings(BaseSettings):
+    """What a graphmem process is told from outside; ``GRAPHMEM_`` and the field's name unless noted."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GRAPHMEM_", env_ignore_empty=True, extra="ignore", frozen=True, populate_by_name=True
+    )
+
+    env: Literal["development", "production", "demo", "test"] = Field(
+        default="development",
+        description="Which instance: it chooses the default port and the default data directory.",
+    )
+    data_dir: Path | None = Field(
+        default=None,
+        description="Everything of an embedded instance: database, objects, keys, logs. "
+        "Default: the platform's user data directory, one per env.",
+    )
+    cache_dir: Path | None = Field(
+        default=None, description="Where fetched engine files are kept. Default: the user's cache directory."
+    )
+    host: str = Field(default="127.0.0.1", description="Address that `graphmem serve` binds.")
+    port: Port | None = Field(
+        default=None, description="Port that `graphmem serve` binds. Default: 3080, in production 3180."
+    )
+    base_url: str | None = Field(
+        default=None, description="Where clients reach the service. The command line then talks to it."
+    )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Host names that the service answers for, separated by commas. "
+        "Default: loopback names, and any once a token is set.",
+    )
+    bearer_token: SecretStr | None = _named(
+        "SERVICE_BEARER_TOKEN", None, "Token that callers must send; at least 32 characters."
+    )
+    neo4j_uri: str | None = _named(
+        "NEO4J_URI", None, "A Neo4j to use (bolt://, neo4j://, neo4j+s://). Default: the embedded one."
+    )
+    neo4j_username: str = _named("NEO4J_USERNAME", "neo4j", "User name at NEO4J_URI.")
+    neo4j_password: SecretStr = _named("NEO4J_PASSWORD", SecretStr(""), "Password at NEO4J_URI.")
+    neo4j_database: str = _named("NEO4J_DATABASE", "neo4j", "Database at NEO4J_URI.")
+    neo4j_version: str = Field(default="5.26", description="Which embedded Neo4j to run.")
+    neo4j_heap: str = Field(default="512m", description="Heap of the embedded Neo4j.")
+    neo4j_page_cache: str = Field(default="128m", description="Page cache of the embedded Neo4j.")
+    neo4j_start_timeout: Seconds = Field(
+        default=120.0, description="Seconds that the embedded Neo4j may take until it answers."
+    )
+    neo4j_fast_start: bool = Field(
+        default=False,
+        description="Start the embedded Neo4j with the quick compiler only: up sooner, slower later.",
+    )
+    pool_size: int = Field(default=64, ge=1, description="Most connections to Neo4j of one process.")
+    acquisition_timeout: Seconds = Field(
+        default=5.0, description="Seconds that a request waits for a connection to Neo4j."
+    )
+    connection_timeout: Seconds = Field(default=5.0, description="Seconds to open a connection to Neo4j.")
+    read_timeout: Seconds = Field(default=10.0, description="Seconds that one read may take in Neo4j.")
+    write_timeout: Seconds = Field(default=30.0, description="Seconds that one write may take in Neo4j.")
+    retry_seconds: Seconds = Field(
+        default=8.0, description="Seconds that a request goes on trying while Neo4j fails."
+    )
+    max_body_bytes: int = Field(
+        default=10_000_000, ge=1024, description="Largest JSON body, in bytes; more is refused with 413."
+    )
+    sandbox: bool = Field(
+        default=False, description="Run as a shared public sandbox: operations that rewrite are refused."
+    )
+    max_waiting: int = Field(
+        default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."
+    )
+    body_timeout: Seconds = Field(default=30.0, description="Seconds that a client may take to send a body.")
+    shutdown_seconds: Seconds = Field(
+        default=20.0, description="Seconds that requests under way may take once the service is told to stop."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least severity that is logged."
+    )
+    log_json: bool = Field(default=False, description="Write JSON lines to the console as well.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_hosts(cls, data: Any) -> Any:
+        for key in ("allowed_hosts", "GRAPHMEM_ALLOWED_HOSTS", "graphmem_allowed_hosts"):
+            if isinstance(data, dict) and isinstance(data.get(key), str):
+                data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
+        return data
+
+    @model_validator(mode="after")
+    def _token_is_long(self) -> Self:
+        token = self.bearer_token.get_secret_value() if self.bearer_token else None
+        if token is not None and len(token) < TOKEN_LENGTH:
+            raise ValueError(
+                f"SERVICE_BEARER_TOKEN has {len(token)} characters and needs {TOKEN_LENGTH}: "
+                'make one with python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
+            )
+        return self
+
+    @property
+    def service_port(self) -> int:
+        """The port to bind: the one that was set, else that of the environment."""
+        if self.port is not None:
+            return self.port
+        return 3180 if self.env == "production" else 3080
+
+    @property
+    def data_path(self) -> Path:
+        """The data directory: the one that was set, else the user's, one per environment."""
+        ours = platformdirs.user_data_path("graphmem", appauthor=False)
+        return (self.data_dir or ours / self.env).absolute()
+
+    @property
+    def cache_path(self) -> Path:
+        """Where fetched files are kept."""
+        return (self.cache_dir or platformdirs.user_cache_path("graphmem", appauthor=False)).absolute()
+
+    def check_bind(self) -> None:
+        """Refuse to serve strangers without a token.
+
+        Raises:
+            ConfigurationInvalid: no token is set, and the bind is not loopback or it is production.
+        """
+        if self.bearer_token is not None:
+            return
+        if self.host not in LOOPBACK or self.env == "production":
+            raise ConfigurationInvalid(
+                f"without SERVICE_BEARER_TOKEN graphmem serves only 127.0.0.1 in development, not "
+                f"{self.host} in {self.env}: set a token of at least {TOKEN_LENGTH} characters",
+                setting="SERVICE_BEARER_TOKEN",
+            )
+
+
+def load(**overrides: Any) -> Settings:
+    """Read the settings from the environment; ``overrides`` (by field name) win, ``None`` means not given.
+
+    Raises:
+        ConfigurationInvalid: a value does not fit; ``details.issues`` names the settings.
+    """
+    try:
+        return Settings(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as exc:
+        issues = [
+            {"path": str(error["loc"][0]) if error["loc"] else "", "message": error["msg"]}
+            for error in exc.errors(include_url=False, include_input=False, include_context=False)
+        ]
+        said = "; ".join(" ".join(filter(None, (i["path"], i["message"]))) for i in issues)
+        raise ConfigurationInvalid(f"a setting is wrong: {said}", issues=issues) from exc
+
+
+def variable(name: str) -> str:
+    """Return the environment variable that sets a field."""
+    alias = Settings.model_fields[name].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"GRAPHMEM_{name.upper()}"
