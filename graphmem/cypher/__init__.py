@@ -1,0 +1,145 @@
+"""Load the .cypher files beside this module as documented queries.
+
+A file's path is its name: ``entity/get.cypher`` is ``query("entity.get")``. Its header is parsed, and a
+header that disagrees with the text refuses to load::
+
+    // entity.get: one entity with its current snapshot.
+    //
+    // params  entity_id: STRING
+    // returns entity: LIST
+    // mode    read
+    // index   entity_id
+    // cost    light
+
+``owner`` is bound by the runner in every query and not listed; a query that does not ask for it says
+``// tenancy global`` and why. ``<noun._name>`` stands for the text of ``noun/_name.cypher``, so that a
+projection is said once; ``RELATIONSHIP_TYPES`` for the relationship types asked for, sorted: a type
+filter by parameter would expand every edge of a hub. Migrations are in ``migrations/``, see
+:mod:`graphmem.migrations`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Literal, LiteralString, cast
+
+from graphmem.domain.relationship import VOCABULARY
+
+_HEADER = re.compile(
+    r"\A// (?P<name>[\w.]+): (?P<doc>.+?)\n//\n"
+    r"// params {2}(?P<params>.*)\n"
+    r"// returns (?P<returns>.*)\n"
+    r"// mode {4}(?P<mode>read|write)\n"
+    r"// index {3}(?P<index>.*)\n"
+    r"// cost {4}(?P<cost>light|heavy)\n"
+    r"(?:// tenancy global: (?P<tenancy>.*)\n)?",
+    re.DOTALL,
+)
+_USED = re.compile(r"\$(\w+)")
+_FRAGMENT = re.compile(r"<(\w+)\.(_\w+)>")
+_TYPES = "RELATIONSHIP_TYPES"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query: what it is for, what it takes and gives, and its text."""
+
+    name: str
+    doc: str
+    params: dict[str, str]
+    returns: dict[str, str]
+    mode: Literal["read", "write"]
+    cost: Literal["light", "heavy"]
+    tenancy: str | None
+    text: LiteralString
+
+    @property
+    def takes_types(self) -> bool:
+        """Whether the text has a place for relationship types."""
+        return _TYPES in self.text
+
+
+def parse(name: str, source: str) -> Query:
+    """Return the query that a file holds.
+
+    Raises:
+        ValueError: the header is incomplete, or names other parameters than the text uses.
+    """
+    match = _HEADER.match(source)
+    if match is None or match["name"] != name:
+        raise ValueError(f"{name}: the header must say name, params, returns, mode, index and cost")
+    text = "\n".join(line for line in source[match.end() :].splitlines() if not line.startswith("//")).strip()
+    text = _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)
+    params = _fields(match["params"])
+    bound = set() if match["tenancy"] else {"owner"}
+    if set(params) | bound != set(_USED.findall(text)):
+        raise ValueError(f"{name}: header and text disagree on parameters")
+    return Query(
+        name=name,
+        doc=re.sub(r"\n// ?", " ", match["doc"]),
+        params=params,
+        returns=_fields(match["returns"]),
+        mode="read" if match["mode"] == "read" else "write",
+        cost="heavy" if match["cost"] == "heavy" else "light",
+        tenancy=match["tenancy"],
+        # Our own files, shipped in the package: as safe as a literal in the code.
+        text=cast("LiteralString", text),
+    )
+
+
+@cache
+def query(name: str) -> Query:
+    """Return the query of that name.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: its header does not fit its text.
+    """
+    return parse(name, _read(*name.split(".")))
+
+
+@lru_cache(maxsize=256)
+def with_types(name: str, types: frozenset[str]) -> LiteralString:
+    """Return a query's text with relationship types filled in.
+
+    Raises:
+        ValueError: one of them is not registered, or there is none.
+    """
+    if not types or not types <= VOCABULARY:
+        raise ValueError(f"not registered: {sorted(types - VOCABULARY)}")
+    # Registered names only, checked above: nothing that a caller wrote reaches the text.
+    return cast("LiteralString", query(name).text.replace(_TYPES, "|".join(sorted(types))))
+
+
+def names() -> Iterable[str]:
+    """Return the names of all queries, sorted."""
+    root = resources.files(__name__)
+    return sorted(
+        f"{folder.name}.{file.name.removesuffix('.cypher')}"
+        for folder in root.iterdir()
+        if folder.is_dir() and folder.name not in ("migrations", "__pycache__")
+        for file in folder.iterdir()
+        if file.name.endswith(".cypher") and not file.name.startswith("_")
+    )
+
+
+@cache
+def _fragment(noun: str, name: str) -> str:
+    lines = _read(noun, name).splitlines()
+    return "\n".join(line for line in lines if not line.startswith("//")).strip()
+
+
+def _read(*parts: str) -> str:
+    file = resources.files(__name__).joinpath(*parts[:-1], f"{parts[-1]}.cypher")
+    return file.read_text(encoding="utf-8")
+
+
+def _fields(line: str) -> dict[str, str]:
+    flat = re.sub(r"\n// +", " ", line).strip()
+    if flat in ("", "none"):
+        return {}
+    return {name: kind for name, _, kind in (part.strip().partition(": ") for part in flat.split(", "))}

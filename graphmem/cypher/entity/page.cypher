@@ -1,0 +1,25 @@
+// entity.page: one page of an owner's live entities of some types, by id, with their total.
+//
+// params  types: LIST<STRING>, offset: INTEGER, limit: INTEGER, reach: INTEGER
+// returns page: LIST<LIST>, total: INTEGER
+// mode    read
+// index   entity_by_type (owner, listed, id), one seek for each type, merged; count_type (owner, kind, type)
+// cost    light
+// No types means all that the owner has. `reach` is offset + limit: no type is read further than that.
+CALL () {
+  MATCH (counted:Count)
+  WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type IS NOT NULL
+    AND (size($types) = 0 OR counted.type IN $types)
+  RETURN collect(counted.type) AS types, sum(counted.total) AS total
+}
+CALL (types) {
+  UNWIND types AS type
+  CALL (type) {
+    MATCH (entity:Entity)
+    WHERE entity.owner = $owner AND entity.listed = type AND entity.id IS NOT NULL
+    RETURN entity ORDER BY entity.owner, entity.listed, entity.id LIMIT $reach
+  }
+  WITH entity ORDER BY entity.id SKIP $offset LIMIT $limit
+  RETURN collect(<entity._row>) AS page
+}
+RETURN page, total

@@ -1,0 +1,12 @@
+// observation.by_id: the observations named by id, with their transactions: provenance is a path.
+//
+// params  observation_ids: LIST<STRING>
+// returns observations: LIST<LIST>
+// mode    read
+// index   observation_id
+// cost    light
+UNWIND $observation_ids AS id
+MATCH (observation:Observation {id: id})
+WHERE observation.owner = $owner
+MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
+RETURN collect(<observation._row>) AS observations

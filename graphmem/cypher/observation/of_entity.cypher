@@ -1,0 +1,19 @@
+// observation.of_entity: one page of an entity's observations, newest first; no row if it is not the owner's.
+//
+// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, source_id: STRING, offset: INTEGER, limit: INTEGER
+// returns page: LIST<LIST>, total: INTEGER
+// mode    read
+// index   entity_id, observed_in_time (home, at), read backwards
+// cost    light
+MATCH (entity:Entity {id: $entity_id})
+WHERE entity.owner = $owner
+CALL () {
+  MATCH ()-[seen:OBSERVED]->(observation:Observation)
+  WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at >= $recorded_since
+    AND ($source_id IS NULL OR observation.source_id = $source_id)
+  WITH seen, observation
+  ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC SKIP $offset LIMIT $limit
+  MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
+  RETURN collect(<observation._row>) AS page
+}
+RETURN page, entity.observation_count AS total

@@ -1,0 +1,15 @@
+// owner.stats: how much of what an owner has, from counters kept under its lock.
+//
+// params  none
+// returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER
+// mode    read
+// index   owner_id, count_type (owner, kind, type)
+// cost    light
+OPTIONAL MATCH (owner:Owner {id: $owner})
+CALL () {
+  MATCH (counted:Count)
+  WHERE counted.owner = $owner AND counted.kind IS NOT NULL AND counted.type IS NOT NULL
+  WITH counted ORDER BY counted.owner, counted.kind, counted.type
+  RETURN collect([counted.kind, counted.type, counted.total, counted.observations]) AS counts
+}
+RETURN counts, coalesce(owner.sequence, 0) AS sequence, coalesce(owner.recorded_at, 0) AS recorded_at

@@ -1,0 +1,9 @@
+// server.ping: whether the database answers.
+//
+// params  none
+// returns answer: INTEGER
+// mode    read
+// index   none
+// cost    light
+// tenancy global: it reads nothing that is anybody's
+RETURN 1 AS answer

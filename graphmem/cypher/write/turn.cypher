@@ -1,0 +1,71 @@
+// write.turn: write what a turn decided, if the owner is still where it was looked at; else nothing, and no row.
+//
+// params  sequence: INTEGER, recorded_at: INTEGER, transactions: LIST<MAP>, entities: LIST<MAP>,
+//         relationships: LIST<MAP>, schemas: LIST<MAP>, counts: LIST<MAP>
+// returns sequence: INTEGER
+// mode    write
+// index   owner_id and the constraints of every label that it writes
+// cost    light
+// The first SET takes the owner's lock before anything is read, so that no two turns decide on one state.
+MATCH (owner:Owner {id: $owner})
+SET owner.locked = true
+WITH owner WHERE owner.sequence = $sequence
+SET owner.sequence = $sequence + size($transactions), owner.recorded_at = $recorded_at
+WITH owner
+CALL () {
+  UNWIND $transactions AS row
+  CREATE (transaction:Transaction)
+  SET transaction = row.properties
+  MERGE (agent:Agent {id: row.agent_id})
+  ON CREATE SET agent.owner = $owner, agent.thumbprint = row.agent
+  CREATE (transaction)-[:BY_AGENT]->(agent)
+}
+CALL () {
+  UNWIND $entities AS row
+  MERGE (entity:Entity {id: row.home})
+  SET entity += row.properties
+  MERGE (entity)-[:HAS_HISTORY]->(history:History {home: row.home})
+  WITH row, entity, history
+  CALL (row, history) {
+    <write._observe>
+  }
+  CALL (row, entity) {
+    UNWIND row.identifiers_removed AS pair
+    MATCH (entity)<-[gone:IDENTIFIES]-(:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
+    DELETE gone
+  }
+  CALL (row, entity) {
+    UNWIND row.identifiers_added AS pair
+    MERGE (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
+    CREATE (identifier)-[:IDENTIFIES]->(entity)
+  }
+}
+CALL () {
+  UNWIND $relationships AS row
+  MERGE (relationship:Relationship {key: row.home})
+  SET relationship += row.properties
+  MERGE (relationship)-[:HAS_HISTORY]->(history:History {home: row.home})
+  WITH row, history
+  CALL (row, history) {
+    <write._observe>
+  }
+  WITH row WHERE row.created
+  MATCH (source:Entity {id: row.properties.source})
+  MATCH (target:Entity {id: row.properties.target})
+  // The type comes from the registered vocabulary; one edge per key, for ever.
+  CREATE (source)-[edge:$(row.properties.type)]->(target)
+  SET edge.key = row.home, edge.live = true
+}
+CALL () {
+  UNWIND $schemas AS row
+  MERGE (schema:Schema {id: row.id})
+  SET schema += row.properties
+}
+CALL () {
+  UNWIND $counts AS row
+  MERGE (counted:Count {owner: $owner, kind: row.kind, type: row.type})
+  ON CREATE SET counted.total = 0, counted.observations = 0
+  SET counted.total = counted.total + row.total,
+    counted.observations = counted.observations + row.observations
+}
+RETURN owner.sequence AS sequence

@@ -1,0 +1,316 @@
+"""The database: the only module that speaks to the Neo4j driver.
+
+A read is one auto-commit statement, one round trip; it is tried again while the database fails, within
+``Settings.retry_seconds``. A write statement is tried once: only its writer knows how to go on. Every
+query is bound to an owner here, and every driver error becomes one of :mod:`graphmem.errors`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextvars import ContextVar
+from typing import Any, LiteralString
+
+import neo4j
+import neo4j.exceptions
+import stamina
+import structlog
+from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncTransaction, Query
+
+from graphmem import cypher
+from graphmem.errors import (
+    ConfigurationInvalid,
+    DatabaseTimeout,
+    DatabaseUnavailable,
+    GraphmemError,
+    InternalError,
+    SetupError,
+)
+from graphmem.settings import Settings
+
+Row = dict[str, Any]
+OnNotification = Callable[[str, str], None]
+"""Told the query's name and the server's remark; tests turn remarks into failures."""
+
+round_trips: ContextVar[list[int]] = ContextVar("round_trips")
+"""A cell that counts the statements sent for one request, where one is set."""
+
+_log = structlog.get_logger("graphmem.graph")
+
+_TIMEOUTS = frozenset({
+    "Neo.ClientError.Transaction.TransactionTimedOut",
+    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
+    "Neo.ClientError.Transaction.LockClientStopped",
+    "Neo.ClientError.Transaction.TransactionTerminated",
+    "Neo.TransientError.Transaction.LockAcquisitionTimeout",
+    "Neo.TransientError.Transaction.Terminated",
+})  # fmt: skip
+
+
+def translate(exc: BaseException) -> GraphmemError:
+    """Return the catalogue's error for one of the driver's; the text of a driver's error is never shown."""
+    code = getattr(exc, "code", None) or ""
+    if isinstance(exc, GraphmemError):
+        return exc
+    if code in _TIMEOUTS:
+        return DatabaseTimeout()
+    if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):
+        return DatabaseTimeout("every connection to the database is in use: try again in a moment")
+    # Out of disk, memory or sync: the database is there and cannot work now.
+    if isinstance(
+        exc,
+        neo4j.exceptions.TransientError
+        | neo4j.exceptions.DatabaseError
+        | neo4j.exceptions.ServiceUnavailable
+        | neo4j.exceptions.SessionExpired
+        | neo4j.exceptions.ConnectionPoolError
+        | neo4j.exceptions.AuthError
+        | OSError
+        | TimeoutError,
+    ):
+        return DatabaseUnavailable()
+    return InternalError()
+
+
+def refused(exc: BaseException, settings: Settings) -> SetupError | None:
+    """Return the error of a setting that makes this database unusable, ``None`` if waiting may help."""
+    if isinstance(exc, neo4j.exceptions.AuthError):
+        return ConfigurationInvalid(
+            f"Neo4j at {settings.neo4j_uri or 'the embedded address'} refuses the user "
+            f"{settings.neo4j_username!r}: check NEO4J_USERNAME and NEO4J_PASSWORD",
+            setting="NEO4J_PASSWORD",
+        )
+    if isinstance(exc, neo4j.exceptions.ConfigurationError | ValueError):
+        return ConfigurationInvalid(f"NEO4J_URI cannot be used: {exc}", setting="NEO4J_URI")
+    if getattr(exc, "code", "") == "Neo.ClientError.Database.DatabaseNotFound":
+        return ConfigurationInvalid(
+            f"Neo4j has no database {settings.neo4j_database!r}: check NEO4J_DATABASE",
+            setting="NEO4J_DATABASE",
+        )
+    return None
+
+
+class Graph:
+    """A pool of connections to one database; one for each process and event loop."""
+
+    def __init__(
+        self,
+        uri: str,
+        username: str,
+        password: str,
+        database: str,
+        settings: Settings,
+        on_notification: OnNotification | None = None,
+    ) -> None:
+        """Make the pool; nothing is sent yet.
+
+        Raises:
+            ConfigurationInvalid: the address cannot be used.
+        """
+        self._settings = settings
+        self._database = database
+        self._on_notification = on_notification
+        level = "WARNING" if on_notification else "OFF"
+        try:
+            self._driver = AsyncGraphDatabase.driver(
+                uri,
+                auth=(username, password),
+                max_connection_pool_size=settings.pool_size,
+                connection_acquisition_timeout=settings.acquisition_timeout,
+                connection_timeout=settings.connection_timeout,
+                max_transaction_retry_time=0,
+                keep_alive=True,
+                user_agent="graphmem",
+                notifications_min_severity=level,
+            )
+        except (neo4j.exceptions.ConfigurationError, ValueError) as exc:
+            raise refused(exc, settings) or translate(exc) from exc
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._driver.close()
+
+    async def read(
+        self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
+        """Run a read by name for one owner, again while the database fails; return its rows.
+
+        Raises:
+            DatabaseUnavailable, DatabaseTimeout: it went on failing for ``Settings.retry_seconds``.
+        """
+        text, timeout = self._text(name, edge_types), self._settings.read_timeout
+
+        async def attempt() -> list[Row]:
+            return await self._run(name, text, timeout, "READ", owner, params)
+
+        try:
+            async for trial in stamina.retry_context(
+                on=_worth_another_try,
+                attempts=None,
+                timeout=self._settings.retry_seconds,
+                wait_initial=0.02,
+                wait_max=1.0,
+                wait_jitter=0.05,
+            ):
+                with trial:
+                    return await attempt()
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed(name, exc) from exc
+        raise AssertionError("unreachable: a retry context ends by returning or raising")
+
+    async def write(self, name: str, owner: str, /, **params: Any) -> list[Row]:
+        """Run a write by name for one owner, once; return its rows.
+
+        Raises:
+            DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
+        """
+        try:
+            return await self._run(
+                name, self._text(name, None), self._settings.write_timeout, "WRITE", owner, params
+            )
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed(name, exc) from exc
+
+    @contextlib.asynccontextmanager
+    async def transaction(self, owner: str) -> AsyncIterator[Transaction]:
+        """Hold one explicit transaction; it commits where the block ends, and rolls back where it raises.
+
+        Raises:
+            DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
+        """
+        try:
+            async with (
+                self._driver.session(database=self._database) as session,
+                await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
+            ):
+                yield Transaction(self, tx, owner)
+                await tx.commit()
+                self._count()
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed("transaction", exc) from exc
+
+    async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
+        """Run one statement of a migration or an administrative command, which belongs to no owner."""
+        try:
+            return await self._run("script", text, self._settings.write_timeout, "WRITE", None, params)
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed("script", exc) from exc
+
+    async def verify(self) -> None:
+        """Ask the database for a sign of life, once.
+
+        Raises:
+            ConfigurationInvalid: it answers that the address, the user or the database is wrong.
+            DatabaseUnavailable: it does not answer.
+        """
+        try:
+            await self._run("server.ping", self._text("server.ping", None), 5.0, "READ", None, {})
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise refused(exc, self._settings) or translate(exc) from exc
+
+    def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
+        query = cypher.query(name)
+        return cypher.with_types(name, types or cypher.VOCABULARY) if query.takes_types else query.text
+
+    async def _run(
+        self,
+        name: str,
+        text: LiteralString,
+        timeout: float,
+        mode: str,
+        owner: str | None,
+        params: Mapping[str, Any],
+    ) -> list[Row]:
+        bound = dict(params) if owner is None else {**params, "owner": owner}
+        self._count()
+        async with self._driver.session(
+            database=self._database, default_access_mode=mode, fetch_size=-1
+        ) as session:
+            result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), bound)
+            rows = await result.data()
+            if self._on_notification:
+                self._remark(name, await result.consume())
+            return rows
+
+    def _remark(self, name: str, summary: neo4j.ResultSummary) -> None:
+        assert self._on_notification
+        for said in summary.summary_notifications:
+            self._on_notification(name, f"{said.code}: {said.description}")
+
+    @staticmethod
+    def _count() -> None:
+        cell = round_trips.get(None)
+        if cell is not None:
+            cell[0] += 1
+
+    def _failed(self, name: str, exc: BaseException) -> GraphmemError:
+        error = translate(exc)
+        log = _log.error if isinstance(error, InternalError) else _log.warning
+        log(
+            "database error",
+            query=name,
+            error=type(exc).__name__,
+            code=getattr(exc, "code", None),
+            text=str(exc)[:500],
+        )
+        return error
+
+
+class Transaction:
+    """An explicit transaction of one owner."""
+
+    def __init__(self, graph: Graph, tx: AsyncTransaction | AsyncManagedTransaction, owner: str) -> None:
+        self._graph = graph
+        self._tx = tx
+        self._owner = owner
+
+    async def run(self, name: str, /, **params: Any) -> list[Row]:
+        """Run a query by name inside the transaction; return its rows."""
+        self._graph._count()
+        result = await self._tx.run(cypher.query(name).text, {**params, "owner": self._owner})
+        return await result.data()
+
+
+class OwnerGraph:
+    """The graph as operations see it: every query is this owner's."""
+
+    def __init__(self, graph: Graph, owner: str) -> None:
+        self._graph = graph
+        self.owner = owner
+
+    async def all(self, name: LiteralString, /, **params: Any) -> list[Row]:
+        """Run a read by name; return its rows."""
+        return await self._graph.read(name, self.owner, **params)
+
+    async def one(
+        self, name: LiteralString, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> Row | None:
+        """Run a read by name; return its only row, ``None`` if there is none."""
+        rows = await self._graph.read(name, self.owner, edge_types, **params)
+        return rows[0] if rows else None
+
+
+def _worth_another_try(exc: Exception) -> bool:
+    if isinstance(exc, neo4j.exceptions.AuthError):
+        return False
+    return isinstance(translate(exc), DatabaseUnavailable)
+
+
+async def wait_until_up(graph: Graph, seconds: float) -> None:
+    """Ask the database until it answers.
+
+    Raises:
+        ConfigurationInvalid: it answers that a setting is wrong.
+        DatabaseUnavailable: it did not answer in ``seconds``.
+    """
+    end = asyncio.get_running_loop().time() + seconds
+    while True:
+        try:
+            await graph.verify()
+            return
+        except DatabaseUnavailable:
+            if asyncio.get_running_loop().time() > end:
+                raise
+            await asyncio.sleep(0.1)

@@ -1,0 +1,12 @@
+"""Writing: look, decide, write if nobody else did.
+
+In each process an owner has one writer. Each turn it takes the requests that wait, *looks* in one read
+at what they touch (:mod:`graphmem.writer.state`), *decides* in plain Python (:mod:`graphmem.writer.decide`)
+and *writes* in one statement that goes on only if the owner's sequence is still the one that was looked at
+(:mod:`graphmem.writer.turn`). Requests share a commit; each has its own transaction, answer and refusal.
+"""
+
+from graphmem.writer.requests import Receipt, WriteRequest
+from graphmem.writer.turn import Writers
+
+__all__ = ["Receipt", "WriteRequest", "Writers"]

@@ -1,0 +1,175 @@
+"""What is handed to an owner's writer, and what it hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from graphmem.domain import canonical, ids
+from graphmem.domain.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
+from graphmem.domain.reduction import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """One accepted-or-refused unit: all of its observations are written, or none.
+
+    ``agent`` is the thumbprint of the writer's key (``anonymous`` without one), ``client`` the name that
+    it gives itself; ``observed_at`` (microseconds) and ``observation_source`` are those of its links.
+    """
+
+    operation: str
+    owner: str
+    agent: str
+    client: str
+    transaction_id: str
+    items: list[Item]
+    links: list[Link] = field(default_factory=list)
+    observed_at: int | None = None
+    priority: float = DEFAULT_PRIORITY
+    observation_source: str = DEFAULT_SOURCE
+    idempotency_key: str | None = None
+    request_hash: str = ""
+    commit: bool = True
+
+    @property
+    def observations(self) -> int:
+        """How many observations it may write."""
+        return len(self.items) + len(self.links)
+
+    @property
+    def weight(self) -> int:
+        """How many characters of values it brings."""
+        said = [*(item.fields for item in self.items), *(link.fields for link in self.links)]
+        return sum(len(value) for fields in said for value in fields.values())
+
+    def link_key(self, link: Link) -> str:
+        """Return the key of the relationship that a link makes."""
+        ends = link.source.resolve(self.items), link.target.resolve(self.items)
+        return ids.relationship_key(link.relationship_type, *ends)
+
+    def item_observation_id(self, item: Item) -> str:
+        """Return the id of the observation that an item makes."""
+        if item.observed_at is None:
+            return ids.unplaced_observation_id(self.transaction_id, item.index)
+        return ids.observation_id(
+            home=item.entity_id,
+            observed_at=item.observed_at,
+            fields=item.fields,
+            kind="value",
+            priority=item.priority,
+            specificity=item.specificity,
+            observation_source=item.observation_source,
+            agent=self.agent,
+            source_id=None,
+            interpretation_id=None,
+        )
+
+    def link_observation_id(self, link: Link) -> str:
+        """Return the id of the observation that a link makes; links count on after the items."""
+        if self.observed_at is None:
+            return ids.unplaced_observation_id(self.transaction_id, len(self.items) + link.index)
+        return ids.observation_id(
+            home=self.link_key(link),
+            observed_at=self.observed_at,
+            fields=link.fields,
+            kind="create",
+            priority=self.priority,
+            specificity=1.0,
+            observation_source=self.observation_source,
+            agent=self.agent,
+            source_id=None,
+            interpretation_id=None,
+        )
+
+    def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:
+        """Return the observation that an item makes, once its transaction's time is known."""
+        return Observation(
+            id=self.item_observation_id(item),
+            home=item.entity_id,
+            entity_type=entity_type,
+            kind="value",
+            observed_at=recorded_at if item.observed_at is None else item.observed_at,
+            recorded_at=recorded_at,
+            fields=item.fields,
+            transaction_id=self.transaction_id,
+            priority=item.priority,
+            specificity=item.specificity,
+            observation_source=item.observation_source,
+            agent=self.agent,
+            basis=item.basis,
+            shapes=item.shapes,
+        )
+
+    def link_observation(self, link: Link, recorded_at: int) -> Observation:
+        """Return the observation that a link makes."""
+        return Observation(
+            id=self.link_observation_id(link),
+            home=self.link_key(link),
+            entity_type="",
+            kind="create",
+            observed_at=recorded_at if self.observed_at is None else self.observed_at,
+            recorded_at=recorded_at,
+            fields=link.fields,
+            transaction_id=self.transaction_id,
+            priority=self.priority,
+            observation_source=self.observation_source,
+            agent=self.agent,
+        )
+
+
+class StoredItem(NamedTuple):
+    """What became of one item. ``known``: the very observation was there before."""
+
+    entity_id: str
+    entity_type: str
+    observation_id: str
+    action: str
+    basis: str
+    version: int
+    known: bool
+
+
+class StoredLink(NamedTuple):
+    """What became of one relationship."""
+
+    key: str
+    observation_id: str
+    action: str
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a request is answered with.
+
+    ``snapshots`` and ``names`` are those of the items' entities as of the transaction: canonical JSON, and
+    what the entity is called. They are empty for a replay, which reads them again.
+    """
+
+    transaction_id: str
+    recorded_at: int
+    items: list[StoredItem]
+    links: list[StoredLink]
+    snapshots: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    replayed: bool = False
+
+    def remember(self) -> str:
+        """Return what a transaction keeps of its answer, as canonical JSON."""
+        return canonical.encode(
+            {"items": [list(i) for i in self.items], "links": [list(x) for x in self.links]}
+        )
+
+    @classmethod
+    def recall(cls, transaction_id: str, recorded_at: int, answer: str, *, replayed: bool) -> Receipt:
+        """Return the receipt of a transaction that was written before."""
+        kept = canonical.decode(answer)
+        return cls(
+            transaction_id=transaction_id,
+            recorded_at=recorded_at,
+            items=[StoredItem(*item) for item in kept["items"]],
+            links=[StoredLink(*link) for link in kept["links"]],
+            replayed=replayed,
+        )

@@ -1,0 +1,231 @@
+"""The turns of an owner's writer: what waits, what shares a commit, and what happens when one fails."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from graphmem.domain import times
+from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
+from graphmem.graph import Graph
+from graphmem.settings import Settings
+from graphmem.writer import state as states
+from graphmem.writer.decide import decide
+from graphmem.writer.requests import Receipt, WriteRequest
+from graphmem.writer.state import State
+
+TURN_REQUESTS = 200
+TURN_OBSERVATIONS = 1_000
+TURN_CHARACTERS = 8_000_000
+"""Where a turn ends; a single request may be larger than that."""
+
+LOSSES_BEFORE_LOCK = 2
+"""Turns lost to another process before the lock is taken first."""
+
+_log = structlog.get_logger("graphmem.writer")
+
+
+@dataclass(slots=True)
+class _Waiting:
+    request: WriteRequest
+    answer: asyncio.Future[Receipt]
+
+
+class Writers:
+    """The writers of one process: one per owner that has something to write."""
+
+    def __init__(self, graph: Graph, settings: Settings) -> None:
+        self._graph = graph
+        self._settings = settings
+        self._writers: dict[str, _Writer] = {}
+
+    async def submit(self, request: WriteRequest) -> Receipt:
+        """Have a request decided and written; return its answer once it is durable.
+
+        Raises:
+            IdempotencyMismatch, StoreRefused: it is refused; nothing of it was written.
+            ServiceBusy: too many requests of this owner wait already.
+            Unavailable: the database failed; ``details.in_doubt`` says whether it may have been written.
+        """
+        writer = self._writers.get(request.owner)
+        if writer is None:
+            writer = self._writers[request.owner] = _Writer(self._graph, request.owner, self._settings)
+        if len(writer.waiting) >= self._settings.max_waiting:
+            raise ServiceBusy(waiting=len(writer.waiting))
+        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        writer.waiting.append(_Waiting(request, answer))
+        if writer.task is None:
+            writer.task = asyncio.create_task(self._drain(writer))
+        return await answer
+
+    async def close(self) -> None:
+        """Wait until everything that waits is written."""
+        while tasks := [writer.task for writer in self._writers.values() if writer.task]:
+            await asyncio.wait(tasks)
+
+    async def _drain(self, writer: _Writer) -> None:
+        try:
+            while writer.waiting:
+                await writer.turn()
+        finally:
+            writer.task = None
+            self._writers.pop(writer.owner, None)
+
+
+@dataclass(slots=True)
+class _Writer:
+    graph: Graph
+    owner: str
+    settings: Settings
+    waiting: deque[_Waiting] = field(default_factory=deque)
+    task: asyncio.Task[None] | None = None
+
+    async def turn(self) -> None:
+        """Take what waits, as much as fits, and answer each of it."""
+        batch = self._take()
+        try:
+            await self._settle(batch)
+        except InternalError:
+            if len(batch) == 1:
+                raise
+            # One of them met an unforeseen fault: the others must not share it.
+            _log.exception("a turn failed; its requests are tried one by one", requests=len(batch))
+            for waiting in batch:
+                await self._alone(waiting)
+        except Exception as exc:
+            self._fail(batch, exc)
+
+    async def _alone(self, waiting: _Waiting) -> None:
+        if waiting.answer.done():
+            return
+        try:
+            await self._settle([waiting])
+        except Exception as exc:
+            self._fail([waiting], exc)
+
+    def _fail(self, batch: list[_Waiting], exc: Exception) -> None:
+        if not isinstance(exc, GraphmemError):
+            _log.error("a turn failed", exc_info=exc)
+        for waiting in batch:
+            if not waiting.answer.done():
+                waiting.answer.set_exception(exc if isinstance(exc, GraphmemError) else InternalError())
+
+    def _take(self) -> list[_Waiting]:
+        batch: list[_Waiting] = []
+        observations = characters = 0
+        while self.waiting and len(batch) < TURN_REQUESTS:
+            request = self.waiting[0].request
+            observations += request.observations
+            characters += request.weight
+            if batch and (observations > TURN_OBSERVATIONS or characters > TURN_CHARACTERS):
+                break
+            batch.append(self.waiting.popleft())
+        return batch
+
+    async def _settle(self, batch: list[_Waiting]) -> None:
+        """Look, decide and write until it is written or the database failed for too long."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.settings.retry_seconds
+        losses = failures = 0
+        in_doubt = False
+        while True:
+            try:
+                if losses < LOSSES_BEFORE_LOCK:
+                    written = await self._optimistic(batch)
+                else:
+                    written = await self._locked(batch)
+            except Unavailable as exc:
+                # A read never leaves a doubt; after a write that was not answered, the look at the
+                # transaction's id tells the next attempt whether it was done.
+                in_doubt = in_doubt or exc.details.pop("wrote", False)
+                failures += 1
+                if loop.time() > end:
+                    raise self._given_up(exc, in_doubt) from exc
+                await asyncio.sleep(min(1.0, 0.05 * 2**failures) * random.uniform(0.5, 1.0))
+                continue
+            if written:
+                return
+            losses += 1
+
+    def _given_up(self, exc: Unavailable, in_doubt: bool) -> Unavailable:
+        if not in_doubt:
+            return type(exc)(str(exc), in_doubt=False)
+        message = (
+            "the database did not acknowledge this write, and whether it was written is not known yet: "
+            "send it again with the same idempotency_key"
+        )
+        return type(exc)(message, in_doubt=True)
+
+    async def _optimistic(self, batch: list[_Waiting]) -> bool:
+        rows = await self.graph.read("write.look", self.owner, **self._touched(batch))
+        state = states.seen(rows[0])
+        if state is None and any(waiting.request.commit for waiting in batch):
+            await self._write("owner.create")
+            state = states.empty()
+        decided = self._decide(state or states.empty(), batch)
+        if decided.rows and not await self._write(
+            "write.turn", **states.parameters(decided.state, self.owner)
+        ):
+            return False
+        decided.answer()
+        return True
+
+    async def _locked(self, batch: list[_Waiting]) -> bool:
+        async with self.graph.transaction(self.owner) as tx:
+            await tx.run("owner.lock")
+            rows = await tx.run("write.look", **self._touched(batch))
+            decided = self._decide(states.seen(rows[0]) or states.empty(), batch)
+            if decided.rows:
+                await tx.run("write.turn", **states.parameters(decided.state, self.owner))
+        decided.answer()
+        return True
+
+    async def _write(self, name: str, **params: Any) -> bool:
+        try:
+            return bool(await self.graph.write(name, self.owner, **params))
+        except Unavailable as exc:
+            exc.details["wrote"] = True
+            raise
+
+    @staticmethod
+    def _touched(batch: list[_Waiting]) -> dict[str, Any]:
+        return states.touched(waiting.request for waiting in batch)
+
+    def _decide(self, state: State, batch: list[_Waiting]) -> _Decided:
+        decided = _Decided(state, batch)
+        clock = times.now()
+        for waiting in batch:
+            try:
+                decided.outcomes.append(decide(state, waiting.request, clock))
+            except GraphmemError as exc:
+                decided.outcomes.append(exc)
+        return decided
+
+
+@dataclass(slots=True)
+class _Decided:
+    """The verdicts of a turn, told only once what they say is durable."""
+
+    state: State
+    batch: list[_Waiting]
+    outcomes: list[Receipt | GraphmemError] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The transactions to write."""
+        return self.state.rows
+
+    def answer(self) -> None:
+        """Tell each request what became of it; one whose caller has gone is simply done."""
+        for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
+            if waiting.answer.done():
+                continue
+            if isinstance(outcome, Receipt):
+                waiting.answer.set_result(outcome)
+            else:
+                waiting.answer.set_exception(outcome)
