@@ -1,0 +1,105 @@
+"""Turn operations into HTTP routes. The only place that knows how."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from graphmem import __version__
+from graphmem.api import openapi
+from graphmem.api.body import read_json
+from graphmem.api.middleware import Gate, Trace, refusal
+from graphmem.arguments import from_query
+from graphmem.auth import Actor
+from graphmem.errors import GraphmemError, InternalError, InvalidInput, RouteNotFound
+from graphmem.mcp.http import McpEndpoint
+from graphmem.registry import REGISTRY, Face, Operation, Services
+
+PREFIXES = ("", "/api")
+"""Every path is served bare and under this."""
+
+
+def create_app(services: Services) -> FastAPI:
+    """Return the service: every REST operation of the registry, ``/openapi.yaml`` and ``/mcp``.
+
+    The caller opens and closes ``services``.
+    """
+    endpoint = McpEndpoint(services)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with endpoint.running():
+            yield
+
+    app = FastAPI(
+        title="graphmem", version=__version__, lifespan=lifespan, openapi_url=None, redirect_slashes=False
+    )
+    for operation in REGISTRY.values():
+        if Face.REST in operation.faces:
+            for method, path in operation.routes:
+                _add(app, method, path, _endpoint(operation, services))
+    _add(app, "GET", "/openapi.yaml", _describe)
+    app.router.routes.extend(Route(f"{prefix}/mcp", endpoint) for prefix in PREFIXES)
+    app.add_exception_handler(GraphmemError, _refused)
+    app.add_exception_handler(HTTPException, _no_route)
+    public = frozenset(
+        path for operation in REGISTRY.values() if operation.public for _, path in operation.routes
+    )
+    app.add_middleware(Gate, settings=services.settings, public=public)
+    app.add_middleware(Trace)
+    return app
+
+
+def _add(app: FastAPI, method: str, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
+    for prefix in PREFIXES:
+        app.router.routes.append(Route(prefix + path, endpoint, methods=[method]))
+
+
+def _endpoint(operation: Operation[Any], services: Services) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        if request.method == "POST":
+            raw = await read_json(request, services.settings)
+        else:
+            raw = from_query(operation.arguments, request.query_params.multi_items())
+        for name, value in request.path_params.items():
+            if raw.setdefault(name, value) != value:
+                message = f"the path says {value!r:.100}, the arguments say otherwise"
+                raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
+        actor: Actor = request.scope.get("state", {}).get("actor") or Actor()
+        return Response(await operation.run(services, actor, raw), media_type="application/json")
+
+    return endpoint
+
+
+async def _describe(request: Request) -> Response:
+    return Response(openapi.as_yaml(), media_type="application/yaml")
+
+
+async def _refused(request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, GraphmemError)
+    return refusal(exc)
+
+
+async def _no_route(request: Request, exc: Exception) -> Response:
+    """Answer 404 for unknown routes and for wrong methods; say which methods the path takes."""
+    assert isinstance(exc, HTTPException)
+    if exc.status_code not in (404, 405):
+        return refusal(InternalError())
+    path = request.url.path
+    supported = sorted({
+        method
+        for operation in REGISTRY.values()
+        for method, route in operation.routes
+        if re.fullmatch(re.sub(r"{\w+}", "[^/]+", route), path.removeprefix("/api"))
+    })  # fmt: skip
+    hint = f"use {' or '.join(supported)}" if supported else "GET /openapi.yaml lists every path"
+    details = {"method": request.method, "path": path[:200], "supported": supported, "hint": hint}
+    return refusal(RouteNotFound(**details))

@@ -1,0 +1,73 @@
+"""Read the JSON body of a request, strictly and within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from graphmem.domain import canonical
+from graphmem.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
+from graphmem.settings import Settings
+
+DRAINED = 128_000_000
+"""Bytes of a body too large that are read and dropped, so that its sender hears the refusal."""
+
+
+async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
+    """Return the JSON object that a request carries, an empty one where it carries nothing.
+
+    Raises:
+        PayloadTooLarge: it is larger than ``Settings.max_body_bytes``.
+        UnsupportedMediaType: it is not declared as JSON.
+        InvalidJson: it is malformed, not an object, or has NaN, a lone surrogate or absurd nesting.
+    """
+    try:
+        async with asyncio.timeout(settings.body_timeout):
+            body = await _read(request, settings.max_body_bytes)
+    except TimeoutError:
+        raise InvalidJson(f"the body took longer than {settings.body_timeout:g} seconds to arrive") from None
+    except ClientDisconnect:
+        raise InvalidJson("the connection was closed before the body was complete") from None
+    if not body:
+        return {}
+    _check_type(request.headers.get("content-type", ""))
+    try:
+        value = canonical.decode(body)
+    except ValueError as exc:
+        raise InvalidJson(reason=str(exc)[:200]) from None
+    if not isinstance(value, dict):
+        raise InvalidJson(reason=f"an object is needed, not {_NAMES.get(type(value), 'this')}")
+    return value
+
+
+_NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
+
+
+def _check_type(content_type: str) -> None:
+    kind, _, parameters = content_type.lower().partition(";")
+    charset = parameters.partition("charset=")[2].strip().strip('"')
+    if kind.strip() != "application/json" or charset not in ("", "utf-8", "utf8"):
+        raise UnsupportedMediaType(content_type=content_type[:100])
+
+
+async def _read(request: Request, most: int) -> bytes:
+    declared = request.headers.get("content-length", "")
+    size = int(declared) if declared.isascii() and declared.isdigit() else 0
+    if size > most:
+        if size <= DRAINED:
+            async for _ in request.stream():
+                pass
+        raise PayloadTooLarge(size=size, max_size=most)
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size <= most:
+            parts.append(part)
+        elif size > DRAINED:
+            break
+    if size > most:
+        raise PayloadTooLarge(size=size, max_size=most)
+    return b"".join(parts)

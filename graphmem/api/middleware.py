@@ -1,0 +1,130 @@
+"""What surrounds every request: its trace, the hosts that are answered for, and who is asking."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graphmem.auth import authenticate
+from graphmem.errors import GraphmemError, HostRefused, InternalError
+from graphmem.log import new_trace_id
+from graphmem.settings import LOOPBACK, Settings
+
+_log = structlog.get_logger("graphmem.http")
+
+Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def trace_id() -> str:
+    """Return the trace id of the request under way."""
+    return structlog.contextvars.get_contextvars().get("trace_id", "")
+
+
+def refusal(error: GraphmemError) -> Response:
+    """Return the HTTP answer for an error."""
+    body = orjson.dumps(error.envelope(trace_id()), default=str)
+    return Response(body, error.status, media_type="application/json", headers=error.headers)
+
+
+class Trace:
+    """Give every request a trace id, log one line for it, and let no fault out but as an envelope.
+
+    The line has the method and the path, never the query string: it may hold what nobody should log.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        trace = new_trace_id()
+        started: list[int] = []
+
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                started.append(message["status"])
+                MutableHeaders(scope=message)["X-Trace-Id"] = trace
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(trace_id=trace):
+            begin = time.perf_counter()
+            try:
+                await self.app(scope, receive, tell)
+            except Exception as exc:
+                _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
+                if started:
+                    raise
+                await refusal(exc if isinstance(exc, GraphmemError) else InternalError())(
+                    scope, receive, tell
+                )
+            finally:
+                _log.info(
+                    "request",
+                    method=scope["method"],
+                    path=scope["path"][:200],
+                    status=started[0] if started else 0,
+                    milliseconds=round((time.perf_counter() - begin) * 1000, 2),
+                )
+
+
+class Gate:
+    """Refuse foreign hosts and origins, then turn the credential into an actor, in ``state.actor``.
+
+    Without a token any web page could reach a service on loopback by rebinding a name to it, so the Host
+    must be one of ours; a page's own requests carry an Origin, which must be ours as well.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, public: frozenset[str]) -> None:
+        self.app = app
+        self.settings = settings
+        self.public = public
+        loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
+        self.hosts = frozenset(settings.allowed_hosts) | loopback
+        self.any_host = settings.bearer_token is not None and not settings.allowed_hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            self._check_host(headers)
+            if not self._is_public(scope["path"]):
+                actor = authenticate(self.settings, headers.get("authorization"))
+                state: dict[str, Any] = scope.setdefault("state", {})
+                state["actor"] = actor.named(headers.get("x-client-name", "rest"))
+        except GraphmemError as exc:
+            await refusal(exc)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _is_public(self, path: str) -> bool:
+        bare = path.removeprefix("/api")
+        return bare in self.public or bare.startswith("/.well-known/")
+
+    def _check_host(self, headers: Headers) -> None:
+        origin = headers.get("origin")
+        if origin is not None and _host(origin.partition("://")[2]) not in self.hosts:
+            raise HostRefused(origin=origin[:200])
+        if not self.any_host and _host(headers.get("host", "")) not in self.hosts:
+            raise HostRefused(host=headers.get("host", "")[:200])
+
+
+def _host(authority: str) -> str:
+    """Return the host of ``host:port``, empty where it is not exactly that."""
+    try:
+        parts = urlsplit(f"//{authority}")
+        plain = f"//{authority}" == f"//{parts.netloc}" and "@" not in authority
+        return (parts.hostname or "") if plain and parts.port != 0 else ""
+    except ValueError:
+        return ""

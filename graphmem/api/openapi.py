@@ -1,0 +1,154 @@
+"""The description of the REST API, made from the registry."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, TypeAdapter
+from pydantic.json_schema import models_json_schema
+
+from graphmem import __version__
+from graphmem.arguments import nested_filters
+from graphmem.errors import (
+    AuthInvalid,
+    AuthRequired,
+    DatabaseTimeout,
+    DatabaseUnavailable,
+    Envelope,
+    GraphmemError,
+    InternalError,
+    InvalidInput,
+    InvalidJson,
+    PayloadTooLarge,
+    ServiceBusy,
+    UnknownField,
+    UnsupportedMediaType,
+)
+from graphmem.registry import REGISTRY, Face, Operation, Scope
+
+REF = "#/components/schemas/{model}"
+EVERYWHERE = (InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout)
+WITH_BODY = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document; every path is served under ``/api`` as well."""
+    components: dict[str, Any] = {}
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in REGISTRY.values():
+        if Face.REST not in operation.faces:
+            continue
+        for position, (method, path) in enumerate(operation.routes):
+            described = _describe(operation, method, path, position, components)
+            paths.setdefault(path, {})[method.lower()] = described
+    paths["/openapi.yaml"] = {"get": {
+        "operationId": "get_openapi",
+        "summary": "This description.",
+        "tags": ["server"],
+        "responses": {"200": {"description": "OK", "content": {"application/yaml": {}}}},
+    }}  # fmt: skip
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "graphmem",
+            "version": __version__,
+            "description": "Observations in, snapshots with provenance out. Every path is also under /api.",
+        },
+        "security": [{"bearer": []}, {}],
+        "paths": dict(sorted(paths.items())),
+        "components": {
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+            "schemas": dict(sorted(components.items())),
+        },
+    }
+
+
+@cache
+def as_yaml() -> bytes:
+    """Return the document as YAML."""
+    return yaml.safe_dump(document(), sort_keys=False, allow_unicode=True, width=110).encode()
+
+
+def _describe(
+    operation: Operation[Any], method: str, path: str, position: int, components: dict[str, Any]
+) -> dict[str, Any]:
+    name = operation.name.replace(".", "_")
+    in_path = re.findall(r"{(\w+)}", path)
+    described: dict[str, Any] = {
+        "operationId": name if position == 0 else f"{name}_{position + 1}",
+        "summary": operation.summary,
+        "description": operation.description,
+        "tags": [operation.name.partition(".")[0]],
+    }
+    model = _arguments(operation.arguments, components)
+    parameters = [
+        _parameter(n, model["properties"].get(n) or _inner(operation, n), "path", True) for n in in_path
+    ]
+    if method == "GET":
+        parameters += _query(operation, model, in_path)
+    else:
+        described["requestBody"] = {
+            "required": bool(model.get("required")),
+            "content": {
+                "application/json": {"schema": {"$ref": REF.format(model=operation.arguments.__name__)}}
+            },
+        }
+    if parameters:
+        described["parameters"] = parameters
+    described["responses"] = _responses(operation, method, components)
+    if operation.public:
+        described["security"] = []
+    return described
+
+
+def _arguments(model: type[BaseModel], components: dict[str, Any]) -> dict[str, Any]:
+    _, schema = models_json_schema([(model, "validation")], ref_template=REF)
+    for name, part in schema.get("$defs", {}).items():
+        components[name] = part
+    return components[model.__name__]
+
+
+def _query(operation: Operation[Any], model: dict[str, Any], in_path: list[str]) -> list[dict[str, Any]]:
+    filters = nested_filters(operation.arguments)
+    properties = {n: p for n, p in model["properties"].items() if not (filters and n == "filters")}
+    if filters:
+        properties |= filters.model_json_schema(ref_template=REF)["properties"]
+    required = set(model.get("required", ()))
+    return [_parameter(n, p, "query", n in required) for n, p in properties.items() if n not in in_path]
+
+
+def _inner(operation: Operation[Any], name: str) -> dict[str, Any]:
+    filters = nested_filters(operation.arguments)
+    return filters.model_json_schema(ref_template=REF)["properties"][name] if filters else {}
+
+
+def _parameter(name: str, schema: dict[str, Any], place: str, required: bool) -> dict[str, Any]:
+    shown = {key: value for key, value in schema.items() if key not in ("description", "title")}
+    parameter = {"name": name, "in": place, "required": required, "schema": shown}
+    if schema.get("type") == "array":
+        parameter |= {"style": "form", "explode": False}
+    return parameter | ({"description": schema["description"]} if "description" in schema else {})
+
+
+def _responses(operation: Operation[Any], method: str, components: dict[str, Any]) -> dict[str, Any]:
+    result = operation.result.json_schema(mode="serialization", ref_template=REF)
+    components.update(result.pop("$defs", {}))
+    responses: dict[str, Any] = {
+        "200": {"description": "OK", "content": {"application/json": {"schema": result}}}
+    }
+    components.setdefault("Error", TypeAdapter(Envelope).json_schema())
+    errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
+    errors += WITH_BODY if method == "POST" else ()
+    errors += () if operation.public else (AuthRequired, AuthInvalid)
+    errors += (ServiceBusy,) if operation.scope is Scope.WRITE else ()
+    for error in sorted(set(errors), key=lambda e: (e.status, e.code)):
+        known = responses.setdefault(str(error.status), {
+            "description": "",
+            "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}},
+        })  # fmt: skip
+        known["description"] += f"`{error.code}`: {error.default_message()}\n\n"
+    return responses

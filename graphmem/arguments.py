@@ -1,0 +1,183 @@
+"""Arguments of operations: models, the spellings that they take, and how faults in them are told.
+
+The interface's own spelling of an argument is the one that is shown; others in use are taken as well
+(:class:`Spelled`). Query operations take their filters inside ``filters`` or beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, TypeVar, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic.fields import FieldInfo
+
+from graphmem.domain import times
+from graphmem.errors import InvalidInput, UnknownField
+
+PAGE_LIMIT = 500
+PAGE_DEFAULT = 100
+OFFSET_LIMIT = 1_000_000_000
+
+
+class Spelled:
+    """Further spellings of an argument, in use by existing clients."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+class Arguments(BaseModel):
+    """What an operation takes. Unknown names are refused: none is silently ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    filters_in: ClassVar[str] = "filters"
+
+    def given(self) -> dict[str, Any]:
+        """Return what the caller gave, in its canonical spelling."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+def _no_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("a whole number, not a boolean")
+    return value
+
+
+def _moment(value: Any) -> int:
+    if not isinstance(value, str):
+        raise ValueError("a time is a string such as 2026-01-31T09:00:00Z")
+    return times.parse(value)
+
+
+Whole = Annotated[int, BeforeValidator(_no_bool)]
+Limit = Annotated[Whole, Field(ge=1, le=PAGE_LIMIT, description=f"Page size, 1 to {PAGE_LIMIT}.")]
+Offset = Annotated[Whole, Field(ge=0, le=OFFSET_LIMIT, description="Number of items skipped.")]
+Total = Annotated[bool, Field(description="Whether the answer carries the total count.")]
+Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
+"""A time: ISO 8601 outside, microseconds inside."""
+EntityId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity.")]
+Text = Annotated[str, Field(max_length=10_000)]
+
+A = TypeVar("A", bound=Arguments)
+
+
+def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
+    """Return the arguments of one call.
+
+    Raises:
+        InvalidInput: they do not fit; ``details.issues`` names each path.
+        UnknownField: one is not known; ``details.allowed_fields`` lists those that are.
+    """
+    issues: list[dict[str, Any]] = []
+    folded = _fold(model, raw, "$", issues)
+    try:
+        arguments = model.model_validate(folded)
+    except ValidationError as exc:
+        errors = exc.errors(include_url=False, include_context=False, include_input=False)
+        issues += [{"path": path(e["loc"]), "message": _said(e["msg"]), "type": e["type"]} for e in errors]
+        unknown = [e["loc"] for e in errors if e["type"] == "extra_forbidden"]
+        if unknown:
+            raise UnknownField(
+                operation=operation,
+                unknown_fields=[str(loc[-1])[:200] for loc in unknown],
+                json_paths=[path(loc) for loc in unknown],
+                allowed_fields=sorted(spellings(model)),
+                issues=issues,
+            ) from None
+        raise InvalidInput(_first(issues), operation=operation, issues=issues) from None
+    if issues:
+        raise InvalidInput(_first(issues), operation=operation, issues=issues)
+    return arguments
+
+
+def nested_filters(model: type[Arguments]) -> type[Arguments] | None:
+    """Return the model of ``filters``, where the operation has them."""
+    found = model.model_fields.get(model.filters_in)
+    kind = found.annotation if found else None
+    return kind if isinstance(kind, type) and issubclass(kind, Arguments) else None
+
+
+def spellings(model: type[Arguments]) -> dict[str, str]:
+    """Return the argument that each accepted name stands for, those of ``filters`` as ``filters.x``."""
+    found = {spelling: name for name, info in model.model_fields.items() for spelling in _names(name, info)}
+    inner = nested_filters(model)
+    if inner is not None:
+        for name, meant in spellings(inner).items():
+            found.setdefault(name, f"{model.filters_in}.{meant}")
+    return found
+
+
+def from_query(model: type[Arguments], pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the arguments that a query string holds: repeated names, or commas, make a list."""
+    raw: dict[str, Any] = {}
+    lists = _lists(model)
+    for name, text in pairs:
+        if name in lists:
+            raw.setdefault(name, []).extend(part.strip() for part in text.split(",") if part.strip())
+        elif name in raw and raw[name] != text:
+            message = f"{name} is given twice, with different values"
+            raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
+        else:
+            raw[name] = text
+    return raw
+
+
+def _lists(model: type[Arguments]) -> set[str]:
+    inner = nested_filters(model)
+    own = {
+        spelling
+        for name, info in model.model_fields.items()
+        if get_origin(info.annotation) is list
+        for spelling in _names(name, info)
+    }
+    return own | (_lists(inner) if inner else set())
+
+
+def path(loc: Sequence[int | str]) -> str:
+    """Return a JSON path such as ``$.entities[0].name``."""
+    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:200]}" for part in loc)
+
+
+def _names(name: str, info: FieldInfo) -> tuple[str, ...]:
+    more = (spelling for mark in info.metadata if isinstance(mark, Spelled) for spelling in mark.names)
+    return (name, *more)
+
+
+def _fold(
+    model: type[Arguments], raw: Mapping[str, Any], where: str, issues: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the arguments under their own names; the same one given twice must say the same twice."""
+    inner = nested_filters(model)
+    meant = spellings(model)
+    folded: dict[str, Any] = {}
+    filters: dict[str, Any] = {}
+    for name, value in raw.items():
+        target = meant.get(name, name)
+        place, key = folded, target
+        if inner is not None and name == model.filters_in and isinstance(value, Mapping):
+            for deeper, more in _fold(inner, value, f"{where}.{name}", issues).items():
+                _put(filters, deeper, more, f"{where}.{name}.{deeper}", issues)
+            continue
+        if target.startswith(f"{model.filters_in}."):
+            place, key = filters, target.partition(".")[2]
+        _put(place, key, value, f"{where}.{name}", issues)
+    if filters or model.filters_in in raw:
+        folded.setdefault(model.filters_in, filters)
+    return folded
+
+
+def _put(place: dict[str, Any], key: str, value: Any, where: str, issues: list[dict[str, Any]]) -> None:
+    if key in place and place[key] != value:
+        issues.append({"path": where, "message": f"{key} is given twice, with different values"})
+    place[key] = value
+
+
+def _said(message: str) -> str:
+    return message.removeprefix("Value error, ")
+
+
+def _first(issues: list[dict[str, Any]]) -> str:
+    more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
+    return f"{issues[0]['path']}: {issues[0]['message']}{more}"

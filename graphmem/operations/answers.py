@@ -1,0 +1,297 @@
+"""The shapes of answers, and how rows of the database become them.
+
+Values are canonical JSON in the database and stay texts: an answer is put together from them without
+parsing them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, NotRequired
+
+import orjson
+from typing_extensions import TypedDict
+
+from graphmem.domain import discovery, identity, times
+from graphmem.domain.identity import CANONICAL_NAME
+
+Fields = dict[str, Any]
+
+
+class Entity(TypedDict):
+    """An entity with its snapshot. ``provenance`` names, for each field, the observation that set it.
+
+    Times are ISO 8601 in UTC. ``version`` rises by one with every transaction that touches the entity;
+    ``schema_version`` is null while its schema is discovered; ``computed_at`` is the time of the newest
+    observation, so that the same observations give the same answer.
+    """
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    version: int
+    schema_version: str | None
+    observation_count: int
+    created_at: str | None
+    last_observation_at: str | None
+    computed_at: str | None
+    snapshot: NotRequired[Fields]
+    provenance: NotRequired[dict[str, str]]
+
+
+class Writer(TypedDict):
+    """Who wrote an observation: the agent by its key, the program by the name that it gives itself."""
+
+    agent: str
+    client: str
+
+
+class Observation(TypedDict):
+    """One observation: what was said of one entity, when it was so, when it was recorded, and by whom."""
+
+    id: str
+    entity_id: str
+    entity_type: str
+    canonical_name: NotRequired[str]
+    kind: str
+    observed_at: str
+    recorded_at: str
+    created_at: str
+    fields: Fields
+    source_priority: float
+    specificity_score: float
+    observation_source: str
+    source_id: str | None
+    interpretation_id: str | None
+    schema_version: str | None
+    identity_basis: str | None
+    transaction_id: str
+    idempotency_key: str | None
+    provenance: Writer
+
+
+class Relationship(TypedDict):
+    """A typed relationship between two entities; ``snapshot`` is its current metadata."""
+
+    relationship_key: str
+    relationship_id: str
+    relationship_type: str
+    source_entity_id: str
+    target_entity_id: str
+    is_live: bool
+    version: int
+    observation_count: int
+    created_at: str
+    last_observation_at: str
+    snapshot: Fields
+    provenance: dict[str, str]
+
+
+class Schema(TypedDict):
+    """The schema of an entity type, as discovered from its observations.
+
+    ``fields`` holds the type of each field (``number|string`` where both were seen); ``identity`` the
+    alternatives by which an item is identified, first match wins.
+    """
+
+    entity_type: str
+    schema_version: str | None
+    origin: str
+    fields: dict[str, FieldSummary]
+    field_names: list[str]
+    identity: list[list[str]]
+    entity_count: int
+    observation_count: int
+    updated_at: str
+
+
+class FieldSummary(TypedDict):
+    """One field of a schema."""
+
+    type: str
+    required: bool
+
+
+class EntityRow(NamedTuple):
+    """``entity/_row.cypher``."""
+
+    id: str
+    type: str
+    name: str
+    version: int
+    observation_count: int
+    created_at: int | None
+    last_observation_at: int | None
+    fields: list[str]
+    values: list[str]
+    winners: list[str]
+
+
+class ObservationRow(NamedTuple):
+    """``observation/_row.cypher``."""
+
+    id: str
+    entity_id: str
+    entity_type: str
+    kind: str
+    observed_at: int
+    recorded_at: int
+    fields: list[str]
+    values: list[str]
+    priority: float
+    specificity: float
+    observation_source: str
+    agent: str
+    source_id: str | None
+    interpretation_id: str | None
+    identity_basis: str | None
+    transaction_id: str
+    client: str
+    idempotency_key: str | None
+
+
+class RelationshipRow(NamedTuple):
+    """``relationship/_row.cypher``."""
+
+    key: str
+    id: str
+    type: str
+    source: str
+    target: str
+    live: bool
+    version: int
+    observation_count: int
+    created_at: int
+    last_observation_at: int
+    fields: list[str]
+    values: list[str]
+    winners: list[str]
+
+
+class SchemaRow(NamedTuple):
+    """``schema/_row.cypher``."""
+
+    entity_type: str
+    version: str | None
+    fields: list[str]
+    seen: list[str]
+    updated_at: int
+    entities: int
+    observations: int
+
+
+def when(micros: int | None) -> str | None:
+    """Return a time for an answer, null where there is none."""
+    return None if micros is None else times.render(micros)
+
+
+def current(fields: list[str], values: list[str]) -> Fields:
+    """Return a snapshot: the fields that hold something, their values as they are stored."""
+    return {
+        name: orjson.Fragment(value)
+        for name, value in zip(fields, values, strict=True)
+        if value != "null" and name != CANONICAL_NAME
+    }
+
+
+def provenance(fields: list[str], values: list[str], winners: list[str]) -> dict[str, str]:
+    """Return, for each field that holds something, the observation that set it."""
+    held = zip(fields, values, winners, strict=True)
+    return {name: winner for name, value, winner in held if value != "null" and name != CANONICAL_NAME}
+
+
+def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
+    """Return the answer for an entity."""
+    answer: Entity = {
+        "entity_id": row.id,
+        "entity_type": row.type,
+        "canonical_name": row.name,
+        "version": row.version,
+        "schema_version": None,
+        "observation_count": row.observation_count,
+        "created_at": when(row.created_at),
+        "last_observation_at": when(row.last_observation_at),
+        "computed_at": when(row.last_observation_at),
+    }
+    if snapshot:
+        answer["snapshot"] = current(row.fields, row.values)
+        answer["provenance"] = provenance(row.fields, row.values, row.winners)
+    return answer
+
+
+def recomputed(row: list[Any]) -> EntityRow:
+    """Return one row of ``entity.recompute`` as an entity's: its fields in canonical order, its name."""
+    entity_id, kind, version, count, created_at, last, fields, values, winners = row
+    held = sorted(zip(fields, values, winners, strict=True), key=lambda one: one[0].encode("utf-16-be"))
+    names = [name for name, _, _ in held]
+    texts = [value for _, value, _ in held]
+    shown = identity.name_of(kind, entity_id, dict(zip(names, texts, strict=True)))
+    return EntityRow(
+        entity_id, kind, shown, version, count, created_at, last, names, texts, [w for _, _, w in held]
+    )
+
+
+def observation(row: ObservationRow) -> Observation:
+    """Return the answer for an observation; its fields as they were given, nulls too."""
+    fields = {n: orjson.Fragment(v) for n, v in zip(row.fields, row.values, strict=True)}
+    name = fields.pop(CANONICAL_NAME, None)
+    recorded_at = times.render(row.recorded_at)
+    answer: Observation = {
+        "id": row.id,
+        "entity_id": row.entity_id,
+        "entity_type": row.entity_type,
+        "kind": row.kind,
+        "observed_at": times.render(row.observed_at),
+        "recorded_at": recorded_at,
+        "created_at": recorded_at,
+        "fields": fields,
+        "source_priority": row.priority,
+        "specificity_score": row.specificity,
+        "observation_source": row.observation_source,
+        "source_id": row.source_id,
+        "interpretation_id": row.interpretation_id,
+        "schema_version": None,
+        "identity_basis": row.identity_basis,
+        "transaction_id": row.transaction_id,
+        "idempotency_key": row.idempotency_key,
+        "provenance": {"agent": row.agent, "client": row.client},
+    }
+    if name is not None:
+        answer["canonical_name"] = name  # pyright: ignore[reportGeneralTypeIssues]
+    return answer
+
+
+def relationship(row: RelationshipRow) -> Relationship:
+    """Return the answer for a relationship."""
+    return {
+        "relationship_key": row.key,
+        "relationship_id": row.id,
+        "relationship_type": row.type,
+        "source_entity_id": row.source,
+        "target_entity_id": row.target,
+        "is_live": row.live,
+        "version": row.version,
+        "observation_count": row.observation_count,
+        "created_at": times.render(row.created_at),
+        "last_observation_at": times.render(row.last_observation_at),
+        "snapshot": current(row.fields, row.values),
+        "provenance": provenance(row.fields, row.values, row.winners),
+    }
+
+
+def schema(row: SchemaRow) -> Schema:
+    """Return the answer for a schema."""
+    seen = zip(row.fields, row.seen, strict=True)
+    return {
+        "entity_type": row.entity_type,
+        "schema_version": row.version,
+        "origin": "discovered",
+        "fields": {
+            name: {"type": discovery.describe(filter(None, shapes.split("|"))), "required": False}
+            for name, shapes in seen
+        },
+        "field_names": row.fields,
+        "identity": [list(names) for names in identity.rule(row.entity_type)],
+        "entity_count": row.entities,
+        "observation_count": row.observations,
+        "updated_at": times.render(row.updated_at),
+    }

@@ -1,0 +1,323 @@
+"""Reading entities: pages, single ones, snapshots as of a time, provenance, look-up."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import (
+    PAGE_DEFAULT,
+    Arguments,
+    EntityId,
+    Limit,
+    Moment,
+    Offset,
+    Text,
+    Total,
+)
+from graphmem.domain import identity, times
+from graphmem.domain.ids import ENTITY_ID
+from graphmem.errors import NotFound
+from graphmem.operations import answers
+from graphmem.operations.answers import EntityRow, ObservationRow
+from graphmem.registry import Context, Scope, operation
+
+EntityType = Annotated[
+    str,
+    AfterValidator(identity.normalise_type),
+    Field(max_length=200, description="Entity type, such as person, event or task."),
+]
+At = Annotated[Moment | None, Field(description="As it was at this time: observations observed up to then.")]
+AtIngested = Annotated[
+    Moment | None, Field(description="As it was known at this time: observations recorded up to then.")
+]
+KINDS = ("external_id", "email", "phone", "url", "name")
+"""The kinds of identifier, the strongest first."""
+
+
+class EntityFilters(Arguments):
+    """Which entities."""
+
+    entity_type: EntityType | None = None
+    entity_types: list[EntityType] = Field(default=[], max_length=100, description="Any of these types.")
+
+
+class QueryEntities(Arguments):
+    """What ``entities.query`` takes."""
+
+    filters: EntityFilters = Field(default=EntityFilters(), description="Which entities.")
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    include_total_count: Total = False
+    include_snapshots: bool = Field(default=True, description="Whether each entity carries its snapshot.")
+
+
+class EntityPage(TypedDict):
+    """A page of entities by id."""
+
+    entities: list[answers.Entity]
+    limit: int
+    offset: int
+    total: NotRequired[int]
+
+
+@operation(
+    "entities.query",
+    "POST /entities/query",
+    "GET /entities",
+    tool="retrieve_entities",
+    command="entities list",
+    scope=Scope.READ,
+    example="--entity-type person --limit 20",
+)
+async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
+    """List entities by type, with their snapshots.
+
+    Pages are in the order of ids. `include_total_count` adds `total`. Only live entities are listed.
+    """
+    filters = arguments.filters
+    types = [*filters.entity_types, *([filters.entity_type] if filters.entity_type else [])]
+    row = await context.graph.one(
+        "entity.page",
+        types=sorted(set(types)),
+        offset=arguments.offset,
+        limit=arguments.limit,
+        reach=arguments.offset + arguments.limit,
+    )
+    assert row is not None
+    page: EntityPage = {
+        "entities": [
+            answers.entity(EntityRow(*one), snapshot=arguments.include_snapshots) for one in row["page"]
+        ],
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+    }
+    if arguments.include_total_count:
+        page["total"] = row["total"]
+    return page
+
+
+class GetEntity(Arguments):
+    """What ``entities.get`` takes."""
+
+    entity_id: EntityId
+
+
+@operation(
+    "entities.get",
+    "GET /entities/{entity_id}",
+    tool="retrieve_entity",
+    command="entities get",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="ent_0123456789abcdef01234567",
+)
+async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
+    """Return one entity with its current snapshot and the provenance of each field."""
+    row = await context.graph.one("entity.get", entity_id=arguments.entity_id)
+    if row is None:
+        raise NotFound(f"there is no entity {arguments.entity_id}", entity_id=arguments.entity_id)
+    return answers.entity(EntityRow(*row["entity"]))
+
+
+class GetSnapshot(Arguments):
+    """What ``entities.snapshot`` takes."""
+
+    entity_id: EntityId
+    at: At = None
+    at_ingested: AtIngested = None
+    expand_provenance: bool = Field(
+        default=False, description="Whether the answer carries the observations that set the fields."
+    )
+
+
+class Snapshot(answers.Entity):
+    """An entity's snapshot, as of ``at`` and ``at_ingested`` where they were asked for."""
+
+    at: NotRequired[str | None]
+    at_ingested: NotRequired[str | None]
+    provenance_observations: NotRequired[dict[str, answers.Observation]]
+
+
+@operation(
+    "entities.snapshot",
+    "POST /get_entity_snapshot",
+    tool="retrieve_entity_snapshot",
+    command="entities snapshot",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="ent_0123456789abcdef01234567 --at 2026-06-01T00:00:00Z",
+)
+async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
+    """Return an entity's snapshot, now or as of an earlier time, each field with the observation that set it.
+
+    `at` is when things were so, `at_ingested` when they were known here. Where nothing was observed yet,
+    the snapshot is empty. `expand_provenance` adds the observations themselves: time, source and writer.
+    """
+    row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
+    answer: Snapshot = {**answers.entity(row)}
+    if arguments.at is not None:
+        answer["at"] = times.render(arguments.at)
+    if arguments.at_ingested is not None:
+        answer["at_ingested"] = times.render(arguments.at_ingested)
+    if arguments.expand_provenance:
+        winners = set(answer.get("provenance", {}).values())
+        answer["provenance_observations"] = await _observations(context, winners)
+    return answer
+
+
+async def _as_of(context: Context, entity_id: str, at: int | None, at_ingested: int | None) -> EntityRow:
+    """Return an entity as of two clocks; the current one is read as it is kept."""
+    if at is None and at_ingested is None:
+        row = await context.graph.one("entity.get", entity_id=entity_id)
+        if row is not None:
+            return EntityRow(*row["entity"])
+    else:
+        row = await context.graph.one(
+            "entity.recompute",
+            entity_ids=[entity_id],
+            at=times.LATEST if at is None else at,
+            at_ingested=times.LATEST if at_ingested is None else at_ingested,
+        )
+        if row is not None and row["snapshots"]:
+            return answers.recomputed(row["snapshots"][0])
+    raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
+
+
+async def _observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
+    row = await context.graph.one("observation.by_id", observation_ids=sorted(observation_ids))
+    assert row is not None
+    found = [answers.observation(ObservationRow(*one)) for one in row["observations"]]
+    return {one["id"]: one for one in sorted(found, key=lambda one: one["id"])}
+
+
+class GetProvenance(Arguments):
+    """What ``entities.provenance`` takes."""
+
+    entity_id: EntityId
+    field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
+    at: At = None
+    at_ingested: AtIngested = None
+
+
+class Provenance(TypedDict):
+    """Where the value of one field comes from."""
+
+    entity_id: str
+    field: str
+    value: Any
+    version: int
+    observation_ids: list[str]
+    observations: list[answers.Observation]
+    sources: list[dict[str, Any]]
+
+
+@operation(
+    "entities.provenance",
+    "POST /get_field_provenance",
+    tool="retrieve_field_provenance",
+    command="entities provenance",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="ent_0123456789abcdef01234567 email",
+)
+async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
+    """Return the observation behind one field of a snapshot: its time, its source and who wrote it."""
+    row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
+    held = answers.provenance(row.fields, row.values, row.winners)
+    if arguments.field not in held:
+        raise NotFound(
+            f"the snapshot of {arguments.entity_id} has no field {arguments.field!r}",
+            entity_id=arguments.entity_id,
+            field=arguments.field,
+            fields=list(held),
+        )
+    found = await _observations(context, {held[arguments.field]})
+    return {
+        "entity_id": arguments.entity_id,
+        "field": arguments.field,
+        "value": answers.current(row.fields, row.values)[arguments.field],
+        "version": row.version,
+        "observation_ids": list(found),
+        "observations": list(found.values()),
+        "sources": [],
+    }
+
+
+class FindEntity(Arguments):
+    """What ``entities.find`` takes."""
+
+    identifier: Annotated[Text, Field(description="Entity id, e-mail, phone, URL, external id or name.")]
+    entity_type: EntityType | None = None
+    limit: Limit = PAGE_DEFAULT
+
+
+class Found(answers.Entity):
+    """An entity that was found, and the kind of identifier that matched."""
+
+    matched: NotRequired[str]
+
+
+class FoundEntities(TypedDict):
+    """What an identifier names: nothing rather than something wrong.
+
+    ``match_mode`` is ``id``, ``identifier``, ``name`` or ``none``; ``hint`` says what was tried.
+    """
+
+    entities: list[Found]
+    total: int
+    match_mode: str
+    hint: NotRequired[str]
+
+
+@operation(
+    "entities.find",
+    "POST /retrieve_entity_by_identifier",
+    tool="retrieve_entity_by_identifier",
+    command="entities search",
+    scope=Scope.READ,
+    example='"Ada Lovelace" --entity-type person',
+)
+async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
+    """Find the entities that an exact identifier names.
+
+    An identifier is an id, an e-mail, a phone, a URL, an external id or a name. Case and spacing do not
+    matter; parts of a name do not match. Several entities may bear one name.
+    """
+    given = arguments.identifier.strip()
+    if given.lower().startswith("ent_"):
+        return await _find_by_id(context, given.lower(), arguments.entity_type)
+    folded = identity.fold_text(given)
+    if not folded:
+        return {"entities": [], "total": 0, "match_mode": "none", "hint": "the identifier is blank"}
+    row = await context.graph.one(
+        "entity.find",
+        kinds=list(KINDS),
+        value=identity.index_key(folded),
+        types=[arguments.entity_type] if arguments.entity_type else [],
+        limit=arguments.limit,
+    )
+    assert row is not None
+    found: list[Found] = []
+    for one, kinds in row["found"]:
+        best = min(kinds, key=KINDS.index)
+        found.append({**answers.entity(EntityRow(*one)), "matched": best})
+    found.sort(key=lambda one: (KINDS.index(one.get("matched", "name")), one["entity_id"]))
+    if not found:
+        hint = f"no exact match for {', '.join(KINDS)}: give the whole name or identifier"
+        return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
+    mode = "name" if found[0].get("matched") == "name" else "identifier"
+    return {"entities": found, "total": len(found), "match_mode": mode}
+
+
+async def _find_by_id(context: Context, entity_id: str, entity_type: str | None) -> FoundEntities:
+    row = (
+        await context.graph.one("entity.get", entity_id=entity_id) if ENTITY_ID.fullmatch(entity_id) else None
+    )
+    if row is None or entity_type not in (None, row["entity"][1]):
+        hint = "no entity has this id; an id is never matched as text"
+        return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
+    found: Found = {**answers.entity(EntityRow(*row["entity"])), "matched": "id"}
+    return {"entities": [found], "total": 1, "match_mode": "id"}

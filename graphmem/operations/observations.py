@@ -1,0 +1,206 @@
+"""Observations: listing them, and adding one to an entity that is there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, Moment, Offset, Spelled, Total
+from graphmem.domain import times
+from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.operations import answers
+from graphmem.operations.answers import ObservationRow
+from graphmem.operations.entities import EntityType, FindEntity, find_entity
+from graphmem.operations.store import Key, Priority, Source, accept, entries
+from graphmem.registry import Context, Scope, operation
+
+
+class ObservationFilters(Arguments):
+    """Which observations."""
+
+    entity_id: EntityId | None = None
+    entity_type: EntityType | None = None
+    observation_id: Annotated[str, Field(max_length=200, description="This one alone.")] | None = None
+    source_id: Annotated[str, Field(max_length=200, description="Those from this source.")] | None = None
+    observed_until: Annotated[Moment, Field(description="Observed up to this time.")] | None = None
+    created_since: (
+        Annotated[Moment, Spelled("updated_since"), Field(description="Recorded at or after this time.")]
+        | None
+    ) = None
+
+
+class QueryObservations(Arguments):
+    """What ``observations.query`` takes."""
+
+    filters: ObservationFilters = Field(default=ObservationFilters(), description="Which observations.")
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    include_total_count: Total = False
+
+
+class ObservationPage(TypedDict):
+    """A page of observations, newest first. ``total`` counts those of the entity, of the type, or of all."""
+
+    observations: list[answers.Observation]
+    limit: int
+    offset: int
+    total: NotRequired[int]
+
+
+@operation(
+    "observations.query",
+    "POST /observations/query",
+    "POST /list_observations",
+    "GET /observations",
+    "GET /entities/{entity_id}/observations",
+    tool="list_observations",
+    command="observations list",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="--entity-id ent_0123456789abcdef01234567",
+)
+async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
+    """List observations, newest first: of one entity, of a type, from a source, or all.
+
+    The order is by `observed_at`, then by id. `include_total_count` adds `total`.
+    """
+    filters = arguments.filters
+    if arguments.include_total_count and (
+        filters.source_id or filters.created_since or filters.observed_until
+    ):
+        raise InvalidInput(
+            "$.include_total_count: the total is counted by entity or by type only",
+            issues=[{"path": "$.include_total_count", "message": "not together with these filters"}],
+        )
+    if filters.observation_id is not None:
+        found, total = await _one(context, filters)
+    else:
+        found, total = await _page(context, arguments)
+    page: ObservationPage = {"observations": found, "limit": arguments.limit, "offset": arguments.offset}
+    if arguments.include_total_count:
+        page["total"] = total
+    return page
+
+
+async def _one(context: Context, filters: ObservationFilters) -> tuple[list[answers.Observation], int]:
+    row = await context.graph.one("observation.by_id", observation_ids=[filters.observation_id])
+    assert row is not None
+    found = [answers.observation(ObservationRow(*one)) for one in row["observations"] if one[1] is not None]
+    return found, len(found)
+
+
+async def _page(context: Context, arguments: QueryObservations) -> tuple[list[answers.Observation], int]:
+    filters = arguments.filters
+    params: dict[str, Any] = {
+        "at": times.LATEST if filters.observed_until is None else filters.observed_until,
+        "recorded_since": times.EARLIEST if filters.created_since is None else filters.created_since,
+        "source_id": filters.source_id,
+        "offset": arguments.offset,
+        "limit": arguments.limit,
+    }
+    if filters.entity_id is not None:
+        row = await context.graph.one("observation.of_entity", entity_id=filters.entity_id, **params)
+        if row is None:
+            raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)
+    elif filters.entity_type is not None:
+        row = await context.graph.one("observation.page_by_type", entity_type=filters.entity_type, **params)
+    else:
+        row = await context.graph.one("observation.page", **params)
+    assert row is not None
+    return [answers.observation(ObservationRow(*one)) for one in row["page"]], row["total"]
+
+
+class CreateObservation(Arguments):
+    """What ``observations.create`` takes."""
+
+    entity_id: EntityId | None = None
+    entity_type: EntityType | None = None
+    entity_identifier: Annotated[str, Field(max_length=10_000)] | None = Field(
+        default=None, description="With entity_type, instead of entity_id: what names the entity exactly."
+    )
+    fields: dict[str, Any] = Field(description="The fields that are observed; null clears one.")
+    observed_at: Annotated[Moment, Field(description="When it was so; else when it is recorded.")] | None = (
+        None
+    )
+    source_priority: Priority = None
+    observation_source: Source = None
+    idempotency_key: Key = None
+
+
+class CreatedObservation(TypedDict):
+    """What one observation did."""
+
+    observation_id: str
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    version: int
+    snapshot: answers.Fields
+    replayed: bool
+    transaction_id: str
+    store_warnings: list[dict[str, Any]]
+
+
+@operation(
+    "observations.create",
+    "POST /observations/create",
+    tool="create_observation",
+    command="observations create",
+    scope=Scope.WRITE,
+    errors=(NotFound, StoreRefused),
+    example='--entity-id ent_0123456789abcdef01234567 --fields \'{"phone": "+44 1632 960000"}\'',
+)
+async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
+    """Add one observation to an entity that is there; the answer is its snapshot afterwards.
+
+    The entity is named by `entity_id`, or by `entity_type` with an exact `entity_identifier`.
+    """
+    entity_id = await _target(context, arguments)
+    about = {"target_id": entity_id, "entity_type": arguments.entity_type}
+    try:
+        receipt = await accept(
+            context,
+            "observations.create",
+            arguments,
+            lambda reader: ([reader.observation(0, "$", "$.fields", about, arguments.fields)], []),
+        )
+    except StoreRefused as exc:
+        if any(issue["code"] == "ERR_TARGET_NOT_FOUND" for issue in exc.details["issues"]):
+            raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id) from exc
+        raise
+    (stored,) = entries(receipt)
+    return {
+        "observation_id": stored["observation_id"],
+        "entity_id": stored["entity_id"],
+        "entity_type": stored["entity_type"],
+        "canonical_name": stored["canonical_name"],
+        "version": stored["version"],
+        "snapshot": stored["entity_snapshot_after"],
+        "replayed": receipt.replayed,
+        "transaction_id": receipt.transaction_id,
+        "store_warnings": receipt.warnings,
+    }
+
+
+async def _target(context: Context, arguments: CreateObservation) -> str:
+    if arguments.entity_id is not None:
+        return arguments.entity_id
+    if arguments.entity_type is None or arguments.entity_identifier is None:
+        message = "name the entity by entity_id, or by entity_type with entity_identifier"
+        raise InvalidInput(f"$.entity_id: {message}", issues=[{"path": "$.entity_id", "message": message}])
+    wanted = FindEntity(identifier=arguments.entity_identifier, entity_type=arguments.entity_type, limit=10)
+    found = (await find_entity(context, wanted))["entities"]
+    if not found:
+        raise NotFound(
+            f"no {arguments.entity_type} is named exactly so",
+            entity_type=arguments.entity_type,
+            entity_identifier=arguments.entity_identifier[:200],
+        )
+    if len(found) > 1:
+        candidates = [one["entity_id"] for one in found]
+        message = f"{len(found)} entities bear this name: give entity_id"
+        issue = {"path": "$.entity_identifier", "message": message, "candidates": candidates}
+        raise InvalidInput(f"$.entity_identifier: {message}", issues=[issue])
+    return found[0]["entity_id"]

@@ -1,0 +1,211 @@
+"""Reading relationships: those of one entity, and what can be reached through them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, Offset, Spelled, Total, Whole
+from graphmem.domain import relationship
+from graphmem.errors import NotFound
+from graphmem.operations import answers
+from graphmem.operations.answers import EntityRow, RelationshipRow
+from graphmem.registry import Context, Scope, operation
+
+FANOUT = 1_000
+"""Most relationships of one entity that a traversal follows, in the order of their keys."""
+HUB = 1_000
+"""An entity with more relationships than this is reached but not passed through."""
+DEPTH_LIMIT = 5
+
+RelationshipType = Annotated[
+    str,
+    AfterValidator(relationship.normalise),
+    Field(max_length=200, description="Relationship type, such as WORKS_AT; any case."),
+]
+
+
+class ListRelationships(Arguments):
+    """What ``relationships.list`` takes."""
+
+    entity_id: EntityId
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    include_total_count: Total = False
+    expand_entities: bool = Field(
+        default=False, description="Whether the answer carries the entities at the other ends."
+    )
+
+
+class RelationshipPage(TypedDict):
+    """A page of the relationships at one entity, newest first, and the same by direction."""
+
+    relationships: list[answers.Relationship]
+    outgoing: list[answers.Relationship]
+    incoming: list[answers.Relationship]
+    limit: int
+    offset: int
+    total: NotRequired[int]
+    related_entities: NotRequired[list[answers.Entity]]
+
+
+@operation(
+    "relationships.list",
+    "GET /entities/{entity_id}/relationships",
+    tool="list_relationships",
+    command="relationships list",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="ent_0123456789abcdef01234567",
+)
+async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
+    """List the live relationships of an entity, newest first, in both directions."""
+    row = await context.graph.one(
+        "relationship.of_entity",
+        entity_id=arguments.entity_id,
+        offset=arguments.offset,
+        limit=arguments.limit,
+        reach=arguments.offset + arguments.limit,
+    )
+    if row is None:
+        raise NotFound(f"there is no entity {arguments.entity_id}", entity_id=arguments.entity_id)
+    found = [answers.relationship(RelationshipRow(*one)) for one in row["page"]]
+    page: RelationshipPage = {
+        "relationships": found,
+        "outgoing": [one for one in found if one["source_entity_id"] == arguments.entity_id],
+        "incoming": [one for one in found if one["target_entity_id"] == arguments.entity_id],
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+    }
+    if arguments.include_total_count:
+        page["total"] = row["outgoing"] + row["incoming"]
+    if arguments.expand_entities:
+        page["related_entities"] = [answers.entity(EntityRow(*one)) for one in row["others"]]
+    return page
+
+
+class RelatedEntities(Arguments):
+    """What ``entities.related`` takes."""
+
+    entity_id: EntityId
+    relationship_types: list[RelationshipType] = Field(
+        default=[], max_length=100, description="Only through relationships of these types; none means all."
+    )
+    depth: Annotated[
+        Whole,
+        Spelled("max_hops"),
+        Field(ge=1, le=DEPTH_LIMIT, description=f"How many steps away at most, 1 to {DEPTH_LIMIT}."),
+    ] = 1
+    direction: Literal["both", "outgoing", "incoming"] = Field(
+        default="both", description="Which way to follow relationships."
+    )
+    include_entities: bool = Field(default=True, description="Whether the answer carries the entities.")
+    limit: Limit = PAGE_DEFAULT
+
+
+class Related(answers.Entity):
+    """An entity that was reached, and in how many steps."""
+
+    depth: NotRequired[int]
+
+
+class Neighbourhood(TypedDict):
+    """What can be reached from an entity, nearest first, and the relationships walked.
+
+    ``truncated`` says whether ``limit`` cut it; ``hubs`` are entities with so many relationships that they
+    were reached but not passed through.
+    """
+
+    entity_id: str
+    relationships: list[answers.Relationship]
+    entities: NotRequired[list[Related]]
+    total: int
+    truncated: bool
+    hubs: list[str]
+
+
+@operation(
+    "entities.related",
+    "POST /retrieve_related_entities",
+    tool="retrieve_related_entities",
+    command="entities related",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="ent_0123456789abcdef01234567 --relationship-types WORKS_AT --depth 2",
+)
+async def related_entities(context: Context, arguments: RelatedEntities) -> Neighbourhood:
+    """Return the entities within some steps of one, through live relationships, each once, nearest first.
+
+    `relationship_types` narrows the walk, `depth` is how far it goes, `direction` which way.
+    """
+    walk = _Walk(arguments)
+    await walk.run(context)
+    answer: Neighbourhood = {
+        "entity_id": arguments.entity_id,
+        "relationships": [answers.relationship(walk.edges[key]) for key in sorted(walk.edges)],
+        "total": len(walk.depths) - 1,
+        "truncated": walk.truncated,
+        "hubs": sorted(walk.hubs),
+    }
+    if arguments.include_entities:
+        order = sorted((d, entity_id) for entity_id, d in walk.depths.items() if d)
+        answer["entities"] = [
+            {**answers.entity(walk.entities[entity_id]), "depth": depth} for depth, entity_id in order
+        ]
+    return answer
+
+
+class _Walk:
+    """A breadth-first walk, one round trip a level, that stops at ``limit`` entities."""
+
+    def __init__(self, arguments: RelatedEntities) -> None:
+        self.arguments = arguments
+        self.depths: dict[str, int] = {arguments.entity_id: 0}
+        self.entities: dict[str, EntityRow] = {}
+        self.edges: dict[str, RelationshipRow] = {}
+        self.hubs: set[str] = set()
+        self.truncated = False
+
+    async def run(self, context: Context) -> None:
+        """Walk.
+
+        Raises:
+            NotFound: there is no such entity.
+        """
+        frontier = [self.arguments.entity_id]
+        for depth in range(1, self.arguments.depth + 1):
+            row = await context.graph.one(
+                "relationship.expand",
+                edge_types=frozenset(self.arguments.relationship_types) or None,
+                frontier=frontier,
+                origin=self.arguments.entity_id,
+                outgoing=self.arguments.direction != "incoming",
+                incoming=self.arguments.direction != "outgoing",
+                hub=HUB,
+                fanout=FANOUT,
+            )
+            if row is None:
+                raise NotFound(
+                    f"there is no entity {self.arguments.entity_id}", entity_id=self.arguments.entity_id
+                )
+            self.hubs.update(row["hubs"])
+            frontier = self._level(row, depth)
+            if not frontier or self.truncated:
+                break
+
+    def _level(self, row: dict[str, list[list[object]]], depth: int) -> list[str]:
+        found = [EntityRow(*one) for one in row["entities"]]  # pyright: ignore[reportArgumentType]
+        new = [one for one in found if one.id not in self.depths]
+        room = self.arguments.limit - (len(self.depths) - 1)
+        self.truncated = len(new) > room
+        for one in new[:room]:
+            self.depths[one.id] = depth
+            self.entities[one.id] = one
+        for one in row["edges"]:
+            edge = RelationshipRow(*one)  # pyright: ignore[reportArgumentType]
+            # Only relationships between entities that the answer names.
+            if edge.source in self.depths and edge.target in self.depths:
+                self.edges[edge.key] = edge
+        return [one.id for one in new[:room]]

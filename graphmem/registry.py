@@ -1,0 +1,199 @@
+"""The operation registry: the one definition that REST, MCP and the command line share.
+
+An operation is declared once with :func:`operation`. The faces are small translators that loop over
+:data:`REGISTRY` and hold nothing per operation; :meth:`Operation.run` is the only way in for each of them,
+so the same arguments give the same answer and the same error everywhere.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, get_type_hints
+
+import orjson
+import structlog
+from pydantic import TypeAdapter
+
+from graphmem.arguments import Arguments, read
+from graphmem.auth import Actor, Scope
+from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
+from graphmem.graph import Graph, OwnerGraph, round_trips
+from graphmem.settings import Settings
+from graphmem.writer import Writers
+
+_log = structlog.get_logger("graphmem.operation")
+
+
+class Face(enum.Flag):
+    """Where an operation can be called."""
+
+    REST = enum.auto()
+    MCP = enum.auto()
+    CLI = enum.auto()
+    ALL = REST | MCP | CLI
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the operations of one process share."""
+
+    graph: Graph
+    writers: Writers
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What one call of an operation may reach: who is asking, that owner's graph, and the writers."""
+
+    actor: Actor
+    services: Services
+
+    @property
+    def graph(self) -> OwnerGraph:
+        """The graph, bound to the actor's owner."""
+        return OwnerGraph(self.services.graph, self.actor.owner)
+
+
+A = TypeVar("A", bound=Arguments)
+Function = Callable[[Context, A], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[A]):
+    """One use case, as it was declared."""
+
+    name: str
+    routes: tuple[tuple[str, str], ...]
+    tool: str
+    command: tuple[str, ...]
+    scope: Scope
+    sandbox: bool
+    faces: Face
+    reason: str
+    public: bool
+    errors: tuple[type[GraphmemError], ...]
+    example: str
+    function: Function[A]
+    arguments: type[A]
+    result: TypeAdapter[Any] = field(repr=False)
+
+    @property
+    def description(self) -> str:
+        """The docstring: its first line is the summary."""
+        return inspect.cleandoc(self.function.__doc__ or "")
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return self.description.partition("\n")[0]
+
+    async def run(self, services: Services, actor: Actor, raw: Mapping[str, Any]) -> bytes:
+        """Authorise, validate, call, and log one line; return the answer as JSON.
+
+        Raises:
+            GraphmemError: and nothing else; an unforeseen fault becomes ``InternalError``.
+        """
+        cell = [0]
+        token = round_trips.set(cell)
+        start = time.perf_counter()
+        outcome = "ok"
+        try:
+            return await self._run(services, actor, raw)
+        except GraphmemError as exc:
+            outcome = exc.code
+            raise
+        except Exception as exc:
+            outcome = InternalError.code
+            _log.exception("unexpected fault", operation=self.name)
+            raise InternalError from exc
+        finally:
+            round_trips.reset(token)
+            _log.info(
+                self.name,
+                outcome=outcome,
+                owner=actor.owner,
+                client=actor.client,
+                milliseconds=round((time.perf_counter() - start) * 1000, 2),
+                round_trips=cell[0],
+            )
+
+    async def _run(self, services: Services, actor: Actor, raw: Mapping[str, Any]) -> bytes:
+        if self.scope not in actor.scopes:
+            raise Forbidden(needs=self.scope, operation=self.name)
+        if services.settings.sandbox and not self.sandbox:
+            raise SandboxDisabled(operation=self.name)
+        arguments = read(self.arguments, self.name, raw)
+        answer = await self.function(Context(actor, services), arguments)
+        return orjson.dumps(answer)
+
+
+REGISTRY: dict[str, Operation[Any]] = {}
+"""Every operation by name; filled where :mod:`graphmem.operations` is imported."""
+
+
+def operation(
+    name: str,
+    *routes: str,
+    tool: str = "",
+    command: str = "",
+    scope: Scope,
+    sandbox: bool = True,
+    faces: Face = Face.ALL,
+    reason: str = "",
+    public: bool = False,
+    errors: tuple[type[GraphmemError], ...] = (),
+    example: str = "",
+) -> Callable[[Function[A]], Function[A]]:
+    """Declare an operation.
+
+    Args:
+        routes: ``METHOD /path`` lines; the first is the interface's own, others are aliases.
+        tool: name of the MCP tool.
+        command: words of the command line.
+        sandbox: whether the public sandbox allows it.
+        faces: where it can be called; ``reason`` says why, where that is not everywhere.
+        public: whether it answers without a credential.
+        errors: those of the catalogue that it raises beyond those of every operation.
+        example: arguments of a command line that works, for ``--help``.
+
+    Raises:
+        TypeError: the declaration is incomplete or its name is taken.
+    """
+
+    def register(function: Function[A]) -> Function[A]:
+        hints = get_type_hints(function, include_extras=True)
+        lacking = [
+            what
+            for what, given, face in (
+                ("routes", routes, Face.REST), ("tool", tool, Face.MCP), ("command", command, Face.CLI),
+            )
+            if bool(given) != (face in faces)
+        ]  # fmt: skip
+        if name in REGISTRY or lacking or bool(reason) == (faces is Face.ALL):
+            raise TypeError(
+                f"operation {name!r}: name taken, or {lacking or 'reason'} does not fit its faces"
+            )
+        REGISTRY[name] = Operation(
+            name=name,
+            routes=tuple((method, path) for method, _, path in (route.partition(" ") for route in routes)),
+            tool=tool,
+            command=tuple(command.split()),
+            scope=scope,
+            sandbox=sandbox,
+            faces=faces,
+            reason=reason,
+            public=public,
+            errors=errors,
+            example=example,
+            function=function,
+            arguments=hints["arguments"],
+            result=TypeAdapter(hints["return"]),
+        )
+        return function
+
+    return register

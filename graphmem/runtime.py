@@ -1,0 +1,92 @@
+"""Where things are wired together: from settings to the services that operations share."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import stamina
+
+from graphmem import migrations, neo4j_local, operations
+from graphmem.errors import DatabaseUnavailable, EngineStartFailed, SetupError
+from graphmem.graph import Graph, OnNotification, wait_until_up
+from graphmem.neo4j_local import Connection, Progress
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import Settings
+from graphmem.writer import Writers
+
+assert operations.__all__
+assert REGISTRY
+
+# Retries are counted in the operation's own log line, not told one by one.
+stamina.instrumentation.set_on_retry_hooks([])
+
+REMOTE_PATIENCE = 30.0
+"""Seconds that a database at ``NEO4J_URI`` may take to answer when graphmem starts."""
+
+
+@contextlib.asynccontextmanager
+async def open_services(
+    settings: Settings,
+    progress: Progress | None = None,
+    on_notification: OnNotification | None = None,
+) -> AsyncIterator[Services]:
+    """Open what operations need: the database (started if it is the embedded one), migrated and online.
+
+    Raises:
+        SetupError: a setting, the data directory, the engine or the database's schema does not fit.
+        DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
+    """
+    where = await connection(settings, progress)
+    graph = Graph(where.uri, where.username, where.password, where.database, settings, on_notification)
+    try:
+        if settings.neo4j_uri is not None:
+            await wait_until_up(graph, REMOTE_PATIENCE)
+        await migrations.apply(graph)
+        writers = Writers(graph, settings)
+        try:
+            yield Services(graph, writers, settings)
+        finally:
+            await writers.close()
+    finally:
+        await graph.close()
+
+
+async def connection(settings: Settings, progress: Progress | None = None) -> Connection:
+    """Return where the database is; the embedded one is started if it is not up.
+
+    Raises:
+        SetupError: it cannot be started.
+    """
+    if settings.neo4j_uri is not None:
+        return Connection(
+            uri=settings.neo4j_uri,
+            username=settings.neo4j_username,
+            password=settings.neo4j_password.get_secret_value(),
+            browser_url="",
+            database=settings.neo4j_database,
+        )
+    return await asyncio.to_thread(neo4j_local.ensure, settings, _probe(settings), progress)
+
+
+def _probe(settings: Settings) -> neo4j_local.Probe:
+    """Return a function that raises while an embedded server does not answer."""
+
+    def probe(where: Connection) -> None:
+        async def ask() -> None:
+            graph = Graph(where.uri, where.username, where.password, where.database, settings)
+            try:
+                await graph.verify()
+            except SetupError as exc:
+                # Until its system database is up, a starting server refuses every password.
+                raise DatabaseUnavailable from exc
+            finally:
+                await graph.close()
+
+        asyncio.run(ask())
+
+    return probe
+
+
+__all__ = ["REMOTE_PATIENCE", "EngineStartFailed", "connection", "open_services"]
