@@ -51,9 +51,10 @@ def _moment(value: Any) -> int:
     return times.parse(value)
 
 
-Whole = Annotated[int, BeforeValidator(_no_bool)]
-Limit = Annotated[Whole, Field(ge=1, le=PAGE_LIMIT, description=f"Page size, 1 to {PAGE_LIMIT}.")]
-Offset = Annotated[Whole, Field(ge=0, le=OFFSET_LIMIT, description="Number of items skipped.")]
+NoBool = BeforeValidator(_no_bool)
+"""Keeps ``true`` from being read as 1. It stands after the bounds, so that those reach the JSON Schema."""
+Limit = Annotated[int, Field(ge=1, le=PAGE_LIMIT, description=f"Page size, 1 to {PAGE_LIMIT}."), NoBool]
+Offset = Annotated[int, Field(ge=0, le=OFFSET_LIMIT, description="Number of items skipped."), NoBool]
 Total = Annotated[bool, Field(description="Whether the answer carries the total count.")]
 Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
 """A time: ISO 8601 outside, microseconds inside."""

@@ -19,7 +19,8 @@ GraphmemError                     500  exit 1
 ├── Unavailable                   503  exit 7   retryable
 │   ├── DatabaseUnavailable                     DB_CONNECTION_FAILED
 │   ├── DatabaseTimeout                         DB_TIMEOUT
-│   └── ServiceBusy                             SERVICE_BUSY
+│   ├── ServiceBusy                             SERVICE_BUSY
+│   └── ServiceUnreachable                      SERVICE_UNREACHABLE
 ├── InternalError                 500  exit 1   INTERNAL_ERROR
 └── SetupError                    500  exit 6   (what only a local command meets)
     ├── ConfigurationInvalid                    CONFIGURATION_INVALID
@@ -37,7 +38,9 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar
+
+from typing_extensions import TypedDict
 
 CATALOGUE: dict[str, type[GraphmemError]] = {}
 
@@ -73,6 +76,7 @@ class GraphmemError(Exception):
     def __init__(self, message: str = "", **details: Any) -> None:
         super().__init__(message or self.default_message())
         self.details = details
+        self.trace_id: str | None = None
 
     @classmethod
     def default_message(cls) -> str:
@@ -80,13 +84,16 @@ class GraphmemError(Exception):
         return re.sub(r"\s+", " ", (cls.__doc__ or "").strip().partition("\n\n")[0])
 
     def envelope(self, trace_id: str) -> Envelope:
-        """Return the answer that every face gives for this error."""
+        """Return the answer that every face gives for this error.
+
+        An error that came from another process keeps the trace id that it has there.
+        """
         details = {**self.details, "retryable": True} if self.retryable else self.details
         return {
             "error_code": self.code,
             "message": str(self),
             "details": details,
-            "trace_id": trace_id,
+            "trace_id": self.trace_id or trace_id,
             "timestamp": datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         }
 
@@ -210,6 +217,12 @@ class ServiceBusy(Unavailable):
     """Too much is waiting for this owner's writer: try again in a moment."""
 
     code = "SERVICE_BUSY"
+
+
+class ServiceUnreachable(Unavailable):
+    """No service answers at this address: start it with `graphmem serve`, or correct --base-url."""
+
+    code = "SERVICE_UNREACHABLE"
 
 
 class InternalError(GraphmemError):

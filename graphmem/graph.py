@@ -208,7 +208,7 @@ class Graph:
         try:
             await self._run("server.ping", self._text("server.ping", None), 5.0, "READ", None, {})
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            raise refused(exc, self._settings) or translate(exc) from exc
+            raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
 
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
@@ -236,8 +236,9 @@ class Graph:
 
     def _remark(self, name: str, summary: neo4j.ResultSummary) -> None:
         assert self._on_notification
-        for said in summary.summary_notifications:
-            self._on_notification(name, f"{said.code}: {said.description}")
+        for said in summary.gql_status_objects:
+            if said.is_notification:
+                self._on_notification(name, f"{said.raw_classification}: {said.status_description}")
 
     @staticmethod
     def _count() -> None:

@@ -20,10 +20,13 @@ FILE_BYTES = 10_000_000
 FILES_KEPT = 5
 
 
-def configure(settings: Settings, folder: Path | None, console: TextIO | None = None) -> None:
+def configure(
+    settings: Settings, folder: Path | None, console: TextIO | None = None, console_level: str | None = None
+) -> None:
     """Send the logs of graphmem and its libraries to the console (stderr) and to files in ``folder``.
 
-    Only stderr is ever written to: stdout belongs to answers, and to MCP over stdio.
+    Only stderr is ever written to: stdout belongs to answers, and to MCP over stdio. ``console_level`` is
+    the least severity shown there, where it differs from that of the files.
     """
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -40,6 +43,7 @@ def configure(settings: Settings, folder: Path | None, console: TextIO | None = 
     handlers: list[logging.Handler] = [
         _handler(logging.StreamHandler(stream), shared, to_json if settings.log_json else to_people)
     ]
+    handlers[0].setLevel((console_level or settings.log_level).upper())
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = logging.handlers.RotatingFileHandler(
@@ -53,7 +57,16 @@ def configure(settings: Settings, folder: Path | None, console: TextIO | None = 
     for handler in handlers:
         root.addHandler(handler)
     root.setLevel(settings.log_level.upper())
-    for noisy in ("neo4j", "httpx", "httpx2", "httpcore", "mcp", "uvicorn.access", "stamina"):
+    for noisy in (
+        "neo4j",
+        "httpx",
+        "httpx2",
+        "httpcore",
+        "mcp",
+        "uvicorn.access",
+        "uvicorn.error",
+        "stamina",
+    ):
         logging.getLogger(noisy).setLevel(logging.ERROR if noisy == "neo4j" else logging.WARNING)
     structlog.configure(
         processors=[

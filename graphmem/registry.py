@@ -78,6 +78,7 @@ class Operation(Generic[A]):
     public: bool
     errors: tuple[type[GraphmemError], ...]
     example: str
+    people: Mapping[str, Any]
     function: Function[A]
     arguments: type[A]
     result: TypeAdapter[Any] = field(repr=False)
@@ -148,6 +149,7 @@ def operation(
     public: bool = False,
     errors: tuple[type[GraphmemError], ...] = (),
     example: str = "",
+    people: Mapping[str, Any] | None = None,
 ) -> Callable[[Function[A]], Function[A]]:
     """Declare an operation.
 
@@ -160,6 +162,7 @@ def operation(
         public: whether it answers without a credential.
         errors: those of the catalogue that it raises beyond those of every operation.
         example: arguments of a command line that works, for ``--help``.
+        people: arguments that the command line adds where it prints a table for people.
 
     Raises:
         TypeError: the declaration is incomplete or its name is taken.
@@ -190,6 +193,7 @@ def operation(
             public=public,
             errors=errors,
             example=example,
+            people=people or {},
             function=function,
             arguments=hints["arguments"],
             result=TypeAdapter(hints["return"]),

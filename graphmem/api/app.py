@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graphmem import __version__
+from graphmem import __version__, auth
 from graphmem.api import openapi
 from graphmem.api.body import read_json
-from graphmem.api.middleware import Gate, Trace, refusal
+from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
 from graphmem.arguments import from_query
 from graphmem.auth import Actor
 from graphmem.errors import GraphmemError, InternalError, InvalidInput, RouteNotFound
@@ -27,10 +27,10 @@ PREFIXES = ("", "/api")
 """Every path is served bare and under this."""
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: Services, authenticate: Authenticate = auth.authenticate) -> FastAPI:
     """Return the service: every REST operation of the registry, ``/openapi.yaml`` and ``/mcp``.
 
-    The caller opens and closes ``services``.
+    The caller opens and closes ``services``. ``authenticate`` turns an Authorization header into an actor.
     """
     endpoint = McpEndpoint(services)
 
@@ -53,7 +53,7 @@ def create_app(services: Services) -> FastAPI:
     public = frozenset(
         path for operation in REGISTRY.values() if operation.public for _, path in operation.routes
     )
-    app.add_middleware(Gate, settings=services.settings, public=public)
+    app.add_middleware(Gate, settings=services.settings, public=public, authenticate=authenticate)
     app.add_middleware(Trace)
     return app
 

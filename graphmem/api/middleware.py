@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,14 +13,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphmem.auth import authenticate
+from graphmem.auth import Actor
 from graphmem.errors import GraphmemError, HostRefused, InternalError
 from graphmem.log import new_trace_id
 from graphmem.settings import LOOPBACK, Settings
 
 _log = structlog.get_logger("graphmem.http")
 
-Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+Authenticate = Callable[[Settings, str | None], Actor]
 
 
 def trace_id() -> str:
@@ -68,11 +68,13 @@ class Trace:
                     scope, receive, tell
                 )
             finally:
-                _log.info(
+                # An operation logs its own line; what never reached one is told here.
+                status = started[0] if started else 0
+                (_log.info if status >= 400 else _log.debug)(
                     "request",
                     method=scope["method"],
                     path=scope["path"][:200],
-                    status=started[0] if started else 0,
+                    status=status,
                     milliseconds=round((time.perf_counter() - begin) * 1000, 2),
                 )
 
@@ -84,9 +86,12 @@ class Gate:
     must be one of ours; a page's own requests carry an Origin, which must be ours as well.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, public: frozenset[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, public: frozenset[str], authenticate: Authenticate
+    ) -> None:
         self.app = app
         self.settings = settings
+        self.authenticate = authenticate
         self.public = public
         loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
         self.hosts = frozenset(settings.allowed_hosts) | loopback
@@ -100,7 +105,7 @@ class Gate:
         try:
             self._check_host(headers)
             if not self._is_public(scope["path"]):
-                actor = authenticate(self.settings, headers.get("authorization"))
+                actor = self.authenticate(self.settings, headers.get("authorization"))
                 state: dict[str, Any] = scope.setdefault("state", {})
                 state["actor"] = actor.named(headers.get("x-client-name", "rest"))
         except GraphmemError as exc:

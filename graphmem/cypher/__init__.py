@@ -36,7 +36,7 @@ _HEADER = re.compile(
     r"// mode {4}(?P<mode>read|write)\n"
     r"// index {3}(?P<index>.*)\n"
     r"// cost {4}(?P<cost>light|heavy)\n"
-    r"(?:// tenancy global: (?P<tenancy>.*)\n)?",
+    r"(?:// tenancy global: (?P<tenancy>[^\n]*)\n)?",
     re.DOTALL,
 )
 _USED = re.compile(r"\$(\w+)")
@@ -74,6 +74,8 @@ def parse(name: str, source: str) -> Query:
         raise ValueError(f"{name}: the header must say name, params, returns, mode, index and cost")
     text = "\n".join(line for line in source[match.end() :].splitlines() if not line.startswith("//")).strip()
     text = _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)
+    if not text:
+        raise ValueError(f"{name}: there is no query below the header")
     params = _fields(match["params"])
     bound = set() if match["tenancy"] else {"owner"}
     if set(params) | bound != set(_USED.findall(text)):

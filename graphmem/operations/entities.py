@@ -149,6 +149,7 @@ class Snapshot(answers.Entity):
     scope=Scope.READ,
     errors=(NotFound,),
     example="ent_0123456789abcdef01234567 --at 2026-06-01T00:00:00Z",
+    people={"expand_provenance": True},
 )
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     """Return an entity's snapshot, now or as of an earlier time, each field with the observation that set it.

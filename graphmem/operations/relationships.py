@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, Offset, Spelled, Total, Whole
+from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool, Offset, Spelled, Total
 from graphmem.domain import relationship
 from graphmem.errors import NotFound
 from graphmem.operations import answers
@@ -59,6 +59,7 @@ class RelationshipPage(TypedDict):
     scope=Scope.READ,
     errors=(NotFound,),
     example="ent_0123456789abcdef01234567",
+    people={"expand_entities": True},
 )
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
     """List the live relationships of an entity, newest first, in both directions."""
@@ -94,9 +95,10 @@ class RelatedEntities(Arguments):
         default=[], max_length=100, description="Only through relationships of these types; none means all."
     )
     depth: Annotated[
-        Whole,
+        int,
         Spelled("max_hops"),
         Field(ge=1, le=DEPTH_LIMIT, description=f"How many steps away at most, 1 to {DEPTH_LIMIT}."),
+        NoBool,
     ] = 1
     direction: Literal["both", "outgoing", "incoming"] = Field(
         default="both", description="Which way to follow relationships."

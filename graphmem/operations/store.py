@@ -10,7 +10,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, Moment, Whole
+from graphmem.arguments import Arguments, Moment, NoBool
 from graphmem.domain import canonical, ids, items, times
 from graphmem.domain.items import Item, Link, Reader
 from graphmem.domain.ranks import ObservationSource
@@ -31,7 +31,7 @@ Priority = Annotated[
     Field(description="Priority of what is said, for fields that go by it; 100 unless given."),
 ]
 Source = Annotated[ObservationSource | None, Field(description="Kind of writer; llm_summary unless given.")]
-Index = Annotated[Whole, Field(description="Position in `entities`, from 0.")]
+Index = Annotated[int, Field(description="Position in `entities`, from 0."), NoBool]
 
 
 class NewRelationship(Arguments):

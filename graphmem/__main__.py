@@ -1,0 +1,5 @@
+"""``python -m graphmem``."""
+
+from graphmem.cli.main import main
+
+main()

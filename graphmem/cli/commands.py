@@ -1,0 +1,156 @@
+"""Turn operations into commands. The only place that knows how.
+
+A required plain argument is positional, everything else an option. Every value goes to the operation as
+it was typed, so that the operation's own validation answers, as on the other faces. Lists take commas or
+repeated options; objects take JSON, ``@FILE`` or ``-`` for stdin.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+from pydantic.fields import FieldInfo
+
+from graphmem.arguments import nested_filters
+from graphmem.cli.session import console, current, telling_errors
+from graphmem.cli.tables import show
+from graphmem.domain import canonical
+from graphmem.errors import InvalidInput, InvalidJson
+from graphmem.ingest.requests import read_request
+from graphmem.registry import REGISTRY, Face, Operation
+
+_FILE = "from_file"
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add a command for each operation that has one, in groups by noun."""
+    groups: dict[str, typer.Typer] = {}
+    for operation in REGISTRY.values():
+        if Face.CLI not in operation.faces:
+            continue
+        *group, name = operation.command
+        place = app
+        if group:
+            (noun,) = group
+            if noun not in groups:
+                groups[noun] = typer.Typer(no_args_is_help=True)
+                app.add_typer(groups[noun], name=noun, help=f"Work with {noun}.")
+            place = groups[noun]
+        place.command(name, help=_help(operation), short_help=operation.summary)(_command(operation))
+
+
+def _help(operation: Operation[Any]) -> str:
+    words = " ".join(("graphmem", *operation.command, operation.example)).strip()
+    return f"{operation.description}\n\n\b\nExample:\n  {words}"
+
+
+def _command(operation: Operation[Any]) -> Any:
+    fields = _fields(operation)
+
+    def command(context: typer.Context, as_json: bool, **given: Any) -> None:
+        session = current(context)
+        as_json = as_json or session.as_json
+        with telling_errors(as_json):
+            raw = _arguments(fields, given)
+            if not as_json:
+                raw = {**operation.people, **raw}
+            body = session.run(operation, raw)
+            if as_json:
+                sys.stdout.write(body.decode() + "\n")
+            else:
+                show(console, canonical.decode(body))
+
+    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    parameters += [_parameter(name, info) for name, info in fields.items()]
+    if any(_is_json(info) for info in fields.values()):
+        file = typer.Option(
+            "--file", "-f", metavar="FILE", help="Take the arguments from a JSON file; - is stdin."
+        )
+        parameters.append(_keyword(_FILE, Annotated[str | None, file], None))
+    flag = typer.Option("--json", help="Print JSON, for programs.")
+    parameters.append(_keyword("as_json", Annotated[bool, flag], False))
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    setattr(command, "__signature__", inspect.Signature(parameters))  # noqa: B010
+    return command
+
+
+def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
+    """Return the arguments, those of ``filters`` beside the others."""
+    inner = nested_filters(operation.arguments)
+    fields = dict(operation.arguments.model_fields)
+    if inner is not None:
+        fields = {**inner.model_fields, **{n: i for n, i in fields.items() if n != "filters"}}
+    return fields
+
+
+def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
+    option = f"--{name.replace('_', '-')}"
+    text = info.description
+    if info.annotation is bool:
+        return _keyword(
+            name, Annotated[bool | None, typer.Option(f"{option}/--no-{option[2:]}", help=text)], None
+        )
+    if info.is_required() and not _is_json(info):
+        return _keyword(name, Annotated[str, typer.Argument(help=text)], inspect.Parameter.empty)
+    if _is_list(info):
+        return _keyword(name, Annotated[list[str] | None, typer.Option(option, help=text)], None)
+    metavar = "JSON" if _is_json(info) else None
+    return _keyword(name, Annotated[str | None, typer.Option(option, metavar=metavar, help=text)], None)
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _is_list(info: FieldInfo) -> bool:
+    """Whether it is a list of plain words."""
+    return get_origin(info.annotation) is list and not _is_json(info)
+
+
+def _is_json(info: FieldInfo) -> bool:
+    """Whether it holds objects, or anything."""
+    kinds = [info.annotation, *get_args(info.annotation)]
+    return any(
+        kind is Any or get_origin(kind) is dict or (isinstance(kind, type) and hasattr(kind, "model_fields"))
+        for kind in kinds
+    )
+
+
+def _arguments(fields: dict[str, FieldInfo], given: dict[str, Any]) -> dict[str, Any]:
+    file = given.pop(_FILE, None)
+    raw: dict[str, Any] = {} if file is None else read_request(_bytes(file), file)
+    for name, value in given.items():
+        if value is None or value == []:
+            continue
+        if _is_json(fields[name]):
+            raw[name] = _json(name, value)
+        elif _is_list(fields[name]):
+            raw[name] = [part.strip() for text in value for part in text.split(",") if part.strip()]
+        else:
+            raw[name] = value
+    return raw
+
+
+def _json(name: str, text: str) -> Any:
+    data = (
+        _bytes(text.removeprefix("@"))
+        if text.startswith("@") or text == "-"
+        else text.encode(errors="surrogatepass")
+    )
+    try:
+        return canonical.decode(data)
+    except ValueError as exc:
+        raise InvalidJson(f"--{name.replace('_', '-')} is not JSON: {exc}", reason=str(exc)[:200]) from None
+
+
+def _bytes(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as exc:
+        raise InvalidInput(f"{file} cannot be read: {exc.strerror}", file=file) from None

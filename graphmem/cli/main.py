@@ -1,0 +1,116 @@
+"""The ``graphmem`` command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+import graphmem.operations  # noqa: F401  (fills the registry)
+from graphmem import __version__
+from graphmem.cli import db
+from graphmem.cli.commands import add_commands
+from graphmem.cli.session import Session, console, current, telling_errors
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Structured memory: observations in, snapshots with provenance out.",
+)
+Env = Literal["development", "production", "demo", "test"]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"graphmem {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    base_url: Annotated[
+        str | None, typer.Option(help="Ask the service at this address instead of working on the data here.")
+    ] = None,
+    env: Annotated[Env | None, typer.Option(help="Which instance; development unless said.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where the instance's data is.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the log on the console.")] = False,
+    version: Annotated[
+        bool | None, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = None,
+) -> None:
+    """Structured memory: observations in, snapshots with provenance out."""
+    overrides = {"base_url": base_url, "env": env, "data_dir": data_dir}
+    context.obj = Session(as_json, verbose, {name: v for name, v in overrides.items() if v is not None})
+
+
+@app.command()
+def serve(
+    context: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to bind; 127.0.0.1 unless said.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to bind; 3080, in production 3180.")
+    ] = None,
+    env: Annotated[Env | None, typer.Option(help="Which instance; development unless said.")] = None,
+) -> None:
+    """Serve the REST API and MCP over HTTP until told to stop.
+
+    \b
+    Examples:
+      graphmem serve
+      SERVICE_BEARER_TOKEN=... graphmem serve --env production --host 0.0.0.0
+    """
+    session = current(context)
+    with telling_errors(session.as_json):
+        from graphmem.cli.serve import serve as run
+
+        given = {name: v for name, v in (("host", host), ("port", port), ("env", env)) if v is not None}
+        run(session.settings(**given))
+
+
+@app.command()
+def mcp(context: typer.Context) -> None:
+    """Serve MCP over stdin and stdout, for a client that starts this command itself.
+
+    \b
+    Example, in the client's configuration:
+      {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp"]}}}
+    """
+    session = current(context)
+    with telling_errors(session.as_json):
+        from graphmem.cli.serve import serve_stdio
+
+        serve_stdio(session.settings())
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of JSON files to store, in the order of names.")
+    ] = Path("examples"),
+) -> None:
+    """Store the example world in an instance of its own and show what comes back.
+
+    \b
+    Example:
+      graphmem demo examples
+    """
+    session = current(context)
+    with telling_errors(session.as_json):
+        from graphmem.cli.demo import run
+
+        run(session, folder)
+
+
+app.add_typer(db.app, name="db", help="Start, stop and look at the embedded Neo4j.")
+add_commands(app)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="graphmem")

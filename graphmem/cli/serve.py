@@ -1,0 +1,116 @@
+"""``graphmem serve`` and ``graphmem mcp``: the two ways to be called by others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from graphmem import __version__, log
+from graphmem.cli.session import fetching, run_async, stderr
+from graphmem.errors import ConfigurationInvalid
+from graphmem.settings import Settings
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready, and leaves closing to us when it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+        super().__init__(config)
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            announce(self._settings)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # Unlike the parent's, these do not raise the signal again once requests are done: the
+        # database is still to be closed in order.
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+def announce(settings: Settings) -> None:
+    """Say on stderr where the faces are."""
+    base = settings.base_url or f"http://{settings.host}:{settings.service_port}"
+    token = "send Authorization: Bearer …" if settings.bearer_token else "none (loopback only)"
+    stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
+    for name, value in (
+        ("REST", base), ("MCP", f"{base}/mcp"), ("API description", f"{base}/openapi.yaml"),
+        ("Token", token), ("Data", str(settings.data_path)), ("Stop", "Ctrl-C"),
+    ):  # fmt: skip
+        stderr.print(f"  {name:16}{value}", highlight=False, soft_wrap=True)
+
+
+def serve(settings: Settings) -> None:
+    """Serve REST and MCP until told to stop; requests under way finish first.
+
+    Raises:
+        SetupError: the bind is refused, the port is taken, or the database cannot be had.
+    """
+    settings.check_bind()
+    _check_port(settings)
+    log.configure(settings, settings.data_path / "logs")
+    run_async(_serve(settings))
+
+
+async def _serve(settings: Settings) -> None:
+    from graphmem.api.app import create_app
+    from graphmem.runtime import open_services
+
+    async with open_services(settings, fetching()) as services:
+        config = uvicorn.Config(
+            create_app(services),
+            host=settings.host,
+            port=settings.service_port,
+            log_config=None,
+            access_log=False,
+            # No right comes from an address, so no header may set one.
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=int(settings.shutdown_seconds),
+            timeout_keep_alive=75,
+        )
+        await _Server(config, settings).serve()
+
+
+def _check_port(settings: Settings) -> None:
+    port = settings.service_port
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(settings.host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, proto) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as exc:
+        raise ConfigurationInvalid(
+            f"{settings.host}:{port} cannot be bound ({exc.strerror or exc}): another program may be there; "
+            "choose another with --port",
+            setting="GRAPHMEM_PORT",
+        ) from exc
+
+
+def serve_stdio(settings: Settings) -> None:
+    """Serve MCP over stdin and stdout until stdin closes."""
+    log.configure(settings, settings.data_path / "logs", console_level="error")
+
+    async def run() -> None:
+        from graphmem.auth import Actor
+        from graphmem.mcp.stdio import serve as serve_mcp
+        from graphmem.runtime import open_services
+
+        async with open_services(settings) as services:
+            await serve_mcp(services, Actor(client="mcp"))
+
+    run_async(run())

@@ -1,0 +1,151 @@
+"""What every command shares: the global options, how an operation is run, how an error is told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import orjson
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from graphmem import log, settings
+from graphmem.auth import Actor
+from graphmem.errors import GraphmemError, InternalError
+from graphmem.registry import Operation
+from graphmem.settings import Settings
+
+T = TypeVar("T")
+console = Console()
+stderr = Console(stderr=True)
+
+
+@dataclass(slots=True)
+class Session:
+    """The global options of one invocation."""
+
+    as_json: bool = False
+    verbose: bool = False
+    overrides: dict[str, Any] = field(default_factory=dict)
+
+    def settings(self, **more: Any) -> Settings:
+        """Return the settings: environment, then global options, then ``more``."""
+        return settings.load(**(self.overrides | more))
+
+    def run(self, operation: Operation[Any], raw: dict[str, Any]) -> bytes:
+        """Run an operation, in this process or at ``--base-url``; return its answer as JSON."""
+        chosen = self.settings()
+        if chosen.base_url is not None:
+            from graphmem.client import Client
+
+            token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
+            with Client(chosen.base_url, token, "cli") as client:
+                return client.call(operation, raw)
+        self.log_to_file(chosen)
+
+        async def in_process() -> bytes:
+            from graphmem.runtime import open_services
+
+            async with open_services(chosen, fetching()) as services:
+                return await operation.run(services, local_actor(), raw)
+
+        return run_async(in_process())
+
+    def log_to_file(self, chosen: Settings) -> None:
+        """Log to the data directory; to the console only what is wrong, or all with ``--verbose``."""
+        log.configure(chosen, _log_folder(chosen), console_level="info" if self.verbose else "error")
+
+
+def _log_folder(chosen: Settings) -> Path | None:
+    folder = chosen.data_path / "logs"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        # Starting the engine says what is wrong with the directory, and what to do.
+        return None
+    return folder
+
+
+def local_actor() -> Actor:
+    """Return who acts where a command works on the data here: the default owner."""
+    return Actor(client="cli")
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end on the fastest loop there is."""
+    if sys.platform == "win32":
+        return asyncio.run(work)
+    import uvloop
+
+    return uvloop.run(work)
+
+
+def current(context: typer.Context) -> Session:
+    """Return the session of a command."""
+    found = context.find_root().obj
+    return found if isinstance(found, Session) else Session()
+
+
+def fetching() -> Callable[[str, int, int], None]:
+    """Return a progress callback that draws a bar with bytes, total and rate on stderr."""
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
+    progress = Progress(*columns, console=stderr, transient=False)
+    tasks: dict[str, Any] = {}
+
+    def tell(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            if not tasks:
+                progress.start()
+            tasks[what] = progress.add_task(what, total=total)
+        progress.update(tasks[what], completed=done, total=total)
+        if done >= total:
+            progress.stop()
+
+    return tell
+
+
+@contextlib.contextmanager
+def telling_errors(as_json: bool) -> Iterator[None]:
+    """Tell an error on stderr, in words or as its envelope, and exit with its code."""
+    import structlog
+
+    from graphmem.log import new_trace_id
+
+    trace = new_trace_id()
+    with structlog.contextvars.bound_contextvars(trace_id=trace):
+        try:
+            yield
+        except GraphmemError as exc:
+            tell_error(exc, trace, as_json)
+        except (KeyboardInterrupt, typer.Exit, typer.Abort):
+            raise
+        except Exception as exc:
+            structlog.get_logger("graphmem.cli").exception("unexpected fault")
+            error = InternalError(
+                f"an unexpected fault ({type(exc).__name__}): the log has it under this trace_id"
+            )
+            tell_error(error, trace, as_json)
+
+
+def tell_error(error: GraphmemError, trace: str, as_json: bool) -> NoReturn:
+    """Print an error and leave with its exit code."""
+    envelope = error.envelope(trace)
+    if as_json:
+        sys.stderr.write(orjson.dumps(envelope, default=str).decode() + "\n")
+    else:
+        stderr.print(f"[bold red]error[/] {error.code}:", end=" ", highlight=False)
+        stderr.print(str(error), markup=False, highlight=False)
+        for issue in error.details.get("issues", [])[:20]:
+            stderr.print(
+                f"  {issue.get('path', '')}: {issue.get('message', '')}", markup=False, highlight=False
+            )
+        for line in error.details.get("log", [])[-20:]:
+            stderr.print(f"  | {line}", markup=False, highlight=False)
+        stderr.print(f"  trace_id {envelope['trace_id']}", style="dim", highlight=False)
+    raise typer.Exit(error.exit_code)

@@ -1,0 +1,215 @@
+"""Answers as tables for people. Programs take ``--json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+WIDEST = 76
+"""Characters of one value; what is longer is cut, and ``--json`` has it whole."""
+
+Row = Mapping[str, Any]
+
+
+def show(console: Console, answer: Row) -> None:
+    """Print an operation's answer."""
+    console.print(render(answer))
+
+
+def render(answer: Row) -> RenderableType:
+    """Return an answer as something to print: its lists as tables, its snapshot field by field."""
+    if "snapshot" in answer:
+        return snapshot(answer)
+    parts: list[RenderableType] = []
+    for name, table in _LISTS.items():
+        if name in answer and isinstance(answer[name], list):
+            parts.append(table(answer))
+            break
+    plain = {
+        name: value
+        for name, value in answer.items()
+        if name not in ("limit", "offset", "outgoing", "incoming", "related_entities") and not _is_rows(value)
+    }
+    if plain:
+        parts.append(_pairs(plain))
+    return Group(*parts)
+
+
+def snapshot(answer: Row, title: str | None = None) -> Table:
+    """Return a snapshot: each field with its value and the observation that set it."""
+    observations: Row = answer.get("provenance_observations", {})
+    shown = title or f"{answer.get('canonical_name', '')}  ({answer.get('entity_type', '')})"
+    table = Table(
+        title=Text(shown, style="bold"),
+        title_justify="left",
+        caption=_caption(answer),
+        caption_justify="left",
+    )
+    names = ["field", "value", "observation"] + (
+        ["observed at", "kind of writer", "written by"] if observations else []
+    )
+    for name in names:
+        table.add_column(name, overflow="fold")
+    provenance: Row = answer.get("provenance", {})
+    for field, value in answer["snapshot"].items():
+        cells = [field, _value(value), provenance.get(field, "")]
+        said = observations.get(cells[2])
+        if said:
+            writer = said["provenance"]
+            cells += [
+                _time(said["observed_at"]),
+                said["observation_source"],
+                f"{writer['agent']} via {writer['client']}",
+            ]
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def entities(rows: Sequence[Row], title: str | None = None) -> Table:
+    """Return entities, one a line."""
+    table = _table(title, "id", "type", "name", "version", "observations", "last observed")
+    for row in rows:
+        counts = str(row["version"]), str(row["observation_count"])
+        table.add_row(
+            *map(
+                Text,
+                (
+                    row["entity_id"],
+                    row["entity_type"],
+                    row["canonical_name"],
+                    *counts,
+                    _time(row["last_observation_at"]),
+                ),
+            )
+        )
+    return table
+
+
+def _caption(answer: Row) -> Text:
+    known = {
+        "id": answer.get("entity_id"),
+        "version": answer.get("version"),
+        "observations": answer.get("observation_count"),
+        "as of": _time(answer.get("at")),
+        "as known": _time(answer.get("at_ingested")),
+    }
+    return Text("  ".join(f"{name} {value}" for name, value in known.items() if value not in (None, "")))
+
+
+def _found(answer: Row) -> RenderableType:
+    rows = answer["entities"]
+    if rows and "action" in rows[0]:
+        return _stored(rows)
+    if rows and "depth" in rows[0]:
+        return Group(_related(rows), _edges(answer["relationships"], {**_names(rows)}))
+    return entities(rows)
+
+
+def _stored(rows: Sequence[Row]) -> Table:
+    table = _table(None, "id", "type", "name", "what happened", "version", "identified by")
+    for row in rows:
+        happened = row["action"] + (" (known already)" if row["deduplicated"] else "")
+        cells = row["entity_id"], row["entity_type"], row["canonical_name"], happened, str(row["version"])
+        table.add_row(*map(Text, (*cells, row["identity_basis"])))
+    return table
+
+
+def _related(rows: Sequence[Row]) -> Table:
+    table = _table(None, "steps", "id", "type", "name")
+    for row in rows:
+        cells = str(row["depth"]), row["entity_id"], row["entity_type"], row["canonical_name"]
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _relationships(answer: Row) -> Table:
+    return _edges(answer["relationships"], _names(answer.get("related_entities", [])))
+
+
+def _edges(rows: Sequence[Row], names: Row) -> Table:
+    table = _table(None, "from", "relationship", "to", "metadata")
+    for row in rows:
+        ends = [
+            names.get(row[f"{side}_entity_id"], row[f"{side}_entity_id"]) for side in ("source", "target")
+        ]
+        table.add_row(
+            *map(
+                Text,
+                (
+                    ends[0],
+                    row["relationship_type"],
+                    ends[1],
+                    _value(row["snapshot"]) if row["snapshot"] else "",
+                ),
+            )
+        )
+    return table
+
+
+def _observations(answer: Row) -> Table:
+    table = _table(None, "observed at", "id", "of", "kind of writer", "written by", "fields")
+    for row in answer["observations"]:
+        writer = row["provenance"]
+        cells = _time(row["observed_at"]), row["id"], row["entity_id"], row["observation_source"]
+        table.add_row(
+            *map(Text, (*cells, f"{writer['agent']} via {writer['client']}", _value(row["fields"])))
+        )
+    return table
+
+
+def _schemas(answer: Row) -> Table:
+    table = _table(None, "type", "entities", "observations", "fields")
+    for row in answer["schemas"]:
+        fields = ", ".join(f"{name}: {field['type']}" for name, field in row["fields"].items())
+        table.add_row(
+            *map(Text, (row["entity_type"], str(row["entity_count"]), str(row["observation_count"]), fields))
+        )
+    return table
+
+
+def _names(rows: Sequence[Row]) -> dict[str, str]:
+    return {row["entity_id"]: row["canonical_name"] for row in rows}
+
+
+def _pairs(answer: Row) -> Table:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in answer.items():
+        if value in (None, [], {}):
+            continue
+        table.add_row(Text(name, style="dim"), Text(_value(value)))
+    return table
+
+
+def _table(title: str | None, *columns: str) -> Table:
+    table = Table(title=Text(title, style="bold") if title else None, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column == "id")
+    return table
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict) and "code" not in value[0]
+
+
+def _time(text: str | None) -> str:
+    return text.replace(".000000Z", "Z") if text else ""
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    # What was stored by others must not steer this terminal.
+    text = "".join(c if c.isprintable() else " " for c in text)
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
+
+
+_LISTS: dict[str, Callable[[Row], RenderableType]] = {
+    "entities": _found,
+    "observations": _observations,
+    "relationships": _relationships,
+    "schemas": _schemas,
+}

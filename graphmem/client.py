@@ -1,0 +1,79 @@
+"""Call the operations of a service over HTTP, with the answers and errors that it would give in process."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+import httpx
+
+from graphmem.domain import canonical
+from graphmem.errors import CATALOGUE, GraphmemError, InternalError, ServiceUnreachable
+from graphmem.registry import Operation
+
+TIMEOUT = 60.0
+
+
+class Client:
+    """A connection to one service."""
+
+    def __init__(self, base_url: str, token: str | None, name: str = "client") -> None:
+        headers = {"X-Client-Name": name} | ({"Authorization": f"Bearer {token}"} if token else {})
+        self._base = base_url.rstrip("/")
+        self._http = httpx.Client(base_url=self._base, headers=headers, timeout=TIMEOUT)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def call(self, operation: Operation[Any], raw: Mapping[str, Any]) -> bytes:
+        """Return an operation's answer as JSON.
+
+        Raises:
+            GraphmemError: the one that the service answered; ``ServiceUnreachable`` where none does.
+        """
+        method, path = operation.routes[0]
+        rest = dict(raw)
+        in_path = {name: str(rest.pop(name, "")) for name in re.findall(r"{(\w+)}", path)}
+        url = path.format_map(
+            {
+                name: httpx.URL("/").copy_with(path=f"/{v}").raw_path[1:].decode()
+                for name, v in in_path.items()
+            }
+        )
+        sent: dict[str, Any] = {}
+        if method == "GET":
+            sent["params"] = {name: _text(value) for name, value in rest.items()}
+        else:
+            sent["content"] = json.dumps(rest).encode()
+            sent["headers"] = {"Content-Type": "application/json"}
+        try:
+            answer = self._http.request(method, url, **sent)
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            raise ServiceUnreachable(base_url=self._base, reason=type(exc).__name__) from exc
+        if answer.is_success:
+            return answer.content
+        raise self._error(answer)
+
+    def _error(self, answer: httpx.Response) -> GraphmemError:
+        try:
+            body = canonical.decode(answer.content)
+            kind = CATALOGUE.get(body["error_code"], InternalError)
+            error = kind(body["message"], **body["details"])
+            error.trace_id = body["trace_id"]
+        except (ValueError, KeyError, TypeError):
+            return ServiceUnreachable(
+                f"{self._base} answers {answer.status_code}, but is no graphmem service",
+                base_url=self._base,
+            )
+        return error
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value

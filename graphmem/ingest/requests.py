@@ -1,0 +1,39 @@
+"""Files that hold what to store: a request as JSON, a list of items as JSON, or one item a line (NDJSON)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphmem.domain import canonical
+from graphmem.errors import InvalidJson
+
+
+def read_request(data: bytes, name: str) -> dict[str, Any]:
+    """Return the arguments that a file holds; a list, or several lines, are the ``entities`` of a store.
+
+    Raises:
+        InvalidJson: it is neither; ``details`` says where it fails.
+    """
+    try:
+        value = canonical.decode(data)
+    except ValueError as whole:
+        lines = [line for line in data.splitlines() if line.strip()]
+        if len(lines) < 2:
+            raise _unreadable(name, str(whole)) from None
+        return {"entities": [_line(name, number, line) for number, line in enumerate(lines, 1)]}
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        return {"entities": value}
+    raise _unreadable(name, "an object or a list is needed")
+
+
+def _line(name: str, number: int, line: bytes) -> Any:
+    try:
+        return canonical.decode(line)
+    except ValueError as exc:
+        raise _unreadable(name, f"line {number}: {exc}") from None
+
+
+def _unreadable(name: str, reason: str) -> InvalidJson:
+    return InvalidJson(f"{name} cannot be read as JSON: {reason[:200]}", file=name, reason=reason[:200])
