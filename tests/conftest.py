@@ -1,0 +1,129 @@
+"""What every test may ask for: a real database, an owner of its own, and the operations through each face."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from graphmem.auth import Actor
+from graphmem.errors import AuthRequired
+from graphmem.registry import Services
+from graphmem.settings import Settings
+from tests.support import faces
+from tests.support.database import database
+from tests.support.faces import Call
+from tests.support.loop import Loop
+
+for profile, examples in (("ci", 25), ("default", 25), ("long", 400)):
+    hypothesis_settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+    )
+hypothesis_settings.load_profile(os.environ.get("GRAPHMEM_TEST_PROFILE", "ci"))
+
+for name in [name for name in os.environ if name.startswith(("NEO4J_", "SERVICE_"))]:
+    del os.environ[name]
+for name in [name for name in os.environ if name.startswith("GRAPHMEM_") and "_TEST_" not in name]:
+    if name not in ("GRAPHMEM_CACHE_DIR",):
+        del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings that reach the database of this run."""
+    with database(tmp_path_factory.mktemp("graphmem")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def loop() -> Iterator[Loop]:
+    """The event loop of this run."""
+    running = Loop()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def remarks() -> list[tuple[str, str]]:
+    """What the database remarked on our queries."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def services(settings: Settings, loop: Loop, remarks: list[tuple[str, str]]) -> Iterator[Services]:
+    """The services over that database."""
+    from graphmem.runtime import open_services
+
+    def remark(query: str, said: str) -> None:
+        # An empty database does not know names that our queries use; tests/cypher checks those.
+        if not said.startswith("UNRECOGNIZED"):
+            remarks.append((query, said))
+
+    opened = open_services(settings, on_notification=remark)
+    yield loop.run(opened.__aenter__())
+    loop.run(opened.__aexit__(None, None, None))
+
+
+@pytest.fixture(autouse=True)
+def no_remarks(remarks: list[tuple[str, str]]) -> Iterator[None]:
+    """Fail a test in which the database warned about one of our queries."""
+    remarks.clear()
+    yield
+    assert not remarks, remarks
+
+
+@pytest.fixture
+def owner() -> str:
+    """An owner that nobody else has."""
+    return str(uuid.uuid4())
+
+
+@pytest.fixture
+def app(services: Services) -> Any:
+    """The HTTP application; the bearer token says which owner is asking."""
+    from graphmem.api.app import create_app
+
+    def authenticate(settings: Settings, authorization: str | None) -> Actor:
+        if authorization is None:
+            raise AuthRequired
+        return Actor(owner=authorization.removeprefix("Bearer "))
+
+    return create_app(services, authenticate)
+
+
+@pytest.fixture
+def run(loop: Loop, services: Services, owner: str) -> Call:
+    """The operations by the registry's runner, for what does not differ by face."""
+    return faces.by_runner(loop, services, owner)
+
+
+@pytest.fixture
+def rest(loop: Loop, app: Any, owner: str) -> Call:
+    """The operations over REST."""
+    return faces.by_rest(loop, app, owner)
+
+
+@pytest.fixture
+def mcp(loop: Loop, services: Services, owner: str) -> Call:
+    """The operations as MCP tools."""
+    return faces.by_mcp(loop, services, owner)
+
+
+@pytest.fixture
+def cli(settings: Settings, services: Services, monkeypatch: pytest.MonkeyPatch, owner: str) -> Call:
+    """The operations as commands."""
+    return faces.by_cli(settings, monkeypatch, owner)
+
+
+@pytest.fixture(params=["rest", "mcp", "cli"])
+def call(request: pytest.FixtureRequest) -> Call:
+    """The operations through each face in turn."""
+    return request.getfixturevalue(request.param)

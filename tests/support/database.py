@@ -1,0 +1,63 @@
+"""A real Neo4j for the tests: one that is given, a container where an engine answers, else the embedded one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from graphmem import neo4j_local, settings
+from graphmem.runtime import connection
+from graphmem.settings import Settings
+
+IMAGE = "neo4j:5.26-community"
+ON_GITHUB_OR_HERE = "GRAPHMEM_TEST_NEO4J_URI"
+
+
+@contextlib.contextmanager
+def database(folder: Path) -> Iterator[Settings]:
+    """Yield settings that reach a Neo4j; what is started here is stopped here.
+
+    ``GRAPHMEM_TEST_NEO4J_URI`` (with ``GRAPHMEM_TEST_NEO4J_PASSWORD``) wins; a user's own ``NEO4J_URI`` is
+    never used.
+    """
+    given = os.environ.get(ON_GITHUB_OR_HERE)
+    if given:
+        yield _at(given, os.environ.get("GRAPHMEM_TEST_NEO4J_PASSWORD", ""), folder)
+        return
+    container = _container()
+    if container is not None:
+        with container as running:
+            yield _at(running.get_connection_url(), running.password, folder)
+        return
+    embedded = settings.load(env="test", data_dir=folder, neo4j_fast_start=True)
+    try:
+        found = asyncio.run(connection(embedded))
+        yield _at(found.uri, found.password, folder)
+    finally:
+        neo4j_local.stop(embedded)
+
+
+def _at(uri: str, password: str, folder: Path) -> Settings:
+    return settings.load(
+        env="test",
+        data_dir=folder,
+        neo4j_uri=uri,
+        neo4j_password=password,
+        log_level="warning",
+    )
+
+
+def _container():  # noqa: ANN202
+    """Return a Neo4j container, ``None`` where no Docker engine answers."""
+    import docker
+
+    try:
+        docker.from_env(timeout=2).ping()
+    except Exception:
+        return None
+    from testcontainers.neo4j import Neo4jContainer
+
+    return Neo4jContainer(IMAGE)

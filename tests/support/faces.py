@@ -1,0 +1,138 @@
+"""Call an operation through each face, with one signature: ``face(owner)("entities.get", entity_id=…)``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from mcp import Client as McpClient
+from typer.testing import CliRunner
+
+from graphmem.auth import Actor
+from graphmem.cli import session
+from graphmem.cli.main import app as cli
+from graphmem.domain import canonical
+from graphmem.errors import CATALOGUE, GraphmemError
+from graphmem.mcp.tools import create_server
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import Settings
+from tests.support.loop import Loop
+
+Call = Callable[..., dict[str, Any]]
+
+
+def raised(envelope: dict[str, Any]) -> GraphmemError:
+    """Return the error that an envelope tells, after checking that it is a whole one."""
+    assert set(envelope) == {"error_code", "message", "details", "trace_id", "timestamp"}, envelope
+    assert envelope["trace_id"], envelope
+    return CATALOGUE[envelope["error_code"]](envelope["message"], **envelope["details"])
+
+
+def by_runner(loop: Loop, services: Services, owner: str) -> Call:
+    """Call the registry itself."""
+
+    def call(name: str, /, **arguments: Any) -> dict[str, Any]:
+        actor = Actor(owner=owner, client="test")
+        return canonical.decode(loop.run(REGISTRY[name].run(services, actor, arguments)))
+
+    return call
+
+
+def by_rest(loop: Loop, app: Any, owner: str) -> Call:
+    """Call over HTTP, the first route of the operation."""
+
+    async def send(name: str, arguments: dict[str, Any]) -> httpx.Response:
+        method, path = REGISTRY[name].routes[0]
+        rest = dict(arguments)
+        for part in [part for part in path.split("/") if part.startswith("{")]:
+            path = path.replace(part, quote(str(rest.pop(part[1:-1])), safe=""))
+        transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        headers = {"Authorization": f"Bearer {owner}", "X-Client-Name": "test"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as http:
+            if method == "GET":
+                params = {k: str(v).lower() if isinstance(v, bool) else v for k, v in rest.items()}
+                return await http.get(path, params=params)
+            headers = {"Content-Type": "application/json"}
+            return await http.request(method, path, content=json.dumps(rest), headers=headers)
+
+    def call(name: str, /, **arguments: Any) -> dict[str, Any]:
+        answer = loop.run(send(name, arguments))
+        body = canonical.decode(answer.content)
+        if answer.is_success:
+            return body
+        error = raised(body)
+        assert answer.status_code == error.status
+        raise error
+
+    return call
+
+
+def by_mcp(loop: Loop, services: Services, owner: str) -> Call:
+    """Call a tool with the SDK's own client."""
+
+    async def send(name: str, arguments: dict[str, Any]) -> Any:
+        server = create_server(services, lambda: Actor(owner=owner, client="test"))
+        async with McpClient(server) as client:
+            return await client.call_tool(REGISTRY[name].tool, arguments)
+
+    def call(name: str, /, **arguments: Any) -> dict[str, Any]:
+        answer = loop.run(send(name, arguments))
+        body = canonical.decode(answer.content[0].text)
+        assert body == answer.structured_content
+        if answer.is_error:
+            raise raised(body)
+        return body
+
+    return call
+
+
+def by_cli(settings: Settings, monkeypatch: Any, owner: str) -> Call:
+    """Call a command, in this process, on the same database."""
+    monkeypatch.setattr(session, "local_actor", lambda: Actor(owner=owner, client="test"))
+    environment = {
+        "NEO4J_URI": settings.neo4j_uri,
+        "NEO4J_USERNAME": settings.neo4j_username,
+        "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
+        "GRAPHMEM_DATA_DIR": str(settings.data_path),
+    }
+
+    def call(name: str, /, **arguments: Any) -> dict[str, Any]:
+        result = CliRunner().invoke(cli, argv(name, arguments), env=environment)
+        if result.exit_code == 0:
+            return canonical.decode(result.stdout)
+        assert not result.stdout, result.stdout
+        assert result.stderr, result.exception
+        error = raised(canonical.decode(result.stderr))
+        assert result.exit_code == error.exit_code
+        raise error
+
+    return call
+
+
+def argv(name: str, arguments: dict[str, Any]) -> list[str]:
+    """Return the command line of a call: required plain arguments by position, the others as options."""
+    operation = REGISTRY[name]
+    words = [*operation.command, "--json"]
+    positional: list[str] = []
+    for key, value in flat(arguments).items():
+        info = operation.arguments.model_fields.get(key)
+        option = f"--{key.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{option[2:]}")
+        elif isinstance(value, dict) or (isinstance(value, list) and any(not isinstance(v, str) for v in value)):
+            words += [option, json.dumps(value)]
+        elif isinstance(value, list):
+            words += [word for one in value for word in (option, one)]
+        elif info is not None and info.is_required():
+            positional.append(str(value))
+        else:
+            words += [option, str(value)]
+    return [*words, "--", *positional]
+
+
+def flat(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with the filters beside the others, as a command line has them."""
+    return {**arguments.get("filters", {}), **{k: v for k, v in arguments.items() if k != "filters"}}

@@ -1,0 +1,31 @@
+"""One event loop for the whole run, in a thread: the driver's connections belong to the loop that made them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+LIMIT = 100.0
+"""Seconds that one coroutine of a test may take."""
+
+
+class Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T], limit: float = LIMIT) -> T:
+        """Return what a coroutine returns; raise what it raises."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(limit)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
