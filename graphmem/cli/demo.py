@@ -79,9 +79,9 @@ async def _show(services: Services) -> None:
     now = await _call(services, "entities.snapshot", entity_id=entity_id, expand_provenance=True)
     console.print(snapshot(now, f"{name}, now: each field names its observation, its time and its writer"))
     seen = await _call(services, "observations.query", entity_id=entity_id)
-    middle = seen["observations"][len(seen["observations"]) // 2]["observed_at"]
-    then = await _call(services, "entities.snapshot", entity_id=entity_id, at=middle, expand_provenance=True)
-    console.print(snapshot(then, f"{name}, as of {middle[:10]}"))
+    earlier = seen["observations"][len(seen["observations"]) // 3]["observed_at"]
+    then = await _call(services, "entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
+    console.print(snapshot(then, f"{name}, as of {earlier[:10]}"))
     console.print(Text(f"\nRelated to {name}, one step away", style="bold"))
     console.print(render(await _call(services, "entities.related", entity_id=entity_id)))
 

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-import graphmem.operations  # noqa: F401  (fills the registry)
-from graphmem import __version__
+from graphmem import __version__, operations
 from graphmem.cli import db
 from graphmem.cli.commands import add_commands
 from graphmem.cli.session import Session, console, current, telling_errors
@@ -20,6 +19,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Structured memory: observations in, snapshots with provenance out.",
 )
+# Importing the operations has filled the registry, from which the commands are made.
+assert operations.__all__
 Env = Literal["development", "production", "demo", "test"]
 
 

@@ -106,7 +106,7 @@ def _found(answer: Row) -> RenderableType:
     if rows and "action" in rows[0]:
         return _stored(rows)
     if rows and "depth" in rows[0]:
-        return Group(_related(rows), _edges(answer["relationships"], {**_names(rows)}))
+        return Group(_related(rows), _edges(answer["relationships"], _names([*rows, answer])))
     return entities(rows)
 
 

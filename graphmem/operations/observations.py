@@ -41,11 +41,15 @@ class QueryObservations(Arguments):
 
 
 class ObservationPage(TypedDict):
-    """A page of observations, newest first. ``total`` counts those of the entity, of the type, or of all."""
+    """A page of observations, newest first.
+
+    ``version`` is that of the entity asked for; ``total`` counts those of the entity, of the type, or of all.
+    """
 
     observations: list[answers.Observation]
     limit: int
     offset: int
+    version: NotRequired[int]
     total: NotRequired[int]
 
 
@@ -75,23 +79,27 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
             issues=[{"path": "$.include_total_count", "message": "not together with these filters"}],
         )
     if filters.observation_id is not None:
-        found, total = await _one(context, filters)
+        found = await _one(context, filters)
+        total, version = len(found), None
     else:
-        found, total = await _page(context, arguments)
+        row = await _page(context, arguments)
+        found = [answers.observation(ObservationRow(*one)) for one in row["page"]]
+        total, version = row["total"], row.get("version")
     page: ObservationPage = {"observations": found, "limit": arguments.limit, "offset": arguments.offset}
+    if version is not None:
+        page["version"] = version
     if arguments.include_total_count:
         page["total"] = total
     return page
 
 
-async def _one(context: Context, filters: ObservationFilters) -> tuple[list[answers.Observation], int]:
+async def _one(context: Context, filters: ObservationFilters) -> list[answers.Observation]:
     row = await context.graph.one("observation.by_id", observation_ids=[filters.observation_id])
     assert row is not None
-    found = [answers.observation(ObservationRow(*one)) for one in row["observations"] if one[1] is not None]
-    return found, len(found)
+    return [answers.observation(ObservationRow(*one)) for one in row["observations"] if one[1] is not None]
 
 
-async def _page(context: Context, arguments: QueryObservations) -> tuple[list[answers.Observation], int]:
+async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any]:
     filters = arguments.filters
     params: dict[str, Any] = {
         "at": times.LATEST if filters.observed_until is None else filters.observed_until,
@@ -109,7 +117,7 @@ async def _page(context: Context, arguments: QueryObservations) -> tuple[list[an
     else:
         row = await context.graph.one("observation.page", **params)
     assert row is not None
-    return [answers.observation(ObservationRow(*one)) for one in row["page"]], row["total"]
+    return row
 
 
 class CreateObservation(Arguments):

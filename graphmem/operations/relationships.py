@@ -42,6 +42,8 @@ class ListRelationships(Arguments):
 class RelationshipPage(TypedDict):
     """A page of the relationships at one entity, newest first, and the same by direction."""
 
+    entity_id: str
+    version: int
     relationships: list[answers.Relationship]
     outgoing: list[answers.Relationship]
     incoming: list[answers.Relationship]
@@ -74,6 +76,8 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
         raise NotFound(f"there is no entity {arguments.entity_id}", entity_id=arguments.entity_id)
     found = [answers.relationship(RelationshipRow(*one)) for one in row["page"]]
     page: RelationshipPage = {
+        "entity_id": arguments.entity_id,
+        "version": row["version"],
         "relationships": found,
         "outgoing": [one for one in found if one["source_entity_id"] == arguments.entity_id],
         "incoming": [one for one in found if one["target_entity_id"] == arguments.entity_id],
@@ -121,6 +125,9 @@ class Neighbourhood(TypedDict):
     """
 
     entity_id: str
+    entity_type: str
+    canonical_name: str
+    version: int
     relationships: list[answers.Relationship]
     entities: NotRequired[list[Related]]
     total: int
@@ -143,9 +150,12 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Neig
     `relationship_types` narrows the walk, `depth` is how far it goes, `direction` which way.
     """
     walk = _Walk(arguments)
-    await walk.run(context)
+    origin = await walk.run(context)
     answer: Neighbourhood = {
-        "entity_id": arguments.entity_id,
+        "entity_id": origin.id,
+        "entity_type": origin.type,
+        "canonical_name": origin.name,
+        "version": origin.version,
         "relationships": [answers.relationship(walk.edges[key]) for key in sorted(walk.edges)],
         "total": len(walk.depths) - 1,
         "truncated": walk.truncated,
@@ -170,12 +180,13 @@ class _Walk:
         self.hubs: set[str] = set()
         self.truncated = False
 
-    async def run(self, context: Context) -> None:
-        """Walk.
+    async def run(self, context: Context) -> EntityRow:
+        """Walk; return the entity that it started from.
 
         Raises:
             NotFound: there is no such entity.
         """
+        origin: EntityRow | None = None
         frontier = [self.arguments.entity_id]
         for depth in range(1, self.arguments.depth + 1):
             row = await context.graph.one(
@@ -192,10 +203,13 @@ class _Walk:
                 raise NotFound(
                     f"there is no entity {self.arguments.entity_id}", entity_id=self.arguments.entity_id
                 )
+            origin = EntityRow(*row["origin"])
             self.hubs.update(row["hubs"])
             frontier = self._level(row, depth)
             if not frontier or self.truncated:
                 break
+        assert origin is not None
+        return origin
 
     def _level(self, row: dict[str, list[list[object]]], depth: int) -> list[str]:
         found = [EntityRow(*one) for one in row["entities"]]  # pyright: ignore[reportArgumentType]

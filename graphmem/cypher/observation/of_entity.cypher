@@ -1,7 +1,7 @@
 // observation.of_entity: one page of an entity's observations, newest first; no row if it is not the owner's.
 //
 // params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, source_id: STRING, offset: INTEGER, limit: INTEGER
-// returns page: LIST<LIST>, total: INTEGER
+// returns page: LIST<LIST>, total: INTEGER, version: INTEGER
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
@@ -16,4 +16,4 @@ CALL () {
   MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
   RETURN collect(<observation._row>) AS page
 }
-RETURN page, entity.observation_count AS total
+RETURN page, entity.observation_count AS total, entity.version AS version

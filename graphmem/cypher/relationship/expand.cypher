@@ -1,13 +1,14 @@
 // relationship.expand: one level of a traversal: the live relationships at some entities and their other ends.
 //
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER, fanout: INTEGER
-// returns edges: LIST<LIST>, entities: LIST<LIST>, hubs: LIST<STRING>
+// returns origin: LIST, edges: LIST<LIST>, entities: LIST<LIST>, hubs: LIST<STRING>
 // mode    read
 // index   entity_id, relationship_key
 // cost    light
 // An entity of more than `hub` relationships is reached but not passed through, the origin excepted.
-MATCH (start:Entity {id: $origin})
-WHERE start.owner = $owner
+MATCH (entity:Entity {id: $origin})
+WHERE entity.owner = $owner
+WITH <entity._row> AS origin
 CALL () {
   UNWIND $frontier AS id
   MATCH (node:Entity {id: id})
@@ -20,7 +21,7 @@ CALL (hubs) {
   MATCH (node:Entity {id: id})
   WHERE node.owner = $owner
   CALL (node) {
-    MATCH (node)-[edge:RELATIONSHIP_TYPES]-(other:Entity)
+    MATCH (node)-[edge:RELATIONSHIP_TYPES]-(other)
     WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL
       AND (($outgoing AND startNode(edge) = node) OR ($incoming AND endNode(edge) = node))
     RETURN edge, other ORDER BY edge.key LIMIT $fanout
@@ -38,4 +39,4 @@ CALL (edges) {
   WITH entity ORDER BY entity.id
   RETURN collect(<entity._row>) AS entities
 }
-RETURN edges, entities, hubs
+RETURN origin, edges, entities, hubs

@@ -2,7 +2,7 @@
 // at their other ends and the total; no row if the entity is not the owner's.
 //
 // params  entity_id: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
-// returns page: LIST<LIST>, others: LIST<LIST>, outgoing: INTEGER, incoming: INTEGER
+// returns version: INTEGER, page: LIST<LIST>, others: LIST<LIST>, outgoing: INTEGER, incoming: INTEGER
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
@@ -31,6 +31,6 @@ CALL () {
   WITH relationship, entity ORDER BY relationship.last_observation_at DESC, relationship.id DESC
   RETURN collect(<relationship._row>) AS page, collect(DISTINCT <entity._row>) AS others
 }
-RETURN page, others,
+RETURN origin.version AS version, page, others,
   COUNT { (origin)-[:RELATIONSHIP_TYPES]->() } AS outgoing,
   COUNT { (origin)<-[:RELATIONSHIP_TYPES]-() } AS incoming

@@ -1,0 +1,156 @@
+"""Every query, on the real server: its syntax, its plan, its names, and that something uses it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import graphmem
+from graphmem import cypher, migrations
+from graphmem.domain.relationship import VOCABULARY
+from graphmem.registry import Services
+from tests.support.faces import by_runner
+from tests.support.loop import Loop
+
+PACKAGE = Path(graphmem.__file__).parent
+QUERIES = sorted(cypher.names())
+NOT_PER_OWNER = {"server.ping"}
+"""May only shrink: every other query is bound to an owner."""
+
+WRITTEN_LATER = ("source_id", "interpretation_id")
+"""Properties that our queries read and that nothing writes yet."""
+
+SCANS = {
+    "AllNodesScan", "NodeByLabelScan", "UnionNodeByLabelsScan", "IntersectionNodeByLabelsScan",
+    "DirectedAllRelationshipsScan", "UndirectedAllRelationshipsScan", "DirectedRelationshipTypeScan",
+    "UndirectedRelationshipTypeScan", "DirectedUnionRelationshipTypesScan",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def world(services: Services, loop: Loop) -> None:
+    """A graph in which every label, type and property that our queries name has been written."""
+    for kind in sorted(VOCABULARY):
+        loop.run(services.graph.script(f"CALL db.createRelationshipType('{kind}')"))  # pyright: ignore
+    for name in WRITTEN_LATER:
+        loop.run(services.graph.script(f"CALL db.createProperty('{name}')"))  # pyright: ignore
+    run = by_runner(loop, services, str(uuid.uuid4()))
+    items = [{"entity_type": "note", "canonical_name": name} for name in ("x", "y")]
+    link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 1}
+    run("store", entities=items, relationships=[link], idempotency_key="k")
+
+
+def plan(loop: Loop, services: Services, name: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the plan of a query and what the server remarks on it."""
+    query = cypher.query(name)
+    text = cypher.with_types(name, VOCABULARY) if query.takes_types else query.text
+    params: dict[str, Any] = {p: _sample(kind) for p, kind in query.params.items()} | {"owner": "nobody"}
+
+    async def explain() -> tuple[dict[str, Any], list[str]]:
+        driver = services.graph._driver
+        async with driver.session(notifications_min_severity="INFORMATION") as session:
+            summary = await (await session.run("EXPLAIN " + text, params)).consume()
+            said = [s.status_description for s in summary.gql_status_objects if s.is_notification]
+            return summary.plan or {}, said
+
+    return loop.run(explain())
+
+
+def _sample(kind: str) -> Any:
+    return {"STRING": "", "INTEGER": 1, "BOOLEAN": True, "LIST<STRING>": [""], "LIST<MAP>": [{}]}[kind]
+
+
+def operators(node: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each operator of a plan with its details."""
+    yield node["operatorType"].partition("@")[0], str(node.get("args", {}).get("Details", ""))
+    for child in node.get("children", []):
+        yield from operators(child)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_is_planned_without_scans_or_cartesian_products_or_remarks(
+    name: str, loop: Loop, services: Services, world: None
+) -> None:
+    found, remarks = plan(loop, services, name)
+    assert not remarks
+    assert not [one for one in operators(found) if one[0] in SCANS]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_uses_the_indexes_that_its_header_names(
+    name: str, loop: Loop, services: Services, world: None
+) -> None:
+    source = (PACKAGE / "cypher" / Path(*name.split("."))).with_suffix(".cypher").read_text()
+    header = re.search(r"// index   (.*?)\n// cost", source, re.DOTALL)
+    assert header is not None
+    seeks = [details for operator, details in operators(plan(loop, services, name)[0]) if "Seek" in operator]
+    if header[1] != "none":
+        assert seeks, "the header names an index and the plan seeks in none"
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_is_bound_to_an_owner_or_says_why_not(name: str) -> None:
+    assert bool(cypher.query(name).tenancy) == (name in NOT_PER_OWNER)
+
+
+def test_a_scan_would_be_noticed(loop: Loop, services: Services) -> None:
+    async def explain() -> dict[str, Any]:
+        async with services.graph._driver.session() as session:
+            result = await session.run("EXPLAIN MATCH (n:Entity) WHERE n.version = 1 RETURN n")
+            return (await result.consume()).plan or {}
+
+    assert "NodeByLabelScan" in {operator for operator, _ in operators(loop.run(explain()))}
+
+
+def calls() -> Iterator[tuple[str, set[str]]]:
+    """Yield each call of a query in the package: its name and the parameters that are given by keyword."""
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            named = isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
+            if named and isinstance(node.func, ast.Attribute) and node.args[0].value in QUERIES:
+                yield node.args[0].value, {k.arg or "**" for k in node.keywords} - {"edge_types"}
+
+
+def test_every_query_is_used_and_every_call_gives_its_parameters() -> None:
+    used = list(calls())
+    assert {name for name, _ in used} == set(QUERIES)
+    for name, given in used:
+        wanted = set(cypher.query(name).params)
+        assert given == wanted or ("**" in given and given - {"**"} <= wanted), name
+
+
+def test_migrations_can_be_applied_twice(loop: Loop, services: Services) -> None:
+    assert loop.run(migrations.apply(services.graph)) == []
+
+
+def test_a_database_of_a_newer_version_is_refused(loop: Loop, services: Services) -> None:
+    graph = services.graph
+    loop.run(graph.script("CREATE (:Migration {version: 9999, checksum: 'x'})"))
+    try:
+        with pytest.raises(Exception, match="newer graphmem"):
+            loop.run(migrations.apply(graph))
+    finally:
+        loop.run(graph.script("MATCH (n:Migration {version: 9999}) DELETE n"))
+
+
+def test_an_edited_migration_is_refused(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *rest = migrations.shipped()
+    edited = (migrations.Migration(first.version, first.name, "0" * 64, first.statements), *rest)
+    monkeypatch.setattr(migrations, "shipped", lambda: edited)
+    with pytest.raises(Exception, match="not the one that was applied"):
+        loop.run(migrations.apply(services.graph))
+
+
+def test_shipped_migrations_are_never_edited() -> None:
+    """A checksum here may be added and never changed: it stands in the databases of users."""
+    assert {m.version: m.checksum for m in migrations.shipped()} == {
+        1: "cd66a50e88b06c4cc4921dce55f8ddf2f5d489fe0bf766bccac732ab1c2582c9",
+    }
