@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from graphmem import log
 from graphmem.auth import Actor
 from graphmem.errors import AuthRequired
 from graphmem.registry import Services
@@ -67,6 +68,7 @@ def services(settings: Settings, loop: Loop, remarks: list[tuple[str, str]]) -> 
         if not said.startswith("UNRECOGNIZED"):
             remarks.append((query, said))
 
+    log.configure(settings, None)
     opened = open_services(settings, on_notification=remark)
     yield loop.run(opened.__aenter__())
     loop.run(opened.__aexit__(None, None, None))

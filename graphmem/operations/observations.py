@@ -13,7 +13,7 @@ from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
 from graphmem.operations.answers import ObservationRow
 from graphmem.operations.entities import EntityType, FindEntity, find_entity
-from graphmem.operations.store import Key, Priority, Source, accept, entries
+from graphmem.operations.store import Key, ObservedAt, Priority, Source, accept, entries
 from graphmem.registry import Context, Scope, operation
 
 
@@ -24,11 +24,10 @@ class ObservationFilters(Arguments):
     entity_type: EntityType | None = None
     observation_id: Annotated[str, Field(max_length=200, description="This one alone.")] | None = None
     source_id: Annotated[str, Field(max_length=200, description="Those from this source.")] | None = None
-    observed_until: Annotated[Moment, Field(description="Observed up to this time.")] | None = None
-    created_since: (
-        Annotated[Moment, Spelled("updated_since"), Field(description="Recorded at or after this time.")]
-        | None
-    ) = None
+    observed_until: Annotated[Moment | None, Field(description="Observed up to this time.")] = None
+    created_since: Annotated[
+        Moment | None, Spelled("updated_since"), Field(description="Recorded at or after this time.")
+    ] = None
 
 
 class QueryObservations(Arguments):
@@ -129,9 +128,7 @@ class CreateObservation(Arguments):
         default=None, description="With entity_type, instead of entity_id: what names the entity exactly."
     )
     fields: dict[str, Any] = Field(description="The fields that are observed; null clears one.")
-    observed_at: Annotated[Moment, Field(description="When it was so; else when it is recorded.")] | None = (
-        None
-    )
+    observed_at: ObservedAt = None
     source_priority: Priority = None
     observation_source: Source = None
     idempotency_key: Key = None

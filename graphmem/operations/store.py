@@ -26,6 +26,9 @@ Key = Annotated[
     Annotated[str, Field(min_length=1, max_length=255)] | None,
     Field(description="The same key with the same content is answered again, and stored once."),
 ]
+ObservedAt = Annotated[
+    Moment | None, Field(description="When it was so, for what does not say; else when it is recorded.")
+]
 Priority = Annotated[
     Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
     Field(description="Priority of what is said, for fields that go by it; 100 unless given."),
@@ -58,9 +61,7 @@ class Store(Arguments):
         default=[], max_length=RELATIONSHIP_LIMIT, description="Typed relationships between entities."
     )
     idempotency_key: Key = None
-    observed_at: Annotated[Moment, Field(description="When it was so, for items that do not say.")] | None = (
-        None
-    )
+    observed_at: ObservedAt = None
     source_priority: Priority = None
     observation_source: Source = None
     commit: bool = Field(default=True, description="False: a plan that writes nothing at all.")

@@ -1,0 +1,89 @@
+"""What the public face promises of itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from graphmem.api.openapi import document
+from graphmem.cli.main import app
+from graphmem.errors import CATALOGUE, SetupError
+from graphmem.registry import REGISTRY, Face, Operation
+from graphmem.settings import Settings, variable
+from tests.contract import snapshots
+
+OPERATIONS = list(REGISTRY.values())
+STATUSES = {200, 201, 400, 401, 403, 404, 409, 413, 429, 500, 503}
+"""Those of the interface; 405 is for GET and DELETE at /mcp alone."""
+
+
+def test_the_snapshots_and_the_tables_of_the_readme_are_current() -> None:
+    assert snapshots.stale() == []
+
+
+def test_every_setting_stands_in_the_readme() -> None:
+    readme = snapshots.README.read_text(encoding="utf-8")
+    assert [name for name in Settings.model_fields if f"`{variable(name)}`" not in readme] == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_an_operation_is_on_every_face_or_says_why_not(operation: Operation) -> None:
+    assert (operation.faces is Face.ALL) == (not operation.reason)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_an_operation_says_what_it_does_and_what_its_arguments_are(operation: Operation) -> None:
+    assert operation.summary.endswith(".")
+    schema = operation.arguments.model_json_schema()
+    undescribed = [name for name, field in schema.get("properties", {}).items() if not _described(field)]
+    assert undescribed == []
+
+
+def _described(field: dict) -> bool:
+    return (
+        bool(field.get("description"))
+        or "$ref" in field
+        or any("description" in p for p in field.get("anyOf", ()))
+    )
+
+
+def test_names_of_tools_commands_and_routes_are_unique() -> None:
+    for names in (
+        [o.tool for o in OPERATIONS if o.tool],
+        [o.command for o in OPERATIONS if o.command],
+        [route for o in OPERATIONS for route in o.routes],
+    ):
+        assert len(names) == len(set(names))
+
+
+def test_every_documented_status_is_one_of_the_interface() -> None:
+    answered = {
+        int(s) for item in document()["paths"].values() for o in item.values() for s in o["responses"]
+    }
+    assert answered <= STATUSES
+
+
+def test_every_error_has_a_status_of_the_interface() -> None:
+    of_services = [e for e in CATALOGUE.values() if not issubclass(e, SetupError)]
+    assert {e.status for e in of_services} - {405} <= STATUSES
+
+
+@pytest.mark.parametrize("operation", [o for o in OPERATIONS if o.command], ids=lambda o: o.name)
+def test_the_help_of_a_command_has_an_example(operation: Operation) -> None:
+    shown = CliRunner().invoke(app, [*operation.command, "--help"]).stdout
+    assert re.search(r"Example", shown)
+
+
+def test_the_interface_of_this_version_is_all_there() -> None:
+    routes = {f"{method} {path}" for o in OPERATIONS for method, path in o.routes}
+    wanted = {
+        "POST /store", "POST /entities/query", "GET /entities/{entity_id}", "POST /get_entity_snapshot",
+        "GET /entities/{entity_id}/observations", "POST /list_observations", "GET /observations",
+        "POST /observations/query", "POST /observations/create", "POST /get_field_provenance",
+        "POST /retrieve_entity_by_identifier", "GET /entities/{entity_id}/relationships",
+        "POST /retrieve_related_entities", "GET /schemas", "GET /schemas/{entity_type}", "GET /stats",
+        "GET /health", "GET /server-info",
+    }  # fmt: skip
+    assert wanted <= routes
