@@ -35,8 +35,9 @@ class Arguments(BaseModel):
     filters_in: ClassVar[str] = "filters"
 
     def given(self) -> dict[str, Any]:
-        """Return what the caller gave, in its canonical spelling."""
-        return {name: getattr(self, name) for name in self.model_fields_set}
+        """Return what the caller gave, in its canonical spelling; null is not given."""
+        found = {name: getattr(self, name) for name in self.model_fields_set}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 def _no_bool(value: Any) -> Any:
@@ -161,7 +162,7 @@ def _fold(
             for deeper, more in _fold(inner, value, f"{where}.{name}", issues).items():
                 _put(filters, deeper, more, f"{where}.{name}.{deeper}", issues)
             continue
-        if target.startswith(f"{model.filters_in}."):
+        if name in meant and target.startswith(f"{model.filters_in}."):
             place, key = filters, target.partition(".")[2]
         _put(place, key, value, f"{where}.{name}", issues)
     if filters or model.filters_in in raw:

@@ -42,7 +42,7 @@ def run(session: Session, folder: Path) -> None:
 
 
 async def _run(settings: Settings, files: list[Path]) -> None:
-    console.print("Starting Neo4j (the first time it is fetched, some 130 MB) …")
+    console.print("Starting Neo4j (the first time it is fetched, 155 MB) …")
     begin = time.monotonic()
     async with open_services(settings, fetching()) as services:
         console.print(f"Neo4j is up after {time.monotonic() - begin:.1f} s.")

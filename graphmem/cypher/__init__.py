@@ -78,7 +78,7 @@ def parse(name: str, source: str) -> Query:
         raise ValueError(f"{name}: there is no query below the header")
     params = _fields(match["params"])
     bound = set() if match["tenancy"] else {"owner"}
-    if set(params) | bound != set(_USED.findall(text)):
+    if "owner" in params or set(params) | bound != set(_USED.findall(text)):
         raise ValueError(f"{name}: header and text disagree on parameters")
     return Query(
         name=name,

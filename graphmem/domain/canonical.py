@@ -12,7 +12,6 @@ Object members are sorted by the UTF-16 code units of their names, as RFC 8785 s
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping
 from json.encoder import encode_basestring
@@ -22,6 +21,8 @@ from pydantic_core import from_json
 
 MAX_INTEGER_DIGITS = 4300
 MAX_DEPTH = 128
+"""Levels of lists and objects that anything may have; what holds values is a few levels deeper than they."""
+VALUE_DEPTH = 100
 """Levels of lists and objects that one value may have."""
 
 
@@ -39,15 +40,15 @@ def name_order(name: str) -> bytes:
     return name.encode("utf-16-be")
 
 
-def encode(value: Any, path: str = "$") -> str:
+def encode(value: Any, path: str = "$", levels: int = MAX_DEPTH) -> str:
     """Return the canonical JSON of ``value``.
 
     Raises:
         NotCanonical: a float that is not finite, a lone surrogate, an integer of more than 4,300
-            digits, more than 128 levels, or something that is no JSON value.
+            digits, more than ``levels`` levels, or something that is no JSON value.
     """
     parts: list[str] = []
-    _write(value, path, 0, parts)
+    _write(value, path, levels, parts)
     return "".join(parts)
 
 
@@ -71,7 +72,7 @@ def assemble(members: Iterable[tuple[str, str]]) -> str:
     return "{" + ",".join(f"{encode_basestring(name)}:{value}" for name, value in ordered) + "}"
 
 
-def _write(value: Any, path: str, depth: int, out: list[str]) -> None:
+def _write(value: Any, path: str, levels: int, out: list[str]) -> None:
     if isinstance(value, str):
         out.append(_string(value, path))
     elif value is None:
@@ -84,22 +85,22 @@ def _write(value: Any, path: str, depth: int, out: list[str]) -> None:
         out.append(_integer(value, path))
     elif isinstance(value, float):
         out.append(_float(value, path))
-    elif depth >= MAX_DEPTH:
-        raise NotCanonical(path, f"more than {MAX_DEPTH} levels of nesting")
+    elif levels < 1:
+        raise NotCanonical(path, "too many levels of nesting")
     elif isinstance(value, Mapping):
-        _write_object(value, path, depth, out)
+        _write_object(value, path, levels, out)
     elif isinstance(value, list | tuple):
         out.append("[")
         for index, item in enumerate(value):
             if index:
                 out.append(",")
-            _write(item, f"{path}[{index}]", depth + 1, out)
+            _write(item, f"{path}[{index}]", levels - 1, out)
         out.append("]")
     else:
         raise NotCanonical(path, f"{type(value).__name__} is no JSON value")
 
 
-def _write_object(value: Mapping[Any, Any], path: str, depth: int, out: list[str]) -> None:
+def _write_object(value: Mapping[Any, Any], path: str, levels: int, out: list[str]) -> None:
     for name in value:
         if not isinstance(name, str):
             raise NotCanonical(path, "a member's name must be a string")
@@ -109,7 +110,7 @@ def _write_object(value: Mapping[Any, Any], path: str, depth: int, out: list[str
         if index:
             out.append(",")
         out.append(f"{encode_basestring(name)}:")
-        _write(value[name], f"{path}.{name}", depth + 1, out)
+        _write(value[name], f"{path}.{name}", levels - 1, out)
     out.append("}")
 
 
@@ -156,10 +157,3 @@ def _float(value: float, path: str) -> str:
     fraction = f".{digits[1:]}" if count > 1 else ""
     return f"{sign}{digits[0]}{fraction}e{point - 1:+d}"
 
-
-def is_canonical(text: str) -> bool:
-    """Return whether ``text`` is exactly the canonical form of the value that it says."""
-    try:
-        return encode(json.loads(text)) == text
-    except ValueError:
-        return False

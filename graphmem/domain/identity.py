@@ -44,24 +44,31 @@ _CONTACT = (("email",), ("url",), ("phone",))
 GENERAL = (*_EXPLICIT, *_NAMES, *_CONTACT, (CONTENT,))
 """What identifies an item of a type that has no rule of its own, and where a shipped rule falls to."""
 
-_BY_CONTENT = ((CANONICAL_NAME,), (CONTENT,))
-SHIPPED: dict[str, tuple[tuple[str, ...], ...]] = {
-    "event": (("title", "date_start"), ("title",), *GENERAL),
-    "person": (("email",), ("name",), *GENERAL),
-    "contact": (("email",), ("name",), *GENERAL),
-    "company": (("name",), *GENERAL),
-    "project": (("name",), *GENERAL),
-    "location": (("name",), *GENERAL),
-    "task": (("title",), ("name",), *GENERAL),
-    "document": (("title",), ("name",), *GENERAL),
-    "conversation": (("title",), ("name",), *GENERAL),
-    "invoice": (("vendor", "number"), ("vendor", "invoice_number"), *_BY_CONTENT),
-    "transaction": (("external_id",), *_BY_CONTENT),
-    "note": (("id",), ("message_id",), *_BY_CONTENT),
-    "message": (("id",), ("message_id",), *_BY_CONTENT),
+Alternatives = tuple[tuple[str, ...], ...]
+
+_BY_NAME: dict[str, Alternatives] = {
+    "event": (("title", "date_start"), ("title",)),
+    "person": (("email",), ("name",)),
+    "contact": (("email",), ("name",)),
+    "company": (("name",),),
+    "project": (("name",),),
+    "location": (("name",),),
+    "task": (("title",), ("name",)),
+    "document": (("title",), ("name",)),
+    "conversation": (("title",), ("name",)),
 }
-"""The rules of the types that are shipped. Those that end in ``content`` do so because their names and
-contact points do not identify them: two invoices of one vendor are two invoices."""
+_BY_CONTENT: dict[str, Alternatives] = {
+    "invoice": (("vendor", "number"), ("vendor", "invoice_number")),
+    "transaction": (("external_id",),),
+    "note": (("id",), ("message_id",)),
+    "message": (("id",), ("message_id",)),
+}
+SHIPPED: dict[str, Alternatives] = {
+    **{name: (*own, *GENERAL) for name, own in _BY_NAME.items()},
+    **{name: (*own, *_EXPLICIT, (CANONICAL_NAME,), (CONTENT,)) for name, own in _BY_CONTENT.items()},
+}
+"""The rules of the types that are shipped. Some fall to explicit ids and then to their content, because
+titles and contact points do not identify them: two invoices of one vendor are two invoices."""
 
 IDENTIFIER_KINDS: dict[str, str] = {
     "id": "external_id", "uuid": "external_id", "external_id": "external_id", "message_id": "external_id",
@@ -99,7 +106,7 @@ def normalise_type(entity_type: str) -> str:
     Raises:
         ValueError: what comes out is not ``[a-z][a-z0-9_]{0,63}``.
     """
-    spelled = re.sub(r"[\s-]+", "_", entity_type.strip().lower())
+    spelled = re.sub(r"[\s-]+", "_", entity_type.strip().lower()) if entity_type.isascii() else ""
     if TYPE_SHAPE.fullmatch(spelled) is None:
         raise ValueError("a type is a letter, then letters, digits and underscores, 64 characters at most")
     return _PLURALS.get(spelled, spelled)
@@ -160,7 +167,8 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     The first that says something: ``canonical_name``, a name, the fields of the type's own rule, a contact
     point, an explicit id; else the type with the beginning of the id.
     """
-    for names in (*_NAMES, *rule(entity_type), *_CONTACT, *_EXPLICIT):
+    own = _BY_NAME.get(entity_type) or _BY_CONTENT.get(entity_type) or ()
+    for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):
         shown = [_shown(snapshot.get(name)) for name in names]
         if all(shown):
             return " ".join(shown)

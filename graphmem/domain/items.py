@@ -127,6 +127,7 @@ class Reader:
         if len(fields) == 1 and (only := next(iter(fields))) in _WRAPPERS and isinstance(raw[only], Mapping):
             message = f"fields stand on the item itself: move those of {only} up one level"
             self.refuse("ERR_NESTED_FIELDS", f"{path}.{only}", message, index)
+            return None
         return self.observation(index, path, path, raw, fields)
 
     def observation(
@@ -146,7 +147,8 @@ class Reader:
         observed_at = self._observed_at(index, path, about.get("observed_at"))
         priority = self._number(index, path, about, "source_priority", self.defaults.priority, PRIORITY_LIMIT)
         specificity = self._number(index, path, about, "specificity_score", 1.0, 1.0, least=0.0)
-        source = about.get("observation_source") or self.defaults.observation_source
+        source = about.get("observation_source")
+        source = self.defaults.observation_source if source is None else source
         if source not in OBSERVATION_SOURCES:
             allowed = ", ".join(OBSERVATION_SOURCES)
             self.refuse("ERR_OBSERVATION_SOURCE", f"{path}.observation_source", f"one of {allowed}", index)
@@ -188,6 +190,7 @@ class Reader:
         return Link(index, kind, source, target, fields)
 
     def _fields(self, index: int, path: str, said: Mapping[Any, Any]) -> dict[str, Any]:
+        before = len(self.issues)
         fields: dict[str, Any] = {}
         for name, value in said.items():
             if self._field_name(index, path, name):
@@ -199,7 +202,7 @@ class Reader:
             self.refuse("ERR_CANONICAL_NAME", where, "a canonical name is a string", index)
         elif name is not None and identity.fold_text(name):
             fields[identity.CANONICAL_NAME] = name
-        if not fields:
+        if not fields and len(self.issues) == before:
             message = "nothing is said about the entity: give at least one field or a canonical_name"
             self.refuse("ERR_EMPTY_ITEM", path, message, index)
         return fields
@@ -219,7 +222,7 @@ class Reader:
 
     def _encoded(self, index: int, path: str, value: Any) -> str:
         try:
-            return canonical.encode(value, path)
+            return canonical.encode(value, path, canonical.VALUE_DEPTH)
         except canonical.NotCanonical as exc:
             self.refuse("ERR_VALUE", exc.path, exc.reason, index)
             return "null"

@@ -20,7 +20,7 @@ FUTURE_ALLOWED = 24 * 3600 * 1_000_000
 
 _SHAPE = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
-    r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s?(?:([Zz])|([+-])(\d{2}):?(\d{2}))?)?",
+    r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s?(?:([Zz])|([+-])(\d{2})(?::?(\d{2}))?)?)?",
     re.ASCII,
 )
 
@@ -51,9 +51,9 @@ def parse(text: str) -> int:
         raise ValueError(f"no such time: {exc}") from None
     micros = (moment - EPOCH) // timedelta(microseconds=1) + int(fraction.ljust(6, "0"))
     if sign:
-        if int(zone_hours) > 23 or int(zone_minutes) > 59:
+        if int(zone_hours) > 23 or int(zone_minutes or 0) > 59:
             raise ValueError("no such time zone")
-        shift = (int(zone_hours) * 60 + int(zone_minutes)) * 60_000_000
+        shift = (int(zone_hours) * 60 + int(zone_minutes or 0)) * 60_000_000
         micros += -shift if sign == "+" else shift
     if not EARLIEST <= micros <= LATEST:
         raise ValueError("outside the years 1 to 9999 in UTC")
@@ -68,7 +68,7 @@ def render(micros: int) -> str:
 
 def is_time(text: str) -> bool:
     """Return whether a string has strictly the shape of a date or time, as discovery asks it."""
-    if len(text) > 40 or not text[:4].isdigit():
+    if len(text) > 40 or not text[:4].isdigit() or text != text.strip():
         return False
     try:
         parse(text)

@@ -279,9 +279,7 @@ async def _reread(context: Context, receipt: Receipt) -> Receipt:
 
 def _hash(operation_name: str, arguments: Arguments) -> str:
     """Return the request hash: what was given, after aliases, without the key and ``commit``."""
-    given = arguments.given()
-    for name in ("idempotency_key", "commit"):
-        given.pop(name, None)
+    given = {n: v for n, v in arguments.given().items() if n not in ("idempotency_key", "commit")}
     if "relationships" in given:
         given["relationships"] = [link.given() for link in given["relationships"]]
     return ids.request_hash(operation_name, given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import random
 from collections import deque
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import structlog
 
 from graphmem.domain import times
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
-from graphmem.graph import Graph
+from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
@@ -32,8 +33,12 @@ _log = structlog.get_logger("graphmem.writer")
 
 @dataclass(slots=True)
 class _Waiting:
+    """A request that waits, with the trace and the count of round trips of the call that brought it."""
+
     request: WriteRequest
     answer: asyncio.Future[Receipt]
+    trace_id: str
+    round_trips: list[int] | None
 
 
 class Writers:
@@ -58,9 +63,11 @@ class Writers:
         if len(writer.waiting) >= self._settings.max_waiting:
             raise ServiceBusy(waiting=len(writer.waiting))
         answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        writer.waiting.append(_Waiting(request, answer))
+        trace_id = structlog.contextvars.get_contextvars().get("trace_id", "")
+        writer.waiting.append(_Waiting(request, answer, trace_id, round_trips.get(None)))
         if writer.task is None:
-            writer.task = asyncio.create_task(self._drain(writer))
+            # A context of its own: a turn belongs to all of its requests, not to the first of them.
+            writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
         return await answer
 
     async def close(self) -> None:
@@ -88,29 +95,31 @@ class _Writer:
     async def turn(self) -> None:
         """Take what waits, as much as fits, and answer each of it."""
         batch = self._take()
-        try:
-            await self._settle(batch)
-        except InternalError:
-            if len(batch) == 1:
-                raise
+        if not await self._try(batch) and len(batch) > 1:
             # One of them met an unforeseen fault: the others must not share it.
-            _log.exception("a turn failed; its requests are tried one by one", requests=len(batch))
             for waiting in batch:
-                await self._alone(waiting)
-        except Exception as exc:
-            self._fail(batch, exc)
+                await self._try([waiting])
 
-    async def _alone(self, waiting: _Waiting) -> None:
-        if waiting.answer.done():
-            return
-        try:
-            await self._settle([waiting])
-        except Exception as exc:
-            self._fail([waiting], exc)
+    async def _try(self, batch: list[_Waiting]) -> bool:
+        """Settle a batch, or fail it; return false where it met an unforeseen fault and may be divided."""
+        trips = [0]
+        round_trips.set(trips)
+        with structlog.contextvars.bound_contextvars(trace_id=batch[0].trace_id, requests=len(batch)):
+            try:
+                await self._settle(batch)
+            except Exception as exc:
+                if not isinstance(exc, Unavailable):
+                    _log.error("a turn failed", exc_info=exc)
+                    if len(batch) > 1:
+                        return False
+                self._fail(batch, exc)
+            finally:
+                for waiting in batch:
+                    if waiting.round_trips is not None:
+                        waiting.round_trips[0] += trips[0]
+        return True
 
     def _fail(self, batch: list[_Waiting], exc: Exception) -> None:
-        if not isinstance(exc, GraphmemError):
-            _log.error("a turn failed", exc_info=exc)
         for waiting in batch:
             if not waiting.answer.done():
                 waiting.answer.set_exception(exc if isinstance(exc, GraphmemError) else InternalError())

@@ -1,0 +1,266 @@
+"""The embedded database: a real Neo4j Community server, one per data directory, on loopback only.
+
+Every process that needs the database calls :func:`ensure`: the first one fetches and starts the server,
+detached, the others attach to it, and it stays up until :func:`stop`. Whether it is ready is for the
+caller's probe to say, as this package does not speak bolt.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import filelock
+import psutil
+
+from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, EngineStartFailed, SetupError
+from graphmem.neo4j_local import archive, engine, files, server
+from graphmem.neo4j_local.engine import Progress, fetch
+from graphmem.neo4j_local.instance import Connection, Facts, Instance
+from graphmem.neo4j_local.lock import read
+from graphmem.settings import Settings
+
+__all__ = [
+    "Connection",
+    "Probe",
+    "Progress",
+    "Status",
+    "ensure",
+    "fetch",
+    "info",
+    "logs",
+    "start",
+    "status",
+    "stop",
+]
+
+Probe = Callable[[Connection], None]
+"""Returns once the database answers; raises anything while it does not, a SetupError to give up at once."""
+
+PORT_MOVES = 3
+POLL = 0.1  # seconds
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is known of an instance without asking its database; sizes in bytes, None: not known."""
+
+    running: bool
+    data_dir: Path
+    log_file: Path
+    pid: int | None = None
+    version: str | None = None
+    uri: str | None = None
+    browser_url: str | None = None
+    started_at: datetime | None = None
+    resident_bytes: int | None = None
+    disk_bytes: int = 0
+
+
+class _Died(Exception):
+    """The server's process ended before it was ready."""
+
+
+def ensure(settings: Settings, probe: Probe, progress: Progress | None = None) -> Connection:
+    """Return how to reach the server of ``settings.data_path``, having fetched and started it if need be.
+
+    Any number of processes may call this at once: there will be one server. It is waited for at most
+    ``settings.neo4j_start_timeout`` seconds, the first download apart.
+
+    Raises:
+        ConfigurationInvalid: no such Neo4j version, or a platform that it does not run on.
+        DataDirectoryRefused: the data directory cannot be used; nothing was changed in it.
+        EngineFetchFailed: the jars could not be fetched; what had arrived is kept.
+        EngineStartFailed: the server ended or did not answer in time; the message holds its own last lines.
+    """
+    _refuse_windows()
+    instance = Instance(settings)
+    deadline = time.monotonic() + settings.neo4j_start_timeout
+    try:
+        if (process := server.find(instance, search=False)) and (ready := _attach(instance, process, probe)):
+            return ready
+        if process is None:
+            engine.fetch(settings, progress)
+            deadline = time.monotonic() + settings.neo4j_start_timeout
+        with instance.lock(settings.neo4j_start_timeout):
+            return _attach_or_start(settings, instance, probe, deadline)
+    except filelock.Timeout as exc:
+        raise EngineStartFailed(
+            f"another process has been starting Neo4j in {instance.root} for "
+            f"{settings.neo4j_start_timeout:.0f} s: wait for it, or raise GRAPHMEM_NEO4J_START_TIMEOUT"
+        ) from exc
+    except OSError as exc:
+        raise DataDirectoryRefused(
+            f"Neo4j's data could not be kept in {files.cause(exc, instance.root)} (GRAPHMEM_DATA_DIR)"
+        ) from exc
+
+
+start = ensure
+
+
+def stop(settings: Settings, timeout: float = 30.0) -> bool:
+    """Stop the server, killing it after ``timeout`` seconds; False if none was running.
+
+    While another process starts it, that is waited for, at most ``timeout`` seconds.
+    """
+    instance = Instance(settings)
+    if not instance.root.exists():
+        return False
+    try:
+        with instance.lock(timeout):
+            return _stop(instance, timeout)
+    except filelock.Timeout:
+        return _stop(instance, timeout)
+
+
+def status(settings: Settings) -> Status:
+    """Return what is known of the instance; it need not run or exist.
+
+    Raises:
+        DataDirectoryRefused: instance.json is damaged or of a newer graphmem.
+    """
+    instance = Instance(settings)
+    facts, process = instance.facts(), server.find(instance)
+    known: dict[str, object] = {"disk_bytes": _disk_bytes(instance.root)}
+    if facts:
+        connection = instance.connection(facts)
+        known |= {"version": facts.release, "uri": connection.uri, "browser_url": connection.browser_url}
+    if process:
+        try:
+            with process.oneshot():
+                known |= {
+                    "pid": process.pid,
+                    "started_at": datetime.fromtimestamp(process.create_time(), UTC),
+                    "resident_bytes": process.memory_info().rss,
+                }
+        except psutil.NoSuchProcess:
+            process = None
+    return Status(process is not None, instance.root, instance.log, **known)  # pyright: ignore[reportArgumentType]
+
+
+def info(settings: Settings) -> Connection:
+    """Return how to reach the instance, whether it runs or not.
+
+    Raises:
+        DataDirectoryRefused: it was never started, or its directory is damaged.
+    """
+    instance = Instance(settings)
+    if (facts := instance.facts()) is None:
+        raise DataDirectoryRefused(f"there is no database in {instance.root} yet: run `graphmem db start`")
+    return instance.connection(facts)
+
+
+def logs(settings: Settings, lines: int = 100) -> list[str]:
+    """Return the server's own last log lines, oldest first; what Java itself said comes last."""
+    return _said(Instance(settings), lines=lines)
+
+
+def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Connection | None:
+    """Try a server once that may be running well; None if it does not answer."""
+    facts = instance.facts()
+    if facts is None or not server.listens(process, facts.bolt_port, facts.http_port):
+        return None
+    connection = instance.connection(facts)
+    try:
+        probe(connection)
+    except SetupError:
+        raise
+    except Exception:
+        return None
+    return connection
+
+
+def _attach_or_start(settings: Settings, instance: Instance, probe: Probe, deadline: float) -> Connection:
+    """Wait for the server that runs, or start one; the instance's lock is held."""
+    if (process := server.find(instance)) and (facts := instance.facts()):
+        try:
+            return _wait(instance, process, facts, probe, deadline)
+        except _Died:  # it was being stopped, or fell over while somebody else waited for it
+            pass
+    avoid: set[int] = set()
+    for _ in range(PORT_MOVES):
+        class_path, lock = engine.fetch(settings), read(settings.neo4j_version)
+        facts = instance.prepare(settings, lock, class_path, avoid)
+        offset = instance.log.stat().st_size if instance.log.exists() else 0
+        process = server.spawn(instance, lock)
+        try:
+            connection = _wait(instance, process, facts, probe, deadline)
+        except _Died as exc:
+            said = _said(instance, offset)
+            if any("Address already in use" in line or "BindException" in line for line in said):
+                avoid |= {facts.bolt_port, facts.http_port}
+                continue
+            raise _failed("Neo4j ended while it was starting", said) from exc
+        archive.make_in_background(class_path, instance.home)
+        return connection
+    raise EngineStartFailed(
+        f"{PORT_MOVES} times another program took the ports that were chosen for Neo4j: try again"
+    )
+
+
+def _wait(
+    instance: Instance, process: psutil.Process, facts: Facts, probe: Probe, deadline: float
+) -> Connection:
+    """Wait until the server has its ports open and the probe succeeds."""
+    connection = instance.connection(facts)
+    last: Exception | None = None
+    while time.monotonic() < deadline:
+        if not server.is_alive(process):
+            raise _Died
+        if server.listens(process, facts.bolt_port, facts.http_port):
+            try:
+                probe(connection)
+                return connection
+            except SetupError:
+                raise
+            except Exception as exc:
+                last = exc
+        time.sleep(POLL)
+    # It is left alone: after a crash it may be replaying its log, and would never finish if it were killed.
+    raise _failed(
+        f"Neo4j (process {process.pid}) runs but does not answer yet. Try again in a moment, raise "
+        "GRAPHMEM_NEO4J_START_TIMEOUT, or stop it with `graphmem db stop`",
+        _said(instance),
+    ) from last
+
+
+def _said(instance: Instance, offset: int = 0, lines: int = 20) -> list[str]:
+    """Return the server's last lines, its log's from byte ``offset`` on, then those of Java itself."""
+    return [*files.tail(instance.log, lines, offset), *files.tail(instance.console, lines)][-lines:]
+
+
+def _failed(what: str, said: list[str]) -> EngineStartFailed:
+    text = "\n".join(f"  {line}" for line in said) or "  (nothing)"
+    return EngineStartFailed(f"{what}. Its own last words:\n{text}", log=said)
+
+
+def _stop(instance: Instance, timeout: float) -> bool:
+    process = server.find(instance)
+    if process is None:
+        instance.run_file.unlink(missing_ok=True)
+        return False
+    server.stop(instance, process, timeout)
+    return True
+
+
+def _disk_bytes(root: Path) -> int:
+    """Add up what the files take on the disk; files come and go meanwhile."""
+    total = 0
+    for path in root.rglob("*"):
+        try:
+            total += path.lstat().st_blocks * 512
+        except OSError:
+            continue
+    return total
+
+
+def _refuse_windows() -> None:
+    if sys.platform == "win32":
+        raise ConfigurationInvalid(
+            "the embedded Neo4j runs on Linux and macOS: set NEO4J_URI to a server of your own",
+            setting="NEO4J_URI",
+        )

@@ -1,0 +1,223 @@
+"""Fetch Neo4j's jars by the committed lock and keep them in the cache, shared by all instances of a user.
+
+A jar is downloaded through jgo's Maven client into a temporary directory, compared with the lock's SHA-256
+and only then renamed into place, so that nothing half-done ever looks complete. Nothing is resolved: the lock
+is the class path. Proxies and certificates are those of the usual environment variables, mirrors those of
+the section ``[repositories]`` in jgo's own configuration file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import filelock
+import requests
+import structlog
+from jgo.config import GlobalSettings
+from jgo.constants import MAVEN_CENTRAL_URL
+from jgo.maven import MavenContext, PythonResolver
+
+from graphmem.errors import EngineFetchFailed
+from graphmem.neo4j_local import files
+from graphmem.neo4j_local.lock import Jar, Lock, read
+from graphmem.settings import Settings
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is done, the bytes so far and the bytes in total; by several threads, one at a time."""
+
+THREADS = 4
+ATTEMPTS = 3
+NETWORK_TIMEOUT = 30  # seconds without a byte
+OTHERS_TIMEOUT = 1800.0  # seconds to wait for another process that fetches the same engine
+REPORT_EVERY = 1 << 18  # bytes
+
+log = structlog.get_logger()
+
+
+def directory(settings: Settings) -> Path:
+    """Return where this engine's jars are, or will be."""
+    return settings.cache_path / f"neo4j-{read(settings.neo4j_version).release}"
+
+
+def fetch(settings: Settings, progress: Progress | None = None) -> list[Path]:
+    """Return the verified class path, having fetched what the cache lacks: no network if that is nothing.
+
+    A file is compared by SHA-256 when it is new here or was touched since, and else by size and time.
+
+    Raises:
+        ConfigurationInvalid: no lock is shipped for ``settings.neo4j_version``.
+        EngineFetchFailed: no network, no space, no permission, or a file that is not the one in the lock.
+    """
+    lock, home = read(settings.neo4j_version), directory(settings)
+    try:
+        if _lacking(home, lock):
+            files.private_directory(home)
+            with filelock.FileLock(
+                home.with_suffix(home.suffix + ".lock"), OTHERS_TIMEOUT, poll_interval=0.2
+            ):
+                _complete(home, lock, progress or (lambda what, done, total: None))
+    except filelock.Timeout as exc:
+        raise EngineFetchFailed(
+            f"another process has been fetching Neo4j into {home} for {OTHERS_TIMEOUT / 60:.0f} minutes: "
+            "end it and run this again"
+        ) from exc
+    except OSError as exc:
+        raise EngineFetchFailed(
+            f"Neo4j {lock.release} could not be kept in {files.cause(exc, home)} (GRAPHMEM_CACHE_DIR)"
+        ) from exc
+    return [home / jar.name for jar in lock.jars]
+
+
+def _complete(home: Path, lock: Lock, progress: Progress) -> None:
+    """Fetch what is lacking; the caller holds the engine's lock."""
+    for stale in home.glob(".partial-*"):  # left by a process that was killed
+        shutil.rmtree(stale, ignore_errors=True)
+    lacking = _lacking(home, lock)
+    needed, free = sum(jar.size for jar in lacking), shutil.disk_usage(home).free
+    if needed > free:
+        raise EngineFetchFailed(
+            f"Neo4j {lock.release} needs {needed / 1e6:.0f} MB in {home} and {free / 1e6:.0f} MB are free: "
+            "free some space, or set GRAPHMEM_CACHE_DIR to another disk"
+        )
+    if lacking:
+        for archive in home.glob("*.jsa"):  # made of the jars that are about to change
+            archive.unlink()
+        with tempfile.TemporaryDirectory(prefix=".partial-", dir=home, ignore_cleanup_errors=True) as scratch:
+            _download_all(lacking, Path(scratch), home, _Meter(f"Neo4j {lock.release}", needed, progress))
+    _write_marker(home, lock)
+
+
+def _download_all(jars: list[Jar], scratch: Path, home: Path, meter: _Meter) -> None:
+    repositories = {"central": MAVEN_CENTRAL_URL, **GlobalSettings.load().repositories}
+    with ThreadPoolExecutor(THREADS, "fetch") as pool:
+        tasks = [pool.submit(_fetch_one, jar, repositories, scratch, home, meter) for jar in jars]
+        try:
+            for task in as_completed(tasks):
+                task.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _fetch_one(jar: Jar, repositories: dict[str, str], scratch: Path, home: Path, meter: _Meter) -> None:
+    """Download a jar, once more if it arrives damaged, and put it into place."""
+    for attempt in range(2):
+        with meter.of(jar) as resolver:
+            path = _download(jar, resolver, repositories, scratch / f"{attempt}")
+        if (actual := _sha256(path)) == jar.sha256:
+            path.replace(home / jar.name)
+            return
+        log.warning("engine.jar_differs", jar=jar.name, expected=jar.sha256, actual=actual)
+        path.unlink()
+    raise EngineFetchFailed(
+        f"{jar.name} arrived twice with another content than this graphmem was released with. Nothing of it "
+        "is kept. Look at the proxy or mirror between here and Maven Central, or upgrade graphmem",
+        jar=jar.name,
+        expected=jar.sha256,
+        actual=actual,  # pyright: ignore[reportPossiblyUnboundVariable]
+    )
+
+
+def _download(jar: Jar, resolver: PythonResolver, repositories: dict[str, str], scratch: Path) -> Path:
+    """Return the file as it came, after some patience with the network."""
+    for attempt in range(1, ATTEMPTS + 1):
+        context = MavenContext(
+            resolver=resolver,
+            repo_cache=scratch / f"{attempt}",
+            remote_repos=repositories,
+            timeout=NETWORK_TIMEOUT,
+        )
+        component = context.project(jar.group, jar.artifact).at_version(jar.version)
+        try:
+            path = resolver.download(component.artifact(jar.classifier))
+            assert path is not None
+            return path
+        except (requests.RequestException, RuntimeError) as exc:  # RuntimeError: no repository has it
+            if attempt == ATTEMPTS:
+                raise EngineFetchFailed(
+                    f"Neo4j could not be fetched ({jar.name}): {_reason(exc)}. Look at the network and "
+                    "https_proxy and run this again, what has arrived is kept; or set NEO4J_URI to a "
+                    "server of your own",
+                    jar=jar.name,
+                ) from exc
+            time.sleep(0.5 * attempt)
+    raise AssertionError("unreachable")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, requests.Timeout):
+        return "the server did not answer in time"
+    if isinstance(error, requests.ConnectionError):
+        return "no connection"
+    return "no repository has it" if isinstance(error, RuntimeError) else str(error)
+
+
+class _Meter:
+    """Adds up what all threads have received."""
+
+    def __init__(self, what: str, total: int, progress: Progress) -> None:
+        self._what, self._total, self._progress = what, total, progress
+        self._lock, self._done, self._told = threading.Lock(), 0, 0
+
+    @contextmanager
+    def of(self, jar: Jar) -> Iterator[PythonResolver]:
+        """Give a resolver whose download counts; afterwards the jar counts for exactly its size."""
+        received = 0
+
+        @contextmanager
+        def count(filename: str, total: int) -> Iterator[Callable[[int], None]]:
+            def add(size: int) -> None:
+                nonlocal received
+                received += size
+                self._add(size)
+
+            yield add
+
+        callback: Callable[[str, int], AbstractContextManager[Callable[[int], None]]] = count
+        yield PythonResolver(progress_callback=callback)
+        self._add(jar.size - received)
+
+    def _add(self, size: int) -> None:
+        with self._lock:
+            self._done += size
+            if self._done - self._told >= REPORT_EVERY or self._done == self._total:
+                self._told = self._done
+                self._progress(self._what, min(self._done, self._total), self._total)
+
+
+def _lacking(home: Path, lock: Lock) -> list[Jar]:
+    """Return the jars that are absent, cut off or not what the lock says."""
+    try:
+        verified = json.loads((home / "verified.json").read_text())
+    except (FileNotFoundError, ValueError):
+        verified = {}
+    return [jar for jar in lock.jars if not _is_good(home / jar.name, jar, verified.get(jar.name))]
+
+
+def _is_good(path: Path, jar: Jar, verified: object) -> bool:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return False
+    if stat.st_size != jar.size:
+        return False
+    return verified == [jar.sha256, stat.st_mtime_ns] or _sha256(path) == jar.sha256
+
+
+def _write_marker(home: Path, lock: Lock) -> None:
+    seen = {jar.name: [jar.sha256, (home / jar.name).stat().st_mtime_ns] for jar in lock.jars}
+    files.write_private(home / "verified.json", json.dumps(seen, indent=0))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

