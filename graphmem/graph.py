@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
 from typing import Any, LiteralString
 
@@ -143,7 +143,7 @@ class Graph:
         text, timeout = self._text(name, edge_types), self._settings.read_timeout
 
         async def attempt() -> list[Row]:
-            return await self._run(name, text, timeout, "READ", owner, params)
+            return await self._run(name, text, timeout, "READ", cypher.bind(params, owner))
 
         try:
             async for trial in stamina.retry_context(
@@ -167,9 +167,8 @@ class Graph:
             DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
         """
         try:
-            return await self._run(
-                name, self._text(name, None), self._settings.write_timeout, "WRITE", owner, params
-            )
+            bound = cypher.bind(params, owner)
+            return await self._run(name, self._text(name, None), self._settings.write_timeout, "WRITE", bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -194,7 +193,7 @@ class Graph:
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
         """Run one statement of a migration or an administrative command, which belongs to no owner."""
         try:
-            return await self._run("script", text, self._settings.write_timeout, "WRITE", None, params)
+            return await self._run("script", text, self._settings.write_timeout, "WRITE", params)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
 
@@ -206,7 +205,7 @@ class Graph:
             DatabaseUnavailable: it does not answer.
         """
         try:
-            await self._run("server.ping", self._text("server.ping", None), 5.0, "READ", None, {})
+            await self._run("server.ping", self._text("server.ping", None), 5.0, "READ", {})
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
 
@@ -220,15 +219,13 @@ class Graph:
         text: LiteralString,
         timeout: float,
         mode: str,
-        owner: str | None,
-        params: Mapping[str, Any],
+        params: dict[str, Any],
     ) -> list[Row]:
-        bound = dict(params) if owner is None else {**params, "owner": owner}
         self._count()
         async with self._driver.session(
             database=self._database, default_access_mode=mode, fetch_size=-1
         ) as session:
-            result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), bound)
+            result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
             rows = await result.data()
             if self._on_notification:
                 self._remark(name, await result.consume())
@@ -270,7 +267,7 @@ class Transaction:
     async def run(self, name: str, /, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
         self._graph._count()
-        result = await self._tx.run(cypher.query(name).text, {**params, "owner": self._owner})
+        result = await self._tx.run(cypher.query(name).text, cypher.bind(params, self._owner))
         return await result.data()
 
 

@@ -50,7 +50,7 @@ def plan(loop: Loop, services: Services, name: str) -> tuple[dict[str, Any], lis
     """Return the plan of a query and what the server remarks on it."""
     query = cypher.query(name)
     text = cypher.with_types(name, VOCABULARY) if query.takes_types else query.text
-    params: dict[str, Any] = {p: _sample(kind) for p, kind in query.params.items()} | {"owner": "nobody"}
+    params = cypher.bind({p: _sample(kind) for p, kind in query.params.items()}, "nobody")
 
     async def explain() -> tuple[dict[str, Any], list[str]]:
         driver = services.graph._driver
