@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
-from typing import Any, LiteralString
+from typing import Any, LiteralString, cast
 
 import neo4j
 import neo4j.exceptions
@@ -28,7 +28,7 @@ from graphmem.errors import (
     InternalError,
     SetupError,
 )
-from graphmem.settings import Settings
+from graphmem.settings import DEFAULT_OWNER, Settings
 
 Row = dict[str, Any]
 OnNotification = Callable[[str, str], None]
@@ -208,6 +208,16 @@ class Graph:
             await self._run("server.ping", self._text("server.ping", None), 5.0, "READ", {})
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
+
+    async def warm(self) -> None:
+        """Have every query planned, so that its first caller need not wait; failures do not matter."""
+        for name in cypher.names():
+            mode = "READ" if cypher.query(name).mode == "read" else "WRITE"
+            # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
+            params = cypher.bind({}, None if cypher.query(name).tenancy else DEFAULT_OWNER)
+            explained = cast("LiteralString", f"EXPLAIN {self._text(name, None)}")
+            with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+                await self._run(name, explained, self._settings.read_timeout, mode, params)
 
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)

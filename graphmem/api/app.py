@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from graphmem import __version__, auth
 from graphmem.api import openapi
-from graphmem.api.body import read_json
+from graphmem.api.body import Bounded, read_json
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
 from graphmem.arguments import from_query
 from graphmem.auth import Actor
@@ -47,7 +47,8 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
             for method, path in operation.routes:
                 _add(app, method, path, _endpoint(operation, services))
     _add(app, "GET", "/openapi.yaml", _describe)
-    app.router.routes.extend(Route(f"{prefix}/mcp", endpoint) for prefix in PREFIXES)
+    bounded = Bounded(endpoint, services.settings)
+    app.router.routes.extend(Route(f"{prefix}/mcp", bounded) for prefix in PREFIXES)
     app.add_exception_handler(GraphmemError, _refused)
     app.add_exception_handler(HTTPException, _no_route)
     public = frozenset(

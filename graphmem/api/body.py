@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.domain import canonical
 from graphmem.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
@@ -23,13 +24,7 @@ async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
         UnsupportedMediaType: it is not declared as JSON.
         InvalidJson: it is malformed, not an object, or has NaN, a lone surrogate or absurd nesting.
     """
-    try:
-        async with asyncio.timeout(settings.body_timeout):
-            body = await _read(request, settings.max_body_bytes)
-    except TimeoutError:
-        raise InvalidJson(f"the body took longer than {settings.body_timeout:g} seconds to arrive") from None
-    except ClientDisconnect:
-        raise InvalidJson("the connection was closed before the body was complete") from None
+    body = await read_bytes(request, settings)
     if not body:
         return {}
     _check_type(request.headers.get("content-type", ""))
@@ -40,6 +35,39 @@ async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidJson(reason=f"an object is needed, not {_NAMES.get(type(value), 'this')}")
     return value
+
+
+async def read_bytes(request: Request, settings: Settings) -> bytes:
+    """Return the body of a request.
+
+    Raises:
+        PayloadTooLarge: it is larger than ``Settings.max_body_bytes``.
+        InvalidJson: it did not arrive whole within ``Settings.body_timeout``.
+    """
+    try:
+        async with asyncio.timeout(settings.body_timeout):
+            return await _read(request, settings.max_body_bytes)
+    except TimeoutError:
+        raise InvalidJson(f"the body took longer than {settings.body_timeout:g} seconds to arrive") from None
+    except ClientDisconnect:
+        raise InvalidJson("the connection was closed before the body was complete") from None
+
+
+class Bounded:
+    """Hand an ASGI application its request body whole, within the same bounds as everybody's."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self.settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await read_bytes(Request(scope, receive), self.settings)
+        parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return parts.pop() if parts else await receive()
+
+        await self.app(scope, replay, send)
 
 
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}

@@ -83,7 +83,10 @@ async def _serve(settings: Settings) -> None:
             timeout_graceful_shutdown=int(settings.shutdown_seconds),
             timeout_keep_alive=75,
         )
+        warming = asyncio.create_task(services.graph.warm())
         await _Server(config, settings).serve()
+        warming.cancel()
+        await asyncio.gather(warming, return_exceptions=True)
 
 
 def _check_port(settings: Settings) -> None:
