@@ -1,0 +1,188 @@
+"""The loader of queries: a header that does not fit its text refuses to load."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+from graphmem import cypher
+from graphmem.domain.relationship import VOCABULARY
+
+HEADER = """\
+// thing.get: one thing,
+// by its id.
+//
+// params  thing_id: STRING, limit: INTEGER
+// returns thing: LIST, total: INTEGER
+// mode    read
+// index   thing_id
+// cost    light
+"""
+TEXT = "MATCH (thing:Thing {owner: $owner, id: $thing_id})\nRETURN thing LIMIT $limit\n"
+SENT = "MATCH (thing:Thing {owner: $owner, id: $args.thing_id})\nRETURN thing LIMIT $args.limit"
+
+
+def parsed(source: str, name: str = "thing.get") -> cypher.Query:
+    """Return the query that a file of that name holds."""
+    return cypher.parse(name, source)
+
+
+def test_a_header_is_what_the_query_is_for():
+    query = parsed(HEADER + TEXT)
+    assert query.name == "thing.get"
+    assert query.doc == "one thing, by its id."
+    assert query.params == {"thing_id": "STRING", "limit": "INTEGER"}
+    assert query.returns == {"thing": "LIST", "total": "INTEGER"}
+    assert (query.mode, query.cost, query.tenancy) == ("read", "light", None)
+    assert query.text == SENT
+    assert not query.takes_types
+
+
+def test_parameters_may_go_on_in_the_next_line():
+    query = parsed(HEADER.replace("STRING, limit", "STRING,\n//         limit") + TEXT)
+    assert query.params == {"thing_id": "STRING", "limit": "INTEGER"}
+
+
+@pytest.mark.parametrize("nothing", ["", "none"])
+def test_a_query_may_take_nothing_but_its_owner(nothing):
+    header = HEADER.replace("thing_id: STRING, limit: INTEGER", nothing)
+    assert parsed(header + "RETURN $owner").params == {}
+
+
+def test_comments_are_no_part_of_the_text():
+    assert parsed(HEADER + "// Why: $nothing.\n" + TEXT).text == SENT
+
+
+def test_all_parameters_but_the_owner_are_bound_in_one_map():
+    assert cypher.bind({"thing_id": "a"}, "me") == {"args": {"thing_id": "a"}, "owner": "me"}
+    assert cypher.bind({"thing_id": "a"}, None) == {"args": {"thing_id": "a"}}
+    for name in cypher.names():
+        assert set(re.findall(r"\$(\w+)", cypher.query(name).text)) <= {"args", "owner"}
+
+
+def test_a_write_and_a_heavy_query_say_so():
+    query = parsed(HEADER.replace("mode    read", "mode    write").replace("light", "heavy") + TEXT)
+    assert (query.mode, query.cost) == ("write", "heavy")
+
+
+def test_a_query_that_is_not_per_owner_says_why():
+    source = HEADER + "// tenancy global: one server, whoever asks.\n" + TEXT.replace("owner: $owner, ", "")
+    assert parsed(source).tenancy == "one server, whoever asks."
+
+
+def test_a_query_that_is_not_per_owner_and_asks_for_one_is_refused():
+    with pytest.raises(ValueError, match="disagree on parameters"):
+        parsed(HEADER + "// tenancy global: no reason.\n" + TEXT)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        TEXT,
+        HEADER.replace("thing.get", "thing.put") + TEXT,
+        HEADER.replace("thing.get: one", "thing.get one") + TEXT,
+        *[HEADER.replace(re.findall(rf"// {key}.*\n", HEADER)[0], "") + TEXT
+          for key in ("params", "returns", "mode", "index", "cost")],
+        HEADER.replace("mode    read", "mode    delete") + TEXT,
+        HEADER.replace("cost    light", "cost    cheap") + TEXT,
+        HEADER.replace("// mode    read\n// index   thing_id", "// index   thing_id\n// mode    read") + TEXT,
+        "\n" + HEADER + TEXT,
+    ],
+    ids=range(13),
+)  # fmt: skip
+def test_an_incomplete_header_is_refused(source):
+    with pytest.raises(ValueError, match="the header must say name, params, returns, mode, index and cost"):
+        parsed(source)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.replace("$limit", "$page"),
+        TEXT.replace("LIMIT $limit", ""),
+        TEXT + "SKIP $offset",
+        TEXT.replace("owner: $owner, ", ""),
+    ],
+    ids=["another", "unused", "unknown", "without an owner"],
+)
+def test_a_header_that_names_other_parameters_than_the_text_is_refused(text):
+    with pytest.raises(ValueError, match=r"thing\.get: header and text disagree on parameters"):
+        parsed(HEADER + text)
+
+
+def test_a_header_that_lists_the_owner_is_refused():
+    with pytest.raises(ValueError, match="disagree on parameters"):
+        parsed(HEADER.replace("thing_id: STRING", "owner: STRING, thing_id: STRING") + TEXT)
+
+
+def test_a_fragment_stands_for_the_text_of_its_file():
+    query = parsed(HEADER + TEXT.replace("RETURN thing", "RETURN <entity._row> AS thing"))
+    (root,) = [resources.files(cypher.__name__)]
+    lines = root.joinpath("entity", "_row.cypher").read_text(encoding="utf-8").splitlines()
+    said = "\n".join(line for line in lines if not line.startswith("//")).strip()
+    assert said in query.text
+    assert "<entity." not in query.text
+
+
+def test_a_fragment_that_is_not_there_is_refused():
+    with pytest.raises(FileNotFoundError):
+        parsed(HEADER + TEXT.replace("RETURN thing", "RETURN <entity._nothing> AS thing"))
+
+
+@pytest.mark.parametrize("name", list(cypher.names()))
+def test_every_query_loads_under_its_own_name(name):
+    query = cypher.query(name)
+    assert query.name == name
+    assert query.doc
+    assert query.text
+    assert not re.search(r"<\w+\._\w+>", query.text)
+    assert query.returns
+
+
+def test_names_are_sorted_and_hold_neither_fragments_nor_migrations():
+    names = list(cypher.names())
+    assert names == sorted(set(names))
+    assert not [name for name in names if "._" in name or name.startswith("migrations.")]
+
+
+def test_a_query_that_is_not_there_is_refused():
+    with pytest.raises(FileNotFoundError):
+        cypher.query("entity.nothing")
+
+
+def with_a_place_for_types() -> str:
+    """Return the name of a query that takes relationship types."""
+    return next(name for name in cypher.names() if cypher.query(name).takes_types)
+
+
+def test_types_are_filled_in_sorted():
+    text = cypher.with_types(with_a_place_for_types(), frozenset({"WORKS_AT", "OWNS", "PART_OF"}))
+    assert ":OWNS|PART_OF|WORKS_AT" in text
+    assert "RELATIONSHIP_TYPES" not in text
+
+
+def test_all_registered_types_may_be_asked_for_at_once():
+    text = cypher.with_types(with_a_place_for_types(), VOCABULARY)
+    assert "|".join(sorted(VOCABULARY)) in text
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        set(),
+        {"KNOWS"},
+        {"OWNS", "KNOWS"},
+        {"owns"},
+        {"OWNS|KNOWS"},
+        {"OWNS]->() DETACH DELETE n //"},
+        {""},
+        {"OBSERVED"},
+    ],
+    ids=range(8),
+)
+def test_a_type_that_is_not_registered_is_refused(types):
+    with pytest.raises(ValueError, match="not registered"):
+        cypher.with_types(with_a_place_for_types(), frozenset(types))

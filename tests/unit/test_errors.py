@@ -1,0 +1,135 @@
+"""The catalogue of errors: each has a code of its own, a status, an exit code and says what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from graphmem import errors
+from graphmem.errors import CATALOGUE, GraphmemError, InvalidInput, NotFound, ServiceBusy
+
+BRANCH = re.compile(
+    r"^(?P<indent>[│ ├└─]*)(?P<name>[A-Z]\w+)"
+    r"(?: +(?P<status>\d{3})  exit (?P<exit>\d))?(?: +(?P<code>[A-Z][A-Z_]+))?(?: .*)?$"
+)
+
+
+def classes(base: type[GraphmemError] = GraphmemError) -> Iterator[type[GraphmemError]]:
+    """Return every class of the tree that the module defines."""
+    if base.__module__ == errors.__name__:
+        yield base
+    for deeper in base.__subclasses__():
+        yield from classes(deeper)
+
+
+def drawn() -> Iterator[tuple[str, str, int | None, int | None, str | None]]:
+    """Return name, parent, status, exit code and code of each line of the tree in the docstring."""
+    above: list[str] = []
+    tree = (errors.__doc__ or "").split("\n\n")[1]
+    for line in tree.splitlines():
+        match = BRANCH.match(line)
+        assert match, line
+        depth = len(match["indent"]) // 4
+        parent = above[depth - 1] if depth else ""
+        above[depth:] = [match["name"]]
+        status, leaves = match["status"], match["exit"]
+        yield match["name"], parent, status and int(status), leaves and int(leaves), match["code"]
+
+
+def test_the_tree_names_every_class_once():
+    names = [name for name, *_ in drawn()]
+    assert len(names) == len(set(names))
+    assert set(names) == {one.__name__ for one in classes()}
+
+
+@pytest.mark.parametrize(("name", "parent", "status", "exit_code", "code"), list(drawn()))
+def test_the_tree_says_what_the_class_is(name, parent, status, exit_code, code):
+    found = getattr(errors, name)
+    assert vars(found).get("code") == code
+    assert not parent or found.__base__ is getattr(errors, parent)
+    # What is left out is that of the class above.
+    above = found if status else getattr(errors, parent)
+    assert (found.status, found.exit_code) == (status or above.status, exit_code or above.exit_code)
+
+
+def test_the_catalogue_holds_every_class_that_has_a_code_of_its_own():
+    assert set(CATALOGUE.values()) >= {one for one in classes() if "code" in vars(one)}
+    assert all(found.code == code for code, found in CATALOGUE.items())
+    assert len(set(CATALOGUE.values())) == len(CATALOGUE)
+
+
+def test_a_code_that_is_taken_is_refused():
+    with pytest.raises(TypeError, match="error code 'RESOURCE_NOT_FOUND' is taken by NotFound"):
+        type("Again", (GraphmemError,), {"code": "RESOURCE_NOT_FOUND"})
+    assert CATALOGUE["RESOURCE_NOT_FOUND"] is NotFound
+
+
+@pytest.mark.parametrize("found", list(CATALOGUE.values()), ids=list(CATALOGUE))
+def test_the_default_message_is_one_line_of_whole_sentences(found):
+    message = found.default_message()
+    assert re.fullmatch(r"[A-Z][^\n]+[^.\s]\.", message)
+    assert "  " not in message
+    assert str(found()) == message
+
+
+@pytest.mark.parametrize("found", list(CATALOGUE.values()), ids=list(CATALOGUE))
+def test_a_code_is_in_upper_snake_with_a_status_of_an_error(found):
+    assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", found.code)
+    assert 400 <= found.status < 600
+    assert 1 <= found.exit_code <= 7
+
+
+@pytest.mark.parametrize("found", list(CATALOGUE.values()), ids=list(CATALOGUE))
+def test_the_exit_code_goes_with_the_status(found):
+    by_status = {400: 2, 413: 2, 401: 3, 403: 3, 404: 4, 405: 4, 409: 5, 503: 7}
+    assert found.exit_code == by_status.get(found.status, found.exit_code)
+    assert found.status != 500 or found.exit_code in (1, 6)
+
+
+@pytest.mark.parametrize("found", list(CATALOGUE.values()), ids=list(CATALOGUE))
+def test_every_error_has_the_same_envelope(found):
+    envelope = found("It went wrong.", field="x").envelope("trace-1")
+    assert list(envelope) == ["error_code", "message", "details", "trace_id", "timestamp"]
+    assert (envelope["error_code"], envelope["message"]) == (found.code, "It went wrong.")
+    assert envelope["trace_id"] == "trace-1"
+    assert envelope["details"]["field"] == "x"
+    assert envelope["details"].get("retryable", False) is found.retryable
+    assert json.loads(json.dumps(envelope)) == envelope
+
+
+def test_only_what_is_unavailable_is_retryable():
+    assert {found for found in CATALOGUE.values() if found.retryable} == {
+        found for found in CATALOGUE.values() if found.status == 503
+    }
+
+
+def test_the_timestamp_is_now_in_utc():
+    text = GraphmemErrorOfATest().envelope("")["timestamp"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", text)
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(text.replace("Z", "+00:00"))) < timedelta(minutes=1)
+
+
+class GraphmemErrorOfATest(InvalidInput):
+    """The arguments are a test's."""
+
+
+def test_a_class_without_a_code_of_its_own_answers_with_the_one_above():
+    envelope = GraphmemErrorOfATest().envelope("")
+    assert (envelope["error_code"], envelope["message"]) == (InvalidInput.code, "The arguments are a test's.")
+    assert CATALOGUE[InvalidInput.code] is InvalidInput
+
+
+def test_the_envelope_leaves_the_details_as_they_are():
+    busy = ServiceBusy(waiting=3)
+    assert busy.envelope("")["details"] == {"waiting": 3, "retryable": True}
+    assert busy.details == {"waiting": 3}
+
+
+def test_what_wants_a_token_says_how_it_is_sent():
+    assert errors.AuthRequired.headers["WWW-Authenticate"] == "Bearer"
+    assert 'error="invalid_token"' in errors.AuthInvalid.headers["WWW-Authenticate"]
+    assert errors.MethodNotAllowed.headers == {"Allow": "POST"}

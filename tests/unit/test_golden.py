@@ -1,0 +1,214 @@
+"""The data format, pinned for ever by the vectors of golden.json.
+
+What these functions return is stored: in ids, in hashes, in the order of winners. A changed vector is a
+change of the data format: data that exists would be found no more, or won by another observation. So
+nothing is ever edited or taken away there; only new vectors are added.
+
+The expectations were written down before the code was asked. ``over`` is the canonical JSON, put together
+by hand, of what an id is the hash of: the tests hash it on their own, so that another implementation can.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmem.domain import canonical, identity, ids, ranks, relationship, times
+from graphmem.settings import DEFAULT_OWNER
+
+GOLDEN: dict[str, Any] = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))
+
+
+def vectors(section: str) -> pytest.MarkDecorator:
+    """Parametrise a test with the vectors of one section."""
+    found = GOLDEN[section]
+    rows = list(found.items()) if isinstance(found, dict) else found
+    return pytest.mark.parametrize("vector", rows, ids=[str(number) for number in range(len(rows))])
+
+
+def hashed(over: str, length: int) -> str:
+    """Return the beginning of the SHA-256 of a text, without the code under test."""
+    return hashlib.sha256(over.encode()).hexdigest()[:length]
+
+
+@vectors("canonical")
+def test_canonical_json_is_this_text(vector):
+    value, text = vector
+    assert canonical.encode(value) == text
+    assert canonical.digest(value) == hashed(text, 64)
+
+
+@vectors("canonical")
+def test_canonical_json_is_read_back_as_the_same_value(vector):
+    value, text = vector
+    read = canonical.decode(text)
+    assert (repr(read), type(read)) == (repr(json.loads(text)), type(value))
+    assert canonical.encode(read) == canonical.encode(json.loads(text)) == text
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_integer_has_4300_digits_at_most(sign):
+    most, too_many = GOLDEN["integer_digits"]["accepted"], GOLDEN["integer_digits"]["refused"]
+    text = canonical.encode(sign * (10**most - 1))
+    assert text.lstrip("-") == "9" * most
+    assert canonical.decode(text) == sign * (10**most - 1)
+    with pytest.raises(canonical.NotCanonical):
+        canonical.encode(sign * 10 ** (too_many - 1))
+
+
+@pytest.mark.parametrize("wrap", [lambda value: [value], lambda value: {"a": value}], ids=["list", "object"])
+def test_a_value_has_128_levels_at_most(wrap):
+    value: Any = 1
+    for _ in range(GOLDEN["levels"]["accepted"]):
+        value = wrap(value)
+    assert canonical.decode(canonical.encode(value)) == value
+    with pytest.raises(canonical.NotCanonical):
+        canonical.encode(wrap(value))
+
+
+@vectors("types")
+def test_a_type_is_spelled_in_one_way(vector):
+    given, spelled = vector
+    assert identity.normalise_type(given) == spelled
+    assert identity.normalise_type(spelled) == spelled
+
+
+@pytest.mark.parametrize("given", GOLDEN["types_refused"], ids=ascii)
+def test_a_type_of_another_shape_is_refused(given):
+    with pytest.raises(ValueError, match="a type is a letter"):
+        identity.normalise_type(given)
+
+
+@vectors("relationship_types")
+def test_a_relationship_type_is_spelled_in_one_way(vector):
+    given, spelled = vector
+    assert relationship.normalise(given) == spelled
+
+
+def test_the_vocabulary_of_relationships_has_these_26_types():
+    assert sorted(relationship.VOCABULARY) == GOLDEN["vocabulary"]
+    assert len(GOLDEN["vocabulary"]) == 26
+
+
+@vectors("identity_values")
+def test_a_value_is_compared_in_this_form(vector):
+    given, normalised = vector
+    assert identity.identity_value(given) == normalised
+
+
+def test_each_shipped_type_has_these_alternatives():
+    shipped = {kind for kind in GOLDEN["rules"] if kind}
+    assert set(identity.SHIPPED) == shipped
+
+
+@vectors("rules")
+def test_the_alternatives_of_a_type_are_asked_in_this_order(vector):
+    kind, alternatives = vector
+    assert [list(names) for names in identity.rule(kind or "recipe")] == alternatives
+
+
+@vectors("identities")
+def test_an_item_is_about_this_entity(vector):
+    found = identity.identify(DEFAULT_OWNER, vector["type"], vector["fields"])
+    assert (found.basis, found.entity_id) == (vector["basis"], vector["id"])
+    assert vector["id"] == "ent_" + hashed(vector["over"], 24)
+
+
+def test_every_alternative_of_every_shipped_type_has_a_vector():
+    pinned = {(vector["type"], vector["basis"]) for vector in GOLDEN["identities"]}
+    general = identity.rule("recipe")
+    for kind, rule in identity.SHIPPED.items():
+        own = rule[: -len(general)] if rule[-len(general) :] == general else rule
+        assert {(kind, "+".join(names)) for names in own} <= pinned
+    assert {("recipe", "+".join(names)) for names in general} <= pinned
+
+
+@vectors("new_identities")
+def test_a_thing_that_is_always_new_has_this_id(vector):
+    found = identity.identify_new(DEFAULT_OWNER, vector["type"], vector["transaction_id"], vector["index"])
+    assert (found.basis, found.entity_id) == ("new", vector["id"])
+    assert vector["id"] == "ent_" + hashed(vector["over"], 24)
+
+
+@vectors("observation_ids")
+def test_an_observation_with_a_time_of_its_own_has_this_id(vector):
+    said = {name: value for name, value in vector.items() if name not in ("over", "id")}
+    assert ids.observation_id(**said) == vector["id"]
+    assert vector["id"] == "obs_" + hashed(vector["over"], 32)
+
+
+@vectors("unplaced_observation_ids")
+def test_an_observation_without_a_time_has_this_id(vector):
+    assert ids.unplaced_observation_id(vector["transaction_id"], vector["index"]) == vector["id"]
+    assert vector["id"] == f"obs_{hashed(vector['over'], 24)}{vector['index']:08x}"
+
+
+@vectors("relationships")
+def test_a_relationship_has_this_key_and_this_id(vector):
+    key = ids.relationship_key(vector["type"], vector["source"], vector["target"])
+    assert (key, ids.relationship_id(key)) == (vector["key"], vector["id"])
+    assert vector["id"] == "rel_" + hashed(vector["over"], 24)
+
+
+@vectors("schemas")
+def test_a_schema_has_this_id(vector):
+    assert ids.schema_id(DEFAULT_OWNER, vector["type"], vector["version"]) == vector["id"]
+    assert vector["id"] == "sch_" + hashed(vector["over"], 24)
+
+
+@vectors("agents")
+def test_an_agent_has_this_id(vector):
+    assert ids.agent_id(DEFAULT_OWNER, vector["thumbprint"]) == vector["id"]
+    assert vector["id"] == "agt_" + hashed(vector["over"], 24)
+
+
+@vectors("request_hashes")
+def test_an_idempotency_key_stands_for_this_hash(vector):
+    assert ids.request_hash(vector["operation"], vector["arguments"]) == vector["hash"]
+    assert vector["hash"] == hashed(vector["over"], 64)
+
+
+@vectors("times")
+def test_a_time_is_these_microseconds_and_this_text(vector):
+    given, micros, text = vector
+    assert times.parse(given) == micros
+    assert times.render(micros) == text
+    assert times.parse(text) == micros
+
+
+@vectors("time_ranks")
+def test_a_time_has_this_rank(vector):
+    micros, rank = vector
+    assert ranks.time_rank(micros) == rank
+
+
+@vectors("number_ranks")
+def test_a_number_has_this_rank(vector):
+    number, rank = vector
+    assert ranks.number_rank(number) == rank
+
+
+def test_the_sources_of_observations_have_these_ranks():
+    found = {source: ranks.source_rank(source) for source in GOLDEN["source_ranks"]}
+    assert found == GOLDEN["source_ranks"]
+    assert ranks.source_rank(None) == ranks.source_rank("rumour") == 0
+
+
+@vectors("ranks")
+def test_an_observation_has_this_rank_for_a_field(vector):
+    assert ranks.rank(**{name: value for name, value in vector.items() if name != "rank"}) == vector["rank"]
+
+
+@vectors("index_keys")
+def test_an_index_holds_this_of_a_text(vector):
+    text, key = vector
+    assert identity.index_key(text) == key
+    assert len(key) <= identity.KEY_LIMIT + 17
+
+
+def test_the_default_owner_is_the_nil_uuid():
+    assert DEFAULT_OWNER == "00000000-0000-0000-0000-000000000000"

@@ -1,0 +1,261 @@
+"""Which entity an item is about: the same for the same thing, and never the same for another."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from graphmem.domain import canonical, identity, ids
+
+OWNER = "00000000-0000-0000-0000-000000000000"
+ENTITY = "ent_0123456789abcdef01234567"
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+SAID = st.dictionaries(
+    st.sampled_from([*identity.NAMING, "town", "age"]),
+    TEXTS | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.none() | st.booleans(),
+    min_size=1,
+    max_size=6,
+)
+TYPES = [*identity.SHIPPED, "recipe"]
+
+
+def who(entity_type: str, **fields) -> str:
+    """Return the id of the entity that these fields are about."""
+    return identity.identify(OWNER, entity_type, fields).entity_id
+
+
+def basis(entity_type: str, **fields) -> str:
+    """Return by what these fields are identified."""
+    return identity.identify(OWNER, entity_type, fields).basis
+
+
+def test_two_invoices_of_one_vendor_are_two():
+    assert who("invoice", vendor="Acme", number=17) != who("invoice", vendor="Acme", number=18)
+    assert who("invoice", vendor="Acme", number=17) == who("invoice", vendor=" ACME ", number="17", total=5)
+
+
+def test_a_vendor_alone_does_not_identify_an_invoice():
+    assert basis("invoice", vendor="Acme", name="Acme", email="a@acme.example", total=1) == "content"
+    assert who("invoice", vendor="Acme", total=1) != who("invoice", vendor="Acme", total=2)
+
+
+@pytest.mark.parametrize("entity_type", ["invoice", "transaction", "note", "message"])
+def test_an_explicit_id_identifies_what_else_falls_to_its_content(entity_type):
+    for name in ("id", "uuid", "external_id", "message_id"):
+        assert basis(entity_type, **{name: "7"}, canonical_name="c", total=1) == name
+        assert who(entity_type, **{name: "7"}, total=1) == who(entity_type, **{name: " 7 "}, total=2)
+    assert basis(entity_type, canonical_name="c", title="t", total=1) == "canonical_name"
+    assert basis(entity_type, title="t", name="n", email="e", url="u", phone="p") == "content"
+
+
+def test_events_of_one_title_on_two_dates_are_two():
+    assert who("event", title="Standup", date_start="2026-01-30") != who(
+        "event", title="Standup", date_start="2026-01-31"
+    )
+
+
+def test_two_companies_that_differ_in_their_form_are_two():
+    assert who("company", name="Acme Inc") != who("company", name="Acme Ltd")
+    assert who("company", name="Acme Inc") != who("company", name="Acme Inc.")
+
+
+def test_a_name_is_compared_without_case_width_or_white_space():
+    assert who("person", name="Ada Lovelace") == who("person", name=" ａｄａ\u3000\tLOVELACE\n")
+
+
+def test_the_same_fields_of_another_type_or_owner_are_another_thing():
+    assert who("person", name="Ada") != who("contact", name="Ada")
+    assert identity.identify("another", "person", {"name": "Ada"}).entity_id != who("person", name="Ada")
+
+
+def test_the_same_value_in_another_field_is_another_thing():
+    assert who("recipe", name="42") != who("recipe", id="42")
+
+
+@pytest.mark.parametrize(
+    "nothing", ["", "  ", "\t\n\u00a0", None, True, False, [], ["a"], {}, {"a": 1}], ids=ascii
+)
+def test_what_identifies_nothing_falls_to_the_next_alternative(nothing):
+    assert basis("person", email=nothing, name="Ada") == "name"
+    assert basis("invoice", vendor="Acme", number=nothing, invoice_number="7") == "vendor+invoice_number"
+    assert basis("recipe", serves=nothing) == "content"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_one"),
+    [(42, "42", True), (42, 42.0, False), (0, False, False), (2**53, 2**53 + 1, False), (0.1, "0.1", True)],
+)
+def test_a_number_is_compared_by_its_digits(one, other, are_one):
+    assert (identity.identity_value(one) == identity.identity_value(other)) == are_one
+
+
+def test_the_whole_content_identifies_what_nothing_else_does():
+    assert who("recipe", serves=4, sweet=True) == who("recipe", sweet=True, serves=4)
+    assert who("recipe", serves=4, sweet=True) != who("recipe", serves=4)
+    assert who("recipe", serves=4) != who("recipe", serves=4.0)
+    assert who("recipe", method="Stir") != who("recipe", method="stir")
+
+
+@pytest.mark.parametrize("entity_type", TYPES)
+def test_each_alternative_decides_before_those_that_follow_it(entity_type):
+    rule = identity.rule(entity_type)
+    for position, names in enumerate(rule):
+        later = {name for names in rule[position:] for name in names}
+        earlier = {names for names in rule[:position] if set(names) <= later}
+        expected = min(earlier, key=rule.index) if earlier else names
+        assert basis(entity_type, **dict.fromkeys(later, "x")) == "+".join(expected)
+
+
+@pytest.mark.parametrize("entity_type", TYPES)
+@given(SAID)
+def test_the_basis_is_the_first_alternative_that_is_all_there(entity_type, said):
+    complete = [
+        names for names in identity.rule(entity_type)
+        if all(identity.identity_value(said.get(name)) is not None for name in names)
+    ]  # fmt: skip
+    expected = "+".join(complete[0]) if complete else "content"
+    found = identity.identify(OWNER, entity_type, said)
+    assert found.basis == expected
+    assert ids.ENTITY_ID.fullmatch(found.entity_id)
+
+
+@pytest.mark.parametrize("entity_type", TYPES)
+@given(said=SAID, random=st.randoms(use_true_random=False))
+def test_neither_the_order_of_fields_nor_other_fields_matter(entity_type, said, random):
+    found = identity.identify(OWNER, entity_type, said)
+    shuffled = dict(random.sample(list(said.items()), len(said)))
+    assert identity.identify(OWNER, entity_type, shuffled) == found
+    if found.basis != "content":
+        assert identity.identify(OWNER, entity_type, {**said, "mood": random.random()}) == found
+
+
+@given(TEXTS, TEXTS)
+def test_different_normalised_values_are_different_things(one, other):
+    left, right = identity.identity_value(one), identity.identity_value(other)
+    assume(left is not None and right is not None)
+    assert (who("recipe", name=one) == who("recipe", name=other)) == (left == right)
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=2), st.lists(TEXTS, min_size=2, max_size=2))
+def test_the_parts_of_an_identity_do_not_run_together(one, other):
+    left, right = ([identity.identity_value(text) for text in texts] for texts in (one, other))
+    assume(None not in (*left, *right))
+    same = who("event", title=one[0], date_start=one[1]) == who("event", title=other[0], date_start=other[1])
+    assert same == (left == right)
+
+
+@given(SAID, SAID)
+def test_different_contents_never_collapse(one, other):
+    def content(said):
+        found = identity.identify(OWNER, "note", {f"x_{name}": value for name, value in said.items()})
+        assert found.basis == "content"
+        return found.entity_id
+
+    assert (content(one) == content(other)) == (canonical.encode(one) == canonical.encode(other))
+
+
+@given(TEXTS)
+def test_folding_a_text_twice_is_folding_it_once(text):
+    folded = identity.fold_text(text)
+    assert identity.fold_text(folded) == folded
+    assert folded == identity.fold_text(f" {text}\n")
+    assert folded == identity.fold_text(unicodedata.normalize("NFD", text))
+
+
+@given(st.text(min_size=190, max_size=420), st.text(min_size=190, max_size=420))
+def test_an_index_key_is_short_and_tells_texts_apart(one, other):
+    left, right = identity.index_key(one), identity.index_key(other)
+    assert len(left) <= 217
+    assert (left == right) == (one == other)
+
+
+@given(st.text(max_size=70))
+def test_a_normalised_type_stays_as_it_is(text):
+    try:
+        spelled = identity.normalise_type(text)
+    except ValueError:
+        return
+    assert identity.TYPE_SHAPE.fullmatch(spelled)
+    assert identity.normalise_type(spelled) == spelled
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "snapshot", "shown"),
+    [
+        ("person", {"canonical_name": "  Ada\n L. ", "name": "Ada"}, "Ada L."),
+        ("person", {"canonical_name": " ", "name": "Ada", "email": "ada@example.org"}, "Ada"),
+        ("person", {"email": "Ada@Example.org"}, "Ada@Example.org"),
+        ("invoice", {"vendor": "Acme", "number": 17}, "Acme 17"),
+        ("invoice", {"vendor": "Acme", "invoice_number": "INV-1", "total": 5}, "Acme INV-1"),
+        ("invoice", {"vendor": "Acme", "phone": "+1 555", "id": "7"}, "+1 555"),
+        ("note", {"uuid": "u-1"}, "u-1"),
+        ("invoice", {"vendor": "Acme", "number": 17, "email": "a@acme.example", "id": "7"}, "Acme 17"),
+        ("transaction", {"external_id": "TX-1", "email": "a@acme.example", "id": "7"}, "TX-1"),
+        ("transaction", {"id": "7", "url": "u"}, "u"),
+        ("note", {"message_id": "M-1", "phone": "+1 555"}, "M-1"),
+        ("note", {"uuid": "u-1", "phone": "+1 555"}, "+1 555"),
+        ("person", {"full_name": "Ada L.", "email": "ada@example.org"}, "Ada L."),
+        ("recipe", {"message_id": "M-1", "external_id": "E-1"}, "E-1"),
+        ("recipe", {"id": 0}, "0"),
+        ("event", {"title": "Launch", "date_start": "2026-01-31"}, "Launch"),
+        ("recipe", {"serves": 4}, "recipe 01234567"),
+        ("person", {"name": None, "email": True, "phone": []}, "person 01234567"),
+        ("person", {}, "person 01234567"),
+    ],
+    ids=range(19),
+)
+def test_an_entity_is_called(entity_type, snapshot, shown):
+    assert identity.display_name(entity_type, ENTITY, snapshot) == shown
+
+
+def test_an_entity_is_called_by_a_contact_point_rather_than_by_an_explicit_id():
+    assert (
+        identity.display_name("company", ENTITY, {"id": "42", "email": "mail@acme.example"})
+        == "mail@acme.example"
+    )
+
+
+def test_a_field_called_content_is_not_what_an_entity_is_called():
+    assert identity.display_name("note", ENTITY, {"content": "a long text", "url": "u"}) == "u"
+    for entity_type in TYPES:
+        shown = identity.display_name(entity_type, ENTITY, {"content": "a long text"})
+        assert shown == f"{entity_type} 01234567"
+
+
+@pytest.mark.parametrize("entity_type", TYPES)
+@given(SAID)
+def test_an_entity_is_always_called_something(entity_type, snapshot):
+    texts = {name: canonical.encode(value) for name, value in snapshot.items()}
+    for shown in (
+        identity.display_name(entity_type, ENTITY, snapshot),
+        identity.name_of(entity_type, ENTITY, texts),
+    ):
+        assert shown.strip()
+        assert shown == " ".join(shown.split())
+
+
+def test_an_entity_is_looked_up_by_what_identifies_it():
+    snapshot = {
+        "name": "Ada  Lovelace",
+        "email": "ADA@example.org",
+        "number": 17,
+        "town": "London",
+        "phone": None,
+    }
+    assert identity.identifiers(snapshot, "Countess") == {
+        ("name", "countess"), ("name", "ada lovelace"), ("email", "ada@example.org"), ("external_id", "17"),
+    }  # fmt: skip
+
+
+def test_a_long_identifier_is_cut_for_its_index():
+    ((kind, key),) = identity.identifiers({}, "x" * 300)
+    assert (kind, key) == ("name", identity.index_key("x" * 300))
+    assert len(key) == 217
+
+
+def test_every_field_that_a_rule_asks_for_is_read_when_a_name_is_made():
+    asked = {name for rule in identity.SHIPPED.values() for names in rule for name in names} - {"content"}
+    assert asked | set(identity.IDENTIFIER_KINDS) == set(identity.NAMING)
