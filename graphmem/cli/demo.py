@@ -16,7 +16,7 @@ from rich.text import Text
 from graphmem import neo4j_local
 from graphmem.auth import Actor
 from graphmem.cli.session import Session, console, fetching, run_async
-from graphmem.cli.tables import render, snapshot
+from graphmem.cli.tables import Snapshot, render
 from graphmem.domain import canonical
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.requests import read_request
@@ -77,11 +77,11 @@ async def _show(services: Services) -> None:
     star = await _most_observed(services, stats["entities_by_type"])
     name, entity_id = star["canonical_name"], star["entity_id"]
     now = await _call(services, "entities.snapshot", entity_id=entity_id, expand_provenance=True)
-    console.print(snapshot(now, f"{name}, now: each field names its observation, its time and its writer"))
+    console.print(Snapshot(now, f"{name}, now: each field names its observation, its time and its writer"))
     seen = await _call(services, "observations.query", entity_id=entity_id)
     earlier = seen["observations"][len(seen["observations"]) // 3]["observed_at"]
     then = await _call(services, "entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
-    console.print(snapshot(then, f"{name}, as of {earlier[:10]}"))
+    console.print(Snapshot(then, f"{name}, as of {earlier[:10]}"))
     console.print(Text(f"\nRelated to {name}, one step away", style="bold"))
     console.print(render(await _call(services, "entities.related", entity_id=entity_id)))
 

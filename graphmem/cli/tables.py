@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+ROOMY = 140
+"""Columns from which on a snapshot fits on a line for each field, its observation written out."""
 WIDEST = 76
 """Characters of one value; what is longer is cut, and ``--json`` has it whole."""
 
@@ -24,7 +27,7 @@ def show(console: Console, answer: Row) -> None:
 def render(answer: Row) -> RenderableType:
     """Return an answer as something to print: its lists as tables, its snapshot field by field."""
     if "snapshot" in answer:
-        return snapshot(answer)
+        return Snapshot(answer)
     parts: list[RenderableType] = []
     for name, table in _LISTS.items():
         if name in answer and isinstance(answer[name], list):
@@ -40,39 +43,55 @@ def render(answer: Row) -> RenderableType:
     return Group(*parts)
 
 
-def snapshot(answer: Row, title: str | None = None) -> Table:
-    """Return a snapshot: each field with its value and the observation that set it."""
-    observations: Row = answer.get("provenance_observations", {})
-    shown = title or f"{answer.get('canonical_name', '')}  ({answer.get('entity_type', '')})"
-    table = Table(
-        title=Text(shown, style="bold"),
-        title_justify="left",
-        caption=_caption(answer),
-        caption_justify="left",
+class Snapshot:
+    """A snapshot: each field with its value and the observation that set it, its time and its writer.
+
+    Where the terminal is too narrow for that on one line, fields give the number of their observation.
+    """
+
+    def __init__(self, answer: Row, title: str | None = None) -> None:
+        self.answer = answer
+        self.title = title or f"{answer.get('canonical_name', '')}  ({answer.get('entity_type', '')})"
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        observations: Row = self.answer.get("provenance_observations", {})
+        provenance: Row = self.answer.get("provenance", {})
+        yield Text(self.title, style="bold")
+        if options.max_width >= ROOMY or not observations:
+            yield self._wide(provenance, observations)
+        else:
+            numbers = {name: i for i, name in enumerate(dict.fromkeys(provenance.values()), 1)}
+            table = _table(None, "field", "value", "set by")
+            for field, value in self.answer["snapshot"].items():
+                table.add_row(*map(Text, (field, _value(value), f"[{numbers[provenance[field]]}]")))
+            yield table
+            for name, number in numbers.items():
+                yield Text(f" [{number}] {name}  {' '.join(_said(observations[name]))}", style="dim")
+        yield _caption(self.answer)
+
+    def _wide(self, provenance: Row, observations: Row) -> Table:
+        more = ("observed at", "kind of writer", "written by") if observations else ()
+        table = _table(None, "field", "value", "observation", *more)
+        for field, value in self.answer["snapshot"].items():
+            name = provenance.get(field, "")
+            said = _said(observations[name]) if name in observations else ()
+            table.add_row(*map(Text, (field, _value(value), name, *said)))
+        return table
+
+
+def _said(observation: Row) -> tuple[str, str, str]:
+    """Return when an observation was made, by what kind of writer, and by whom."""
+    writer = observation["provenance"]
+    return (
+        _time(observation["observed_at"]),
+        observation["observation_source"],
+        f"{writer['agent']} via {writer['client']}",
     )
-    names = ["field", "value", "observation"] + (
-        ["observed at", "kind of writer", "written by"] if observations else []
-    )
-    for name in names:
-        table.add_column(name, overflow="fold")
-    provenance: Row = answer.get("provenance", {})
-    for field, value in answer["snapshot"].items():
-        cells = [field, _value(value), provenance.get(field, "")]
-        said = observations.get(cells[2])
-        if said:
-            writer = said["provenance"]
-            cells += [
-                _time(said["observed_at"]),
-                said["observation_source"],
-                f"{writer['agent']} via {writer['client']}",
-            ]
-        table.add_row(*map(Text, cells))
-    return table
 
 
 def entities(rows: Sequence[Row], title: str | None = None) -> Table:
     """Return entities, one a line."""
-    table = _table(title, "id", "type", "name", "version", "observations", "last observed")
+    table = _table(title, "id", "type", "name", "v.", "obs.", "last observed")
     for row in rows:
         counts = str(row["version"]), str(row["observation_count"])
         table.add_row(
@@ -83,7 +102,7 @@ def entities(rows: Sequence[Row], title: str | None = None) -> Table:
                     row["entity_type"],
                     row["canonical_name"],
                     *counts,
-                    _time(row["last_observation_at"]),
+                    _time(row["last_observation_at"])[:10],
                 ),
             )
         )
@@ -111,7 +130,7 @@ def _found(answer: Row) -> RenderableType:
 
 
 def _stored(rows: Sequence[Row]) -> Table:
-    table = _table(None, "id", "type", "name", "what happened", "version", "identified by")
+    table = _table(None, "id", "type", "name", "what happened", "v.", "by")
     for row in rows:
         happened = row["action"] + (" (known already)" if row["deduplicated"] else "")
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], happened, str(row["version"])
@@ -128,7 +147,8 @@ def _related(rows: Sequence[Row]) -> Table:
 
 
 def _relationships(answer: Row) -> Table:
-    return _edges(answer["relationships"], _names(answer.get("related_entities", [])))
+    itself = {answer["entity_id"]: "(it)"} if "entity_id" in answer else {}
+    return _edges(answer["relationships"], {**_names(answer.get("related_entities", [])), **itself})
 
 
 def _edges(rows: Sequence[Row], names: Row) -> Table:
@@ -151,15 +171,15 @@ def _edges(rows: Sequence[Row], names: Row) -> Table:
     return table
 
 
-def _observations(answer: Row) -> Table:
-    table = _table(None, "observed at", "id", "of", "kind of writer", "written by", "fields")
+def _observations(answer: Row) -> RenderableType:
+    lines: list[RenderableType] = []
     for row in answer["observations"]:
-        writer = row["provenance"]
-        cells = _time(row["observed_at"]), row["id"], row["entity_id"], row["observation_source"]
-        table.add_row(
-            *map(Text, (*cells, f"{writer['agent']} via {writer['client']}", _value(row["fields"])))
-        )
-    return table
+        head = Text(f"{row['id']}  ", style="bold")
+        head.append(f"{row['kind']}  {'  '.join(_said(row))}", style="not bold")
+        lines.append(head)
+        lines.append(Text(f"    of {row['entity_type']} {row['entity_id']}", style="dim"))
+        lines += [Text(f"    {name}: {_value(value)}") for name, value in row["fields"].items()]
+    return Group(*lines)
 
 
 def _schemas(answer: Row) -> Table:
@@ -186,9 +206,14 @@ def _pairs(answer: Row) -> Table:
 
 
 def _table(title: str | None, *columns: str) -> Table:
-    table = Table(title=Text(title, style="bold") if title else None, title_justify="left")
+    table = Table(
+        title=Text(title, style="bold") if title else None,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column == "id")
+        table.add_column(column, overflow="fold", no_wrap=column in ("id", "v.", "obs.", "observation"))
     return table
 
 
@@ -197,7 +222,8 @@ def _is_rows(value: Any) -> bool:
 
 
 def _time(text: str | None) -> str:
-    return text.replace(".000000Z", "Z") if text else ""
+    """Return a time to the second: ``--json`` has it to the microsecond."""
+    return f"{text[:19].replace('T', ' ')}Z" if text else ""
 
 
 def _value(value: Any) -> str:
