@@ -11,8 +11,10 @@ CALL () {
   WHERE relationship.owner = $owner AND relationship.type = $type AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     AND (relationship.live OR $include_deleted)
   MATCH (source:Entity {id: relationship.source})
+  USING INDEX source:Entity(id)
   WHERE source.live OR $include_deleted
   MATCH (target:Entity {id: relationship.target})
+  USING INDEX target:Entity(id)
   WHERE target.live OR $include_deleted
   WITH relationship, source, target
   ORDER BY relationship.owner DESC, relationship.type DESC, relationship.last_observation_at DESC, relationship.id DESC
@@ -31,8 +33,10 @@ CALL () {
   WHERE relationship.owner = $owner AND relationship.type = $type AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     AND (relationship.live OR $include_deleted)
   MATCH (source:Entity {id: relationship.source})
+  USING INDEX source:Entity(id)
   WHERE source.live OR $include_deleted
   MATCH (target:Entity {id: relationship.target})
+  USING INDEX target:Entity(id)
   WHERE target.live OR $include_deleted
   RETURN count(relationship) AS total
 }
