@@ -277,7 +277,7 @@ class Transaction:
     async def run(self, name: str, /, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
         self._graph._count()
-        result = await self._tx.run(cypher.query(name).text, cypher.bind(params, self._owner))
+        result = await self._tx.run(self._graph._text(name, None), cypher.bind(params, self._owner))
         return await result.data()
 
 

@@ -156,4 +156,3 @@ def _float(value: float, path: str) -> str:
         return f"{sign}0.{'0' * -point}{digits}"
     fraction = f".{digits[1:]}" if count > 1 else ""
     return f"{sign}{digits[0]}{fraction}e{point - 1:+d}"
-

@@ -21,6 +21,7 @@ from typing import Any
 from graphmem.domain import canonical
 
 ENTITY_ID = re.compile(r"ent_[0-9a-f]{24}", re.ASCII)
+RELATIONSHIP_KEY = re.compile(r"[A-Z][A-Z0-9_]{0,63}:ent_[0-9a-f]{24}:ent_[0-9a-f]{24}", re.ASCII)
 OBSERVATION_ID = re.compile(r"obs_[0-9a-f]{32}", re.ASCII)
 
 

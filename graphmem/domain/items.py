@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
 from graphmem.domain import canonical, discovery, identity, ids, ranks, relationship, times
+from graphmem.domain.reduction import SAYING
 
 RESERVED: Final = frozenset({
     "entity_type", identity.CANONICAL_NAME, "target_id", "intent", "observed_at", "source_priority",
@@ -73,6 +74,7 @@ class Item:
     priority: float
     specificity: float
     observation_source: str
+    kind: str = "value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Link:
     source: End
     target: End
     fields: Mapping[str, str]
+    kind: str = "create"
 
 
 @dataclass(slots=True)
@@ -131,7 +134,13 @@ class Reader:
         return self.observation(index, path, path, raw, fields)
 
     def observation(
-        self, index: int, path: str, fields_path: str, about: Mapping[str, Any], said: Mapping[Any, Any]
+        self,
+        index: int,
+        path: str,
+        fields_path: str,
+        about: Mapping[str, Any],
+        said: Mapping[Any, Any],
+        kind: str = "value",
     ) -> Item | None:
         """Return one observation to be.
 
@@ -139,9 +148,10 @@ class Reader:
             path, fields_path: where ``about`` and ``said`` stand in the request, for issues.
             about: the reserved keys.
             said: the fields, ``canonical_name`` among them.
+            kind: what kind of observation it is; only one that says values must have some.
         """
         before = len(self.issues)
-        fields = self._fields(index, fields_path, said)
+        fields = self._fields(index, fields_path, said, needed=kind in SAYING)
         entity_type = self._entity_type(index, path, about)
         target = self._target(index, path, about)
         observed_at = self._observed_at(index, path, about.get("observed_at"))
@@ -161,20 +171,30 @@ class Reader:
             entity_id=who.entity_id,
             basis=who.basis,
             fields={name: canonical.encode(value) for name, value in fields.items()},
-            shapes={n: discovery.shape_of(v) for n, v in fields.items() if n != identity.CANONICAL_NAME},
+            shapes={n: discovery.shape_of(v) for n, v in fields.items() if n != identity.CANONICAL_NAME}
+            if kind in SAYING
+            else {},
             observed_at=observed_at,
             priority=priority,
             specificity=specificity,
             observation_source=str(source),
+            kind=kind,
         )
 
-    def link(self, index: int, raw: Mapping[str, Any], count: int) -> Link | None:
-        """Return what one element of ``relationships`` says; ``count`` is how many items there are."""
-        path = f"$.relationships[{index}]"
+    def link(
+        self, index: int, raw: Mapping[str, Any], count: int, path: str, kind: str = "create"
+    ) -> Link | None:
+        """Return what one element of ``relationships`` says.
+
+        Args:
+            count: how many items there are for it to refer to.
+            path: where it stands in the request, for issues.
+            kind: what is said of it: create, delete or restore.
+        """
         before = len(self.issues)
-        kind = ""
+        name = ""
         try:
-            kind = relationship.normalise(raw["relationship_type"])
+            name = relationship.normalise(raw["relationship_type"])
         except relationship.UnknownRelationshipType as exc:
             more = {"nearest": exc.nearest} if exc.nearest else {}
             self.refuse("ERR_RELATIONSHIP_TYPE", f"{path}.relationship_type", str(exc), index, **more)
@@ -182,14 +202,14 @@ class Reader:
         target = self._end(index, path, raw, "target", count)
         metadata = raw.get("metadata") or {}
         fields: dict[str, str] = {}
-        for name, value in metadata.items():
-            if self._field_name(index, f"{path}.metadata", name):
-                fields[name] = self._encoded(index, f"{path}.metadata.{name}", value)
+        for field_name, value in metadata.items():
+            if self._field_name(index, f"{path}.metadata", field_name):
+                fields[field_name] = self._encoded(index, f"{path}.metadata.{field_name}", value)
         if len(self.issues) > before or source is None or target is None:
             return None
-        return Link(index, kind, source, target, fields)
+        return Link(index, name, source, target, fields, kind)
 
-    def _fields(self, index: int, path: str, said: Mapping[Any, Any]) -> dict[str, Any]:
+    def _fields(self, index: int, path: str, said: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
         before = len(self.issues)
         fields: dict[str, Any] = {}
         for name, value in said.items():
@@ -202,7 +222,7 @@ class Reader:
             self.refuse("ERR_CANONICAL_NAME", where, "a canonical name is a string", index)
         elif name is not None and identity.fold_text(name):
             fields[identity.CANONICAL_NAME] = name
-        if not fields and len(self.issues) == before:
+        if needed and not fields and len(self.issues) == before:
             message = "nothing is said about the entity: give at least one field or a canonical_name"
             self.refuse("ERR_EMPTY_ITEM", path, message, index)
         return fields

@@ -4,6 +4,9 @@ For each field, the winner among the observations that carry it is the greatest 
 :mod:`graphmem.domain.ranks`. A winning null clears the field: it stays in the fold, so that an older
 value cannot come back, and is absent from the snapshot.
 
+Whether an entity or a relationship lives is decided apart from its values, by its newest lifecycle
+observation (:data:`LIFECYCLE`): no value ever revives what was deleted.
+
 The current snapshot is folded forward from the one before it (:func:`fold`), so that a write does not
 pay for history. The snapshot of another time is reduced in the database from the observations
 themselves (``cypher/entity/recompute.cypher``). Both give the same.
@@ -29,6 +32,20 @@ class Winner(NamedTuple):
 
 Fold = Mapping[str, Winner]
 """The winner of each field, by field name."""
+
+LIFECYCLE = frozenset({"create", "delete", "restore"})
+"""The kinds of observation that decide whether their home lives; ``delete`` alone ends it."""
+
+SAYING = frozenset({"value", "correction", "create"})
+"""The kinds of observation whose fields are values of their home; those of others say why."""
+
+
+class Turn(NamedTuple):
+    """The lifecycle observation that decides: the greatest, by time and id, whatever arrived when."""
+
+    rank: str
+    observation_id: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +87,8 @@ class Observation:
 def fold(known: Fold, observation: Observation) -> dict[str, Winner]:
     """Return the fold of everything in ``known`` and one observation more, in any order of arrival."""
     folded = dict(known)
+    if observation.kind not in SAYING:
+        return folded
     rank = observation.rank()
     for name, value in observation.fields.items():
         challenger = Winner(rank, observation.id, value)
@@ -77,6 +96,14 @@ def fold(known: Fold, observation: Observation) -> dict[str, Winner]:
         if holder is None or challenger > holder:
             folded[name] = challenger
     return folded
+
+
+def turned(known: Turn | None, observation: Observation) -> Turn | None:
+    """Return what decides whether a home lives, after one observation more."""
+    if observation.kind not in LIFECYCLE:
+        return known
+    turn = Turn(ranks.time_rank(observation.observed_at), observation.id, observation.kind)
+    return turn if known is None or turn > known else known
 
 
 def shown(folded: Fold) -> list[tuple[str, Winner]]:

@@ -1,5 +1,14 @@
 """The operations: one file per noun. Importing this package fills the registry."""
 
-from graphmem.operations import entities, observations, relationships, schemas, server, store
+from graphmem.operations import (
+    entities,
+    graph,
+    lifecycle,
+    observations,
+    relationships,
+    schemas,
+    server,
+    store,
+)
 
-__all__ = ["entities", "observations", "relationships", "schemas", "server", "store"]
+__all__ = ["entities", "graph", "lifecycle", "observations", "relationships", "schemas", "server", "store"]

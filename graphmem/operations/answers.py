@@ -18,16 +18,17 @@ Fields = dict[str, Any]
 
 
 class Entity(TypedDict):
-    """An entity with its snapshot. ``provenance`` names, for each field, the observation that set it.
+    """An entity with its snapshot: ``provenance`` names, for each field, the observation that set it.
 
-    Times are ISO 8601 in UTC. ``version`` rises by one with every transaction that touches the entity;
-    ``schema_version`` is null while its schema is discovered; ``computed_at`` is the time of the newest
-    observation, so that the same observations give the same answer.
+    ``state`` is live or deleted. Times are ISO 8601 in UTC. ``version`` rises by one with every transaction
+    that touches the entity; ``schema_version`` is null while its schema is discovered; ``computed_at`` is
+    the time of the newest observation, so that the same observations give the same answer.
     """
 
     entity_id: str
     entity_type: str
     canonical_name: str
+    state: str
     version: int
     schema_version: str | None
     observation_count: int
@@ -66,6 +67,22 @@ class Observation(TypedDict):
     identity_basis: str | None
     transaction_id: str
     idempotency_key: str | None
+    provenance: Writer
+
+
+class RelationshipObservation(TypedDict):
+    """One observation of a relationship: its creation (with metadata), deletion or restoration."""
+
+    id: str
+    kind: str
+    observed_at: str
+    recorded_at: str
+    metadata: Fields
+    source_priority: float
+    specificity_score: float
+    observation_source: str
+    source_id: str | None
+    transaction_id: str
     provenance: Writer
 
 
@@ -124,6 +141,7 @@ class EntityRow(NamedTuple):
     fields: list[str]
     values: list[str]
     winners: list[str]
+    live: bool
 
 
 class ObservationRow(NamedTuple):
@@ -205,6 +223,7 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
         "entity_id": row.id,
         "entity_type": row.type,
         "canonical_name": row.name,
+        "state": "live" if row.live else "deleted",
         "version": row.version,
         "schema_version": None,
         "observation_count": row.observation_count,
@@ -220,14 +239,13 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
 
 def recomputed(row: list[Any]) -> EntityRow:
     """Return one row of ``entity.recompute`` as an entity's: its fields in canonical order, its name."""
-    entity_id, kind, version, count, created_at, last, fields, values, winners = row
+    entity_id, kind, version, count, created_at, last, fields, values, winners, live = row
     held = sorted(zip(fields, values, winners, strict=True), key=lambda one: one[0].encode("utf-16-be"))
     names = [name for name, _, _ in held]
     texts = [value for _, value, _ in held]
     shown = identity.name_of(kind, entity_id, dict(zip(names, texts, strict=True)))
-    return EntityRow(
-        entity_id, kind, shown, version, count, created_at, last, names, texts, [w for _, _, w in held]
-    )
+    held_by = [winner for _, _, winner in held]
+    return EntityRow(entity_id, kind, shown, version, count, created_at, last, names, texts, held_by, live)
 
 
 def observation(row: ObservationRow) -> Observation:
@@ -258,6 +276,23 @@ def observation(row: ObservationRow) -> Observation:
     if name is not None:
         answer["canonical_name"] = name  # pyright: ignore[reportGeneralTypeIssues]
     return answer
+
+
+def relationship_observation(row: ObservationRow) -> RelationshipObservation:
+    """Return the answer for an observation of a relationship."""
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "observed_at": times.render(row.observed_at),
+        "recorded_at": times.render(row.recorded_at),
+        "metadata": {n: orjson.Fragment(v) for n, v in zip(row.fields, row.values, strict=True)},
+        "source_priority": row.priority,
+        "specificity_score": row.specificity,
+        "observation_source": row.observation_source,
+        "source_id": row.source_id,
+        "transaction_id": row.transaction_id,
+        "provenance": {"agent": row.agent, "client": row.client},
+    }
 
 
 def relationship(row: RelationshipRow) -> Relationship:

@@ -33,6 +33,7 @@ At = Annotated[Moment | None, Field(description="As it was at this time: observa
 AtIngested = Annotated[
     Moment | None, Field(description="As it was known at this time: observations recorded up to then.")
 ]
+IncludeDeleted = Annotated[bool, Field(description="Whether deleted entities are answered as well.")]
 KINDS = ("external_id", "email", "phone", "url", "name")
 """The kinds of identifier, the strongest first."""
 
@@ -51,6 +52,7 @@ class QueryEntities(Arguments):
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     include_total_count: Total = False
+    include_deleted: IncludeDeleted = False
     include_snapshots: bool = Field(default=True, description="Whether each entity carries its snapshot.")
 
 
@@ -75,13 +77,15 @@ class EntityPage(TypedDict):
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
     """List entities by type, with their snapshots.
 
-    Pages are in the order of ids. `include_total_count` adds `total`. Only live entities are listed.
+    Pages are in the order of ids. `include_total_count` adds `total`. Deleted entities are listed
+    with `include_deleted` only.
     """
     filters = arguments.filters
     types = [*filters.entity_types, *([filters.entity_type] if filters.entity_type else [])]
     row = await context.graph.one(
         "entity.page",
         types=sorted(set(types)),
+        include_deleted=arguments.include_deleted,
         offset=arguments.offset,
         limit=arguments.limit,
         reach=arguments.offset + arguments.limit,
@@ -103,6 +107,7 @@ class GetEntity(Arguments):
     """What ``entities.get`` takes."""
 
     entity_id: EntityId
+    include_deleted: IncludeDeleted = False
 
 
 @operation(
@@ -116,7 +121,9 @@ class GetEntity(Arguments):
 )
 async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
     """Return one entity with its current snapshot and the provenance of each field."""
-    row = await context.graph.one("entity.get", entity_id=arguments.entity_id)
+    row = await context.graph.one(
+        "entity.get", entity_id=arguments.entity_id, include_deleted=arguments.include_deleted
+    )
     if row is None:
         raise NotFound(f"there is no entity {arguments.entity_id}", entity_id=arguments.entity_id)
     return answers.entity(EntityRow(*row["entity"]))
@@ -128,6 +135,7 @@ class GetSnapshot(Arguments):
     entity_id: EntityId
     at: At = None
     at_ingested: AtIngested = None
+    include_deleted: IncludeDeleted = False
     expand_provenance: bool = Field(
         default=False, description="Whether the answer carries the observations that set the fields."
     )
@@ -157,7 +165,9 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     `at` is when things were so, `at_ingested` when they were known here. Where nothing was observed yet,
     the snapshot is empty. `expand_provenance` adds the observations themselves: time, source and writer.
     """
-    row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
+    row = await _as_of(
+        context, arguments.entity_id, arguments.at, arguments.at_ingested, arguments.include_deleted
+    )
     answer: Snapshot = {**answers.entity(row)}
     if arguments.at is not None:
         answer["at"] = times.render(arguments.at)
@@ -169,10 +179,16 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     return answer
 
 
-async def _as_of(context: Context, entity_id: str, at: int | None, at_ingested: int | None) -> EntityRow:
-    """Return an entity as of two clocks; the current one is read as it is kept."""
+async def _as_of(
+    context: Context, entity_id: str, at: int | None, at_ingested: int | None, include_deleted: bool = False
+) -> EntityRow:
+    """Return an entity as of two clocks; the current one is read as it is kept.
+
+    Raises:
+        NotFound: there is none, or it was deleted by then.
+    """
     if at is None and at_ingested is None:
-        row = await context.graph.one("entity.get", entity_id=entity_id)
+        row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=include_deleted)
         if row is not None:
             return EntityRow(*row["entity"])
     else:
@@ -182,13 +198,16 @@ async def _as_of(context: Context, entity_id: str, at: int | None, at_ingested: 
             at=times.LATEST if at is None else at,
             at_ingested=times.LATEST if at_ingested is None else at_ingested,
         )
-        if row is not None and row["snapshots"]:
-            return answers.recomputed(row["snapshots"][0])
+        found = answers.recomputed(row["snapshots"][0]) if row and row["snapshots"] else None
+        if found is not None and (found.live or include_deleted):
+            return found
     raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
 
 
 async def _observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
-    row = await context.graph.one("observation.by_id", observation_ids=sorted(observation_ids))
+    row = await context.graph.one(
+        "observation.by_id", observation_ids=sorted(observation_ids), include_deleted=True
+    )
     assert row is not None
     found = [answers.observation(ObservationRow(*one)) for one in row["observations"]]
     return {one["id"]: one for one in sorted(found, key=lambda one: one["id"])}
@@ -314,9 +333,9 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
 
 
 async def _find_by_id(context: Context, entity_id: str, entity_type: str | None) -> FoundEntities:
-    row = (
-        await context.graph.one("entity.get", entity_id=entity_id) if ENTITY_ID.fullmatch(entity_id) else None
-    )
+    row = None
+    if ENTITY_ID.fullmatch(entity_id):
+        row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
     if row is None or entity_type not in (None, row["entity"][1]):
         hint = "no entity has this id; an id is never matched as text"
         return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}

@@ -12,8 +12,8 @@ from graphmem.domain import times
 from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
 from graphmem.operations.answers import ObservationRow
-from graphmem.operations.entities import EntityType, FindEntity, find_entity
-from graphmem.operations.store import Key, ObservedAt, Priority, Source, accept, entries
+from graphmem.operations.entities import EntityType, FindEntity, IncludeDeleted, find_entity
+from graphmem.operations.writing import Observing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation
 
 
@@ -37,6 +37,7 @@ class QueryObservations(Arguments):
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     include_total_count: Total = False
+    include_deleted: IncludeDeleted = False
 
 
 class ObservationPage(TypedDict):
@@ -78,7 +79,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
             issues=[{"path": "$.include_total_count", "message": "not together with these filters"}],
         )
     if filters.observation_id is not None:
-        found = await _one(context, filters)
+        found = await _one(context, arguments)
         total, version = len(found), None
     else:
         row = await _page(context, arguments)
@@ -92,10 +93,14 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     return page
 
 
-async def _one(context: Context, filters: ObservationFilters) -> list[answers.Observation]:
-    row = await context.graph.one("observation.by_id", observation_ids=[filters.observation_id])
+async def _one(context: Context, arguments: QueryObservations) -> list[answers.Observation]:
+    row = await context.graph.one(
+        "observation.by_id",
+        observation_ids=[arguments.filters.observation_id],
+        include_deleted=arguments.include_deleted,
+    )
     assert row is not None
-    return [answers.observation(ObservationRow(*one)) for one in row["observations"] if one[1] is not None]
+    return [answers.observation(ObservationRow(*one)) for one in row["observations"]]
 
 
 async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any]:
@@ -104,6 +109,7 @@ async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any
         "at": times.LATEST if filters.observed_until is None else filters.observed_until,
         "recorded_since": times.EARLIEST if filters.created_since is None else filters.created_since,
         "source_id": filters.source_id,
+        "include_deleted": arguments.include_deleted,
         "offset": arguments.offset,
         "limit": arguments.limit,
     }
@@ -119,7 +125,7 @@ async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any
     return row
 
 
-class CreateObservation(Arguments):
+class CreateObservation(Observing):
     """What ``observations.create`` takes."""
 
     entity_id: EntityId | None = None
@@ -128,10 +134,6 @@ class CreateObservation(Arguments):
         default=None, description="With entity_type, instead of entity_id: what names the entity exactly."
     )
     fields: dict[str, Any] = Field(description="The fields that are observed; null clears one.")
-    observed_at: ObservedAt = None
-    source_priority: Priority = None
-    observation_source: Source = None
-    idempotency_key: Key = None
 
 
 class CreatedObservation(TypedDict):
@@ -172,9 +174,7 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
             lambda reader: ([reader.observation(0, "$", "$.fields", about, arguments.fields)], []),
         )
     except StoreRefused as exc:
-        if any(issue["code"] == "ERR_TARGET_NOT_FOUND" for issue in exc.details["issues"]):
-            raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id) from exc
-        raise
+        not_found(exc, "ERR_TARGET_NOT_FOUND", entity_id=entity_id)
     (stored,) = entries(receipt)
     return {
         "observation_id": stored["observation_id"],

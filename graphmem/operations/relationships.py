@@ -1,24 +1,38 @@
-"""Reading relationships: those of one entity, and what can be reached through them."""
+"""Relationships: creating, deleting and restoring them, and reading them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool, Offset, Spelled, Total
-from graphmem.domain import relationship
-from graphmem.errors import NotFound
+from graphmem.arguments import (
+    PAGE_DEFAULT,
+    PAGE_LIMIT,
+    Arguments,
+    EntityId,
+    Limit,
+    Offset,
+    Spelled,
+    Total,
+)
+from graphmem.domain import ids, relationship
+from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
-from graphmem.operations.answers import EntityRow, RelationshipRow
+from graphmem.operations.answers import EntityRow, ObservationRow, RelationshipRow
+from graphmem.operations.entities import IncludeDeleted
+from graphmem.operations.store import RELATIONSHIP_LIMIT
+from graphmem.operations.writing import (
+    Observing,
+    Reason,
+    StoredRelationship,
+    Writing,
+    accept,
+    links,
+    not_found,
+)
 from graphmem.registry import Context, Scope, operation
-
-FANOUT = 1_000
-"""Most relationships of one entity that a traversal follows, in the order of their keys."""
-HUB = 1_000
-"""An entity with more relationships than this is reached but not passed through."""
-DEPTH_LIMIT = 5
 
 RelationshipType = Annotated[
     str,
@@ -27,201 +41,375 @@ RelationshipType = Annotated[
 ]
 
 
+class RelationshipFilters(Arguments):
+    """Which relationships."""
+
+    entity_id: EntityId | None = None
+    source_entity_id: Annotated[EntityId | None, Field(description="Those from this entity.")] = None
+    target_entity_id: Annotated[EntityId | None, Field(description="Those to this entity.")] = None
+    relationship_type: RelationshipType | None = None
+    direction: Literal["both", "outgoing", "incoming"] = Field(
+        default="both", description="With entity_id: which of its relationships."
+    )
+
+
 class ListRelationships(Arguments):
     """What ``relationships.list`` takes."""
 
-    entity_id: EntityId
+    filters: RelationshipFilters = Field(default=RelationshipFilters(), description="Which relationships.")
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     include_total_count: Total = False
+    include_deleted: IncludeDeleted = False
     expand_entities: bool = Field(
-        default=False, description="Whether the answer carries the entities at the other ends."
+        default=False, description="Whether the answer carries the entities at the ends."
     )
 
 
 class RelationshipPage(TypedDict):
-    """A page of the relationships at one entity, newest first, and the same by direction."""
+    """A page of relationships, newest first.
 
-    entity_id: str
-    version: int
+    Of one entity, ``version`` is the entity's, and ``outgoing`` and ``incoming`` are the page by direction.
+    """
+
     relationships: list[answers.Relationship]
-    outgoing: list[answers.Relationship]
-    incoming: list[answers.Relationship]
     limit: int
     offset: int
+    entity_id: NotRequired[str]
+    version: NotRequired[int]
+    outgoing: NotRequired[list[answers.Relationship]]
+    incoming: NotRequired[list[answers.Relationship]]
     total: NotRequired[int]
     related_entities: NotRequired[list[answers.Entity]]
 
 
 @operation(
     "relationships.list",
+    "POST /list_relationships",
+    "GET /relationships",
     "GET /entities/{entity_id}/relationships",
     tool="list_relationships",
     command="relationships list",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="ent_0123456789abcdef01234567",
+    example="--entity-id ent_0123456789abcdef01234567",
     people={"expand_entities": True},
 )
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
-    """List the live relationships of an entity, newest first, in both directions."""
-    row = await context.graph.one(
-        "relationship.of_entity",
-        entity_id=arguments.entity_id,
-        offset=arguments.offset,
-        limit=arguments.limit,
-        reach=arguments.offset + arguments.limit,
-    )
-    if row is None:
-        raise NotFound(f"there is no entity {arguments.entity_id}", entity_id=arguments.entity_id)
+    """List live relationships, newest first: of one entity, between two, of one type, or all.
+
+    The order is by the time of the last observation, then by id. A relationship is shown while both of its
+    entities live; `include_deleted` shows the others too.
+    """
+    filters = arguments.filters
+    row = await _page(context, arguments)
     found = [answers.relationship(RelationshipRow(*one)) for one in row["page"]]
-    page: RelationshipPage = {
-        "entity_id": arguments.entity_id,
-        "version": row["version"],
-        "relationships": found,
-        "outgoing": [one for one in found if one["source_entity_id"] == arguments.entity_id],
-        "incoming": [one for one in found if one["target_entity_id"] == arguments.entity_id],
-        "limit": arguments.limit,
-        "offset": arguments.offset,
-    }
+    page: RelationshipPage = {"relationships": found, "limit": arguments.limit, "offset": arguments.offset}
+    if filters.entity_id is not None:
+        page["entity_id"] = filters.entity_id
+        page["version"] = row["version"]
+        page["outgoing"] = [one for one in found if one["source_entity_id"] == filters.entity_id]
+        page["incoming"] = [one for one in found if one["target_entity_id"] == filters.entity_id]
     if arguments.include_total_count:
-        page["total"] = row["outgoing"] + row["incoming"]
+        page["total"] = row["total"]
     if arguments.expand_entities:
         page["related_entities"] = [answers.entity(EntityRow(*one)) for one in row["others"]]
     return page
 
 
-class RelatedEntities(Arguments):
-    """What ``entities.related`` takes."""
+async def _page(context: Context, arguments: ListRelationships) -> dict[str, Any]:
+    filters = arguments.filters
+    common: dict[str, Any] = {
+        "include_deleted": arguments.include_deleted,
+        "counted": arguments.include_total_count,
+        "offset": arguments.offset,
+        "limit": arguments.limit,
+    }
+    at = filters.entity_id or filters.source_entity_id or filters.target_entity_id
+    if at is not None:
+        row = await context.graph.one(
+            "relationship.of_entity",
+            **common,
+            **_ends(filters, at),
+            entity_id=at,
+            type=filters.relationship_type,
+            reach=arguments.offset + arguments.limit,
+        )
+        if row is None:
+            raise NotFound(f"there is no entity {at}", entity_id=at)
+    elif filters.relationship_type is not None:
+        row = await context.graph.one("relationship.page_by_type", **common, type=filters.relationship_type)
+    else:
+        row = await context.graph.one("relationship.page", **common)
+    assert row is not None
+    return row
 
-    entity_id: EntityId
-    relationship_types: list[RelationshipType] = Field(
-        default=[], max_length=100, description="Only through relationships of these types; none means all."
-    )
-    depth: Annotated[
-        int,
-        Spelled("max_hops"),
-        Field(ge=1, le=DEPTH_LIMIT, description=f"How many steps away at most, 1 to {DEPTH_LIMIT}."),
-        NoBool,
-    ] = 1
-    direction: Literal["both", "outgoing", "incoming"] = Field(
-        default="both", description="Which way to follow relationships."
-    )
-    include_entities: bool = Field(default=True, description="Whether the answer carries the entities.")
-    limit: Limit = PAGE_DEFAULT
+
+def _ends(filters: RelationshipFilters, at: str) -> dict[str, Any]:
+    """Return which way to look from ``at``, and what must be at the other end."""
+    source, target = filters.source_entity_id, filters.target_entity_id
+    if filters.entity_id is None:
+        return {
+            "outgoing": source is not None,
+            "incoming": source is None,
+            "other": target if source else None,
+        }
+    outgoing = filters.direction != "incoming" and source in (None, at)
+    incoming = filters.direction != "outgoing" and target in (None, at)
+    other = source if source not in (None, at) else target if target not in (None, at) else None
+    return {"outgoing": outgoing and source in (None, at), "incoming": incoming, "other": other}
 
 
-class Related(answers.Entity):
-    """An entity that was reached, and in how many steps."""
+class Named(Writing):
+    """A relationship, named by its key or id, or by its type and both ends."""
 
-    depth: NotRequired[int]
+    relationship_key: Annotated[
+        Annotated[str, Field(max_length=300)] | None,
+        Spelled("relationship_id"),
+        Field(description="Key (TYPE:source:target) or id (rel_…) of the relationship."),
+    ] = None
+    relationship_type: RelationshipType | None = None
+    source_entity_id: EntityId | None = None
+    target_entity_id: EntityId | None = None
+
+    def key(self) -> str:
+        """Return the key or id that is named.
+
+        Raises:
+            InvalidInput: neither a key nor a whole triple was given.
+        """
+        if self.relationship_key is not None:
+            return self.relationship_key
+        if self.relationship_type and self.source_entity_id and self.target_entity_id:
+            return ids.relationship_key(self.relationship_type, self.source_entity_id, self.target_entity_id)
+        message = "give relationship_key, or relationship_type, source_entity_id and target_entity_id"
+        issue = {"path": "$.relationship_key", "message": message}
+        raise InvalidInput(f"$.relationship_key: {message}", issues=[issue])
 
 
-class Neighbourhood(TypedDict):
-    """What can be reached from an entity, nearest first, and the relationships walked.
+class GetRelationship(Arguments):
+    """What ``relationships.get`` takes."""
 
-    ``truncated`` says whether ``limit`` cut it; ``hubs`` are entities with so many relationships that they
-    were reached but not passed through.
-    """
-
-    entity_id: str
-    entity_type: str
-    canonical_name: str
-    version: int
-    relationships: list[answers.Relationship]
-    entities: NotRequired[list[Related]]
-    total: int
-    truncated: bool
-    hubs: list[str]
+    relationship_id: Annotated[
+        str, Field(min_length=1, max_length=300, description="Key (TYPE:source:target) or id (rel_…).")
+    ]
+    include_deleted: IncludeDeleted = False
 
 
 @operation(
-    "entities.related",
-    "POST /retrieve_related_entities",
-    tool="retrieve_related_entities",
-    command="entities related",
+    "relationships.get",
+    "GET /relationships/{relationship_id}",
+    tool="retrieve_relationship",
+    command="relationships get",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="ent_0123456789abcdef01234567 --relationship-types WORKS_AT --depth 2",
+    example="rel_0123456789abcdef01234567",
 )
-async def related_entities(context: Context, arguments: RelatedEntities) -> Neighbourhood:
-    """Return the entities within some steps of one, through live relationships, each once, nearest first.
+async def get_relationship(context: Context, arguments: GetRelationship) -> answers.Relationship:
+    """Return one relationship with its current metadata and the provenance of each part of it."""
+    return answers.relationship(await _found(context, arguments.relationship_id, arguments.include_deleted))
 
-    `relationship_types` narrows the walk, `depth` is how far it goes, `direction` which way.
+
+async def _found(context: Context, key: str, include_deleted: bool) -> RelationshipRow:
+    row = await context.graph.one("relationship.get", key=key, include_deleted=include_deleted)
+    if row is None:
+        hint = "POST /list_relationships lists those that are there"
+        raise NotFound(f"there is no relationship {key}", relationship_key=key, hint=hint)
+    return RelationshipRow(*row["relationship"])
+
+
+class RelationshipSnapshot(Named):
+    """What ``relationships.snapshot`` takes."""
+
+    include_deleted: IncludeDeleted = False
+
+
+class RelationshipHistory(answers.Relationship):
+    """A relationship and the observations that it comes from, newest first, 500 at most."""
+
+    observations: list[answers.RelationshipObservation]
+
+
+@operation(
+    "relationships.snapshot",
+    "POST /relationships/snapshot",
+    tool="get_relationship_snapshot",
+    command="relationships snapshot",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="--relationship-key rel_0123456789abcdef01234567",
+)
+async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
+    """Return a relationship with its metadata and the observations that it comes from."""
+    row = await _found(context, arguments.key(), arguments.include_deleted)
+    history = await context.graph.one("relationship.observations", key=row.key, limit=PAGE_LIMIT)
+    assert history is not None
+    observations = [answers.relationship_observation(ObservationRow(*one)) for one in history["observations"]]
+    return {**answers.relationship(row), "observations": observations}
+
+
+class CreateRelationship(Observing):
+    """What ``relationships.create`` takes."""
+
+    relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
+    source_entity_id: EntityId
+    target_entity_id: EntityId
+    metadata: dict[str, Any] | None = Field(default=None, description="What is known about it, as fields.")
+
+
+class CreatedRelationship(StoredRelationship):
+    """What the creation of a relationship did."""
+
+    snapshot: dict[str, Any]
+    replayed: bool
+
+
+@operation(
+    "relationships.create",
+    "POST /create_relationship",
+    tool="create_relationship",
+    command="relationships create",
+    scope=Scope.WRITE,
+    errors=(StoreRefused, IdempotencyMismatch),
+    example="WORKS_AT ent_0123456789abcdef01234567 ent_76543210fedcba9876543210",
+)
+async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
+    """Relate two entities. Both must live; what was deleted lives again when it is created again.
+
+    Creating it once more adds an observation: its metadata is reduced like the fields of an entity.
     """
-    walk = _Walk(arguments)
-    origin = await walk.run(context)
-    answer: Neighbourhood = {
-        "entity_id": origin.id,
-        "entity_type": origin.type,
-        "canonical_name": origin.name,
-        "version": origin.version,
-        "relationships": [answers.relationship(walk.edges[key]) for key in sorted(walk.edges)],
-        "total": len(walk.depths) - 1,
-        "truncated": walk.truncated,
-        "hubs": sorted(walk.hubs),
+    raw = _raw(arguments)
+    receipt = await accept(
+        context, "relationships.create", arguments, lambda reader: ([], [reader.link(0, raw, 0, "$")])
+    )
+    (stored,) = links(receipt)
+    row = await context.graph.one("relationship.get", key=stored["relationship_key"], include_deleted=True)
+    assert row is not None
+    snapshot = answers.relationship(RelationshipRow(*row["relationship"]))["snapshot"]
+    return {**stored, "snapshot": snapshot, "replayed": receipt.replayed}
+
+
+class OneRelationship(Arguments):
+    """One relationship of many."""
+
+    relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
+    source_entity_id: EntityId
+    target_entity_id: EntityId
+    metadata: dict[str, Any] | None = Field(default=None, description="What is known about it, as fields.")
+
+
+class CreateRelationships(Observing):
+    """What ``relationships.create_many`` takes."""
+
+    relationships: list[OneRelationship] = Field(
+        min_length=1, max_length=RELATIONSHIP_LIMIT, description="The relationships."
+    )
+
+
+class CreatedRelationships(TypedDict):
+    """What the creation of many relationships did."""
+
+    success: bool
+    requested: int
+    created_count: int
+    relationships: list[StoredRelationship]
+    replayed: bool
+    transaction_id: str
+
+
+@operation(
+    "relationships.create_many",
+    "POST /create_relationships",
+    tool="create_relationships",
+    command="relationships create-many",
+    scope=Scope.WRITE,
+    errors=(StoreRefused, IdempotencyMismatch),
+    example="--file relationships.json",
+)
+async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
+    """Relate many entities in one transaction: all of it, or none of it."""
+    raw = [_raw(one) for one in arguments.relationships]
+    receipt = await accept(
+        context,
+        "relationships.create_many",
+        arguments,
+        lambda reader: ([], [reader.link(i, one, 0, f"$.relationships[{i}]") for i, one in enumerate(raw)]),
+    )
+    stored = links(receipt)
+    fresh = 0 if receipt.replayed else sum(one["action"] == "created" for one in stored)
+    return {
+        "success": True,
+        "requested": len(raw),
+        "created_count": fresh,
+        "relationships": stored,
+        "replayed": receipt.replayed,
+        "transaction_id": receipt.transaction_id,
     }
-    if arguments.include_entities:
-        order = sorted((d, entity_id) for entity_id, d in walk.depths.items() if d)
-        answer["entities"] = [
-            {**answers.entity(walk.entities[entity_id]), "depth": depth} for depth, entity_id in order
-        ]
-    return answer
 
 
-class _Walk:
-    """A breadth-first walk, one round trip a level, that stops at ``limit`` entities."""
+class TurnRelationship(Named):
+    """What ``relationships.delete`` and ``relationships.restore`` take."""
 
-    def __init__(self, arguments: RelatedEntities) -> None:
-        self.arguments = arguments
-        self.depths: dict[str, int] = {arguments.entity_id: 0}
-        self.entities: dict[str, EntityRow] = {}
-        self.edges: dict[str, RelationshipRow] = {}
-        self.hubs: set[str] = set()
-        self.truncated = False
+    reason: Reason = None
 
-    async def run(self, context: Context) -> EntityRow:
-        """Walk; return the entity that it started from.
 
-        Raises:
-            NotFound: there is no such entity.
-        """
-        origin: EntityRow | None = None
-        frontier = [self.arguments.entity_id]
-        for depth in range(1, self.arguments.depth + 1):
-            row = await context.graph.one(
-                "relationship.expand",
-                edge_types=frozenset(self.arguments.relationship_types) or None,
-                frontier=frontier,
-                origin=self.arguments.entity_id,
-                outgoing=self.arguments.direction != "incoming",
-                incoming=self.arguments.direction != "outgoing",
-                hub=HUB,
-                fanout=FANOUT,
-            )
-            if row is None:
-                raise NotFound(
-                    f"there is no entity {self.arguments.entity_id}", entity_id=self.arguments.entity_id
-                )
-            origin = EntityRow(*row["origin"])
-            self.hubs.update(row["hubs"])
-            frontier = self._level(row, depth)
-            if not frontier or self.truncated:
-                break
-        assert origin is not None
-        return origin
+class TurnedRelationship(StoredRelationship):
+    """What a deletion or a restoration did."""
 
-    def _level(self, row: dict[str, list[list[object]]], depth: int) -> list[str]:
-        found = [EntityRow(*one) for one in row["entities"]]  # pyright: ignore[reportArgumentType]
-        new = [one for one in found if one.id not in self.depths]
-        room = self.arguments.limit - (len(self.depths) - 1)
-        self.truncated = len(new) > room
-        for one in new[:room]:
-            self.depths[one.id] = depth
-            self.entities[one.id] = one
-        for one in row["edges"]:
-            edge = RelationshipRow(*one)  # pyright: ignore[reportArgumentType]
-            # Only relationships between entities that the answer names.
-            if edge.source in self.depths and edge.target in self.depths:
-                self.edges[edge.key] = edge
-        return [one.id for one in new[:room]]
+    success: bool
+    replayed: bool
+
+
+@operation(
+    "relationships.delete",
+    "POST /delete_relationship",
+    tool="delete_relationship",
+    command="relationships delete",
+    scope=Scope.WRITE,
+    errors=(NotFound, IdempotencyMismatch),
+    example="--relationship-key rel_0123456789abcdef01234567",
+)
+async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
+    """Delete a relationship: it is in no answer any more, keeps its history, and can be restored."""
+    return await _turn(context, "relationships.delete", arguments, "delete")
+
+
+@operation(
+    "relationships.restore",
+    "POST /restore_relationship",
+    tool="restore_relationship",
+    command="relationships restore",
+    scope=Scope.WRITE,
+    errors=(NotFound, IdempotencyMismatch),
+    example="--relationship-key rel_0123456789abcdef01234567",
+)
+async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
+    """Restore a deleted relationship with its metadata."""
+    return await _turn(context, "relationships.restore", arguments, "restore")
+
+
+async def _turn(context: Context, name: str, arguments: TurnRelationship, kind: str) -> TurnedRelationship:
+    key = arguments.key()
+    if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
+        key = (await _found(context, key, include_deleted=True)).key
+    relationship_type, source, target = key.split(":")
+    raw = {"relationship_type": relationship_type, "source_entity_id": source, "target_entity_id": target}
+    raw |= {} if arguments.reason is None else {"metadata": {"reason": arguments.reason}}
+    try:
+        receipt = await accept(
+            context, name, arguments, lambda reader: ([], [reader.link(0, raw, 0, "$", kind)])
+        )
+    except StoreRefused as exc:
+        hint = "POST /list_relationships lists those that are there"
+        not_found(exc, "ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint)
+    (stored,) = links(receipt)
+    return {**stored, "success": True, "replayed": receipt.replayed}
+
+
+def _raw(one: CreateRelationship | OneRelationship) -> dict[str, Any]:
+    return {
+        "relationship_type": one.relationship_type,
+        "source_entity_id": one.source_entity_id,
+        "target_entity_id": one.target_entity_id,
+        "metadata": one.metadata,
+    }

@@ -145,6 +145,10 @@ def _item(draft: Draft, item: Item) -> StoredItem | None:
     said = draft.request.item_observation(item, entity_type, draft.recorded_at)
     repeated = draft.is_known(said)
     thing = known or Thing(item.entity_id, entity_type)
+    if _cannot_turn(item.kind, thing):
+        is_so = "deleted already" if item.kind == "delete" else "not deleted"
+        _refuse(draft, item.index, "entity_id", "ERR_NOTHING_TO_TURN", f"{item.entity_id} is {is_so}")
+        return None
     if not repeated:
         _warn(draft, item, thing, said)
         thing = draft.entities[item.entity_id] = draft.add(thing, said)
@@ -171,6 +175,14 @@ def _warn(draft: Draft, item: Item, before: Thing, said: Observation) -> None:
                 "field": name,
                 "message": f"null is now the value of {name}: the snapshot no longer shows it",
             })  # fmt: skip
+    if not before.live and item.kind in reduction.SAYING:
+        draft.warnings.append({
+            "code": "ENTITY_DELETED",
+            "index": item.index,
+            "entity_id": item.entity_id,
+            "message": "the entity is deleted: this is kept and stays hidden until POST /restore_entity "
+            f"with entity_id {item.entity_id}",
+        })  # fmt: skip
     if item.basis == identity.CONTENT and before.version == 0:
         rules = " or ".join(" + ".join(names) for names in identity.rule(said.entity_type)[:-1])
         draft.warnings.append({
@@ -186,20 +198,34 @@ def _link(draft: Draft, link: Link) -> StoredLink | None:
     ends = {"source": link.source, "target": link.target}
     found = {side: end.resolve(request.items) for side, end in ends.items()}
     for side, end in ends.items():
-        if end.entity_id is not None and draft.entity(end.entity_id) is None:
-            message = f"there is no entity {end.entity_id}"
-            _refuse_link(draft, link, f"{side}_entity_id", "ERR_RELATIONSHIP_ENTITY_NOT_FOUND", message)
+        entity = draft.entity(found[side])
+        if link.kind != "create" or (entity is None and end.index is not None):
+            continue
+        if entity is None or not entity.live:
+            what = "ERR_RELATIONSHIP_ENTITY_DELETED" if entity else "ERR_RELATIONSHIP_ENTITY_NOT_FOUND"
+            message = f"{found[side]} is deleted" if entity else f"there is no entity {found[side]}"
+            _refuse_link(draft, link, f"{side}_entity_id", what, message)
             return None
     if found["source"] == found["target"]:
         _refuse_link(draft, link, "target", "ERR_RELATIONSHIP_TO_ITSELF", "both ends are the same entity")
         return None
     said = request.link_observation(link, draft.recorded_at)
     known = draft.relationship(said.home)
+    if link.kind != "create" and (known is None or _cannot_turn(link.kind, known)):
+        is_so = "no such live relationship" if link.kind == "delete" else "no such deleted relationship"
+        _refuse_link(draft, link, "relationship_key", "ERR_NOTHING_TO_TURN", f"there is {is_so}: {said.home}")
+        return None
     repeated = draft.is_known(said)
+    thing = known or Thing(said.home, link.relationship_type)
     if not repeated:
-        thing = known or Thing(said.home, link.relationship_type)
-        draft.relationships[said.home] = draft.add(thing, said)
-    return StoredLink(said.home, said.id, "matched_existing" if known else "created", repeated)
+        thing = draft.relationships[said.home] = draft.add(thing, said)
+    action = "matched_existing" if known else "created"
+    return StoredLink(said.home, said.id, action, repeated, thing.version, thing.live)
+
+
+def _cannot_turn(kind: str, thing: Thing) -> bool:
+    """Whether there is nothing to delete, or nothing to restore."""
+    return (kind == "delete" and not thing.live) or (kind == "restore" and thing.live)
 
 
 def _refuse(draft: Draft, index: int, name: str, code: str, message: str) -> None:

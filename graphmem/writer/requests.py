@@ -56,7 +56,7 @@ class WriteRequest:
             home=item.entity_id,
             observed_at=item.observed_at,
             fields=item.fields,
-            kind="value",
+            kind=item.kind,
             priority=item.priority,
             specificity=item.specificity,
             observation_source=item.observation_source,
@@ -73,7 +73,7 @@ class WriteRequest:
             home=self.link_key(link),
             observed_at=self.observed_at,
             fields=link.fields,
-            kind="create",
+            kind=link.kind,
             priority=self.priority,
             specificity=1.0,
             observation_source=self.observation_source,
@@ -88,7 +88,7 @@ class WriteRequest:
             id=self.item_observation_id(item),
             home=item.entity_id,
             entity_type=entity_type,
-            kind="value",
+            kind=item.kind,
             observed_at=recorded_at if item.observed_at is None else item.observed_at,
             recorded_at=recorded_at,
             fields=item.fields,
@@ -107,7 +107,7 @@ class WriteRequest:
             id=self.link_observation_id(link),
             home=self.link_key(link),
             entity_type="",
-            kind="create",
+            kind=link.kind,
             observed_at=recorded_at if self.observed_at is None else self.observed_at,
             recorded_at=recorded_at,
             fields=link.fields,
@@ -137,6 +137,8 @@ class StoredLink(NamedTuple):
     observation_id: str
     action: str
     known: bool
+    version: int
+    live: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphmem.domain import discovery, identity, ids, reduction
-from graphmem.domain.reduction import Observation, Winner
+from graphmem.domain.reduction import Observation, Turn, Winner
 from graphmem.writer.requests import WriteRequest
 
 
@@ -25,6 +25,12 @@ class Thing:
     created_at: int = 0
     last_observation_at: int | None = None
     fold: Mapping[str, Winner] = field(default_factory=dict)
+    turn: Turn | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether it is there: an entity unless it was deleted, a relationship once it was created."""
+        return self.turn is None or self.turn.kind != "delete"
 
     def with_observation(self, said: Observation, *, first_of_transaction: bool) -> Thing:
         """Return it with one observation more; its version rises once per transaction."""
@@ -36,6 +42,7 @@ class Thing:
             created_at=self.created_at or said.recorded_at,
             last_observation_at=max(latest, said.observed_at),
             fold=reduction.fold(self.fold, said),
+            turn=reduction.turned(self.turn, said),
         )
 
     @property
@@ -65,6 +72,8 @@ class Thing:
             "values": [self.fold[name].value for name in names],
             "ranks": [self.fold[name].rank for name in names],
             "winners": [self.fold[name].observation_id for name in names],
+            "live": self.live,
+            "turn": list(self.turn) if self.turn else None,
         }
 
 
@@ -137,7 +146,7 @@ def seen(row: Mapping[str, Any]) -> State | None:
         sequence=sequence,
         recorded_at=recorded_at,
         entities={e[0]: _thing(e[0], e[1], e[2:]) for e in row["entities"]},
-        relationships={r[0]: _thing(r[0], r[0].partition(":")[0], r[2:]) for r in row["relationships"]},
+        relationships={r[0]: _thing(r[0], r[0].partition(":")[0], r[1:]) for r in row["relationships"]},
         observed={o[0] for o in row["observations"]},
         transactions={t.transaction_id: t for t in transactions},
         keys={t.idempotency_key: t for t in transactions if t.idempotency_key is not None},
@@ -151,9 +160,10 @@ def empty() -> State:
 
 
 def _thing(home: str, kind: str, row: list[Any]) -> Thing:
-    version, count, created_at, last, fields, values, winners, ranks = row
+    version, count, created_at, last, fields, values, winners, ranks, turn = row
     held = zip(fields, ranks, winners, values, strict=True)
-    return Thing(home, kind, version, count, created_at, last, {n: Winner(r, w, v) for n, r, w, v in held})
+    fold = {name: Winner(rank, winner, value) for name, rank, winner, value in held}
+    return Thing(home, kind, version, count, created_at, last, fold, Turn(*turn) if turn else None)
 
 
 def _shapes(fields: list[str], seen_shapes: list[str]) -> dict[str, discovery.Seen]:
@@ -172,9 +182,11 @@ def parameters(state: State, owner: str) -> dict[str, Any]:
         thing = state.entities.get(home) or state.relationships[home]
         is_entity = home in state.entities
         (entities if is_entity else relationships).append(_row(state, owner, thing, said[home], is_entity))
-        count = counts.setdefault(("entity" if is_entity else "relationship", thing.kind), [0, 0])
-        count[0] += home not in state.before
-        count[1] += len(said[home])
+        count = counts.setdefault(("entity" if is_entity else "relationship", thing.kind), [0, 0, 0])
+        before = state.before.get(home)
+        count[0] += thing.live - (before.live if before else False)
+        count[1] += before is None
+        count[2] += len(said[home])
     return {
         "sequence": state.sequence,
         "recorded_at": state.rows[-1]["properties"]["recorded_at"],
@@ -183,8 +195,8 @@ def parameters(state: State, owner: str) -> dict[str, Any]:
         "relationships": relationships,
         "schemas": [_schema_row(state, owner, kind) for kind in sorted(state.touched_schemas)],
         "counts": [
-            {"kind": kind, "type": name, "total": total, "observations": observations}
-            for (kind, name), (total, observations) in sorted(counts.items())
+            {"kind": kind, "type": name, "total": total, "known": known, "observations": observations}
+            for (kind, name), (total, known, observations) in sorted(counts.items())
         ],
     }
 
@@ -197,15 +209,16 @@ def _row(state: State, owner: str, thing: Thing, said: list[Observation], is_ent
     }
     before = state.before.get(thing.home)
     if is_entity:
-        row["properties"] |= {"canonical_name": thing.name, "listed": thing.kind}
+        row["properties"] |= {"canonical_name": thing.name, "listed": thing.kind if thing.live else None}
         known, current = before.identifiers if before else set(), thing.identifiers
         row["identifiers_added"] = sorted(map(list, current - known))
         row["identifiers_removed"] = sorted(map(list, known - current))
     else:
         _, source, target = thing.home.split(":")
         row["created"] = before is None
+        row["turned"] = before is not None and before.live != thing.live
         row["properties"] |= {
-            "id": ids.relationship_id(thing.home), "source": source, "target": target, "live": True,
+            "id": ids.relationship_id(thing.home), "source": source, "target": target,
         }  # fmt: skip
     return row
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_origin
 from urllib.parse import quote
 
 import httpx
@@ -120,7 +120,9 @@ def argv(name: str, arguments: dict[str, Any]) -> list[str]:
     for key, value in flat(arguments).items():
         info = operation.arguments.model_fields.get(key)
         option = f"--{key.replace('_', '-')}"
-        if isinstance(value, bool):
+        if info is not None and get_origin(info.annotation) is None and info.annotation is Any:
+            words += [option, json.dumps(value)]
+        elif isinstance(value, bool):
             words.append(option if value else f"--no-{option[2:]}")
         elif isinstance(value, dict) or (isinstance(value, list) and any(not isinstance(v, str) for v in value)):
             words += [option, json.dumps(value)]

@@ -14,11 +14,13 @@ CALL (id) {
   WHERE seen.home = id AND seen.at <= $at AND seen.recorded_at <= $at_ingested
   // No two transactions of an owner share a recorded_at: as many transactions touched the entity.
   RETURN count(seen) AS observations, count(DISTINCT seen.recorded_at) AS version,
-    min(seen.recorded_at) AS created_at, max(seen.at) AS last_observation_at
+    min(seen.recorded_at) AS created_at, max(seen.at) AS last_observation_at,
+    max(CASE WHEN seen.kind IN ['delete', 'restore'] THEN [seen.at, seen.observation_id, seen.kind] END) AS turn
 }
 CALL (id) {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   WHERE seen.home = id AND seen.at <= $at AND seen.recorded_at <= $at_ingested
+    AND seen.kind IN ['value', 'correction', 'create']
   WITH observation.fields AS fields, observation.values AS values, observation.id AS observation_id,
     observation.observed_at AS observed_at, CASE observation.kind WHEN 'correction' THEN 1 ELSE 0 END AS correction
   UNWIND range(0, size(fields) - 1) AS i
@@ -26,4 +28,4 @@ CALL (id) {
   RETURN collect(field) AS fields, collect(winner[3]) AS values, collect(winner[2]) AS winners
 }
 RETURN collect([entity.id, entity.type, version, observations, created_at, last_observation_at,
-  fields, values, winners]) AS snapshots
+  fields, values, winners, coalesce(turn[2] <> 'delete', true)]) AS snapshots

@@ -1,12 +1,14 @@
 // observation.by_id: the observations named by id, with their transactions: provenance is a path.
 //
-// params  observation_ids: LIST<STRING>
+// params  observation_ids: LIST<STRING>, include_deleted: BOOLEAN
 // returns observations: LIST<LIST>
 // mode    read
-// index   observation_id
+// index   observation_id, entity_id
 // cost    light
 UNWIND $observation_ids AS id
 MATCH (observation:Observation {id: id})
 WHERE observation.owner = $owner
+MATCH (entity:Entity {id: observation.entity_id})
+WHERE entity.live OR $include_deleted
 MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
 RETURN collect(<observation._row>) AS observations

@@ -1,12 +1,13 @@
 // observation.of_entity: one page of an entity's observations, newest first; no row if it is not the owner's.
 //
-// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, source_id: STRING, offset: INTEGER, limit: INTEGER
+// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, source_id: STRING,
+//         include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER
 // returns page: LIST<LIST>, total: INTEGER, version: INTEGER
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
 MATCH (entity:Entity {id: $entity_id})
-WHERE entity.owner = $owner
+WHERE entity.owner = $owner AND (entity.live OR $include_deleted)
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at >= $recorded_since

@@ -1,6 +1,7 @@
 // observation.page: one page of an owner's observations of entities, newest first, with the total.
 //
-// params  at: INTEGER, recorded_since: INTEGER, source_id: STRING, offset: INTEGER, limit: INTEGER
+// params  at: INTEGER, recorded_since: INTEGER, source_id: STRING,
+//         include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER
 // returns page: LIST<LIST>, total: INTEGER
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), read backwards
@@ -10,6 +11,10 @@ CALL () {
   WHERE observation.owner = $owner AND observation.observed_at <= $at AND observation.id IS NOT NULL
     AND observation.entity_id IS NOT NULL AND observation.recorded_at >= $recorded_since
     AND ($source_id IS NULL OR observation.source_id = $source_id)
+  WITH observation
+  ORDER BY observation.owner DESC, observation.observed_at DESC, observation.id DESC, observation.entity_id DESC
+  MATCH (entity:Entity {id: observation.entity_id})
+  WHERE entity.live OR $include_deleted
   WITH observation
   ORDER BY observation.owner DESC, observation.observed_at DESC, observation.id DESC, observation.entity_id DESC
   SKIP $offset LIMIT $limit

@@ -1,6 +1,7 @@
 // observation.page_by_type: one page of an owner's observations of entities of one type, newest first.
 //
-// params  entity_type: STRING, at: INTEGER, recorded_since: INTEGER, source_id: STRING, offset: INTEGER, limit: INTEGER
+// params  entity_type: STRING, at: INTEGER, recorded_since: INTEGER, source_id: STRING,
+//         include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER
 // returns page: LIST<LIST>, total: INTEGER
 // mode    read
 // index   observation_by_type (owner, entity_type, observed_at, id), read backwards
@@ -10,6 +11,10 @@ CALL () {
   WHERE observation.owner = $owner AND observation.entity_type = $entity_type AND observation.observed_at <= $at
     AND observation.id IS NOT NULL AND observation.recorded_at >= $recorded_since
     AND ($source_id IS NULL OR observation.source_id = $source_id)
+  WITH observation
+  ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
+  MATCH (entity:Entity {id: observation.entity_id})
+  WHERE entity.live OR $include_deleted
   WITH observation
   ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
   SKIP $offset LIMIT $limit

@@ -7,7 +7,7 @@
 // cost    light
 // An entity of more than `hub` relationships is reached but not passed through, the origin excepted.
 MATCH (entity:Entity {id: $origin})
-WHERE entity.owner = $owner
+WHERE entity.owner = $owner AND entity.live
 WITH <entity._row> AS origin
 CALL () {
   UNWIND $frontier AS id

@@ -1,36 +1,79 @@
-// relationship.of_entity: one page of the live relationships at one entity, newest first, with the entities
-// at their other ends and the total; no row if the entity is not the owner's.
+// relationship.of_entity: one page of the relationships at one entity, newest first, with the entities at their
+// other ends, and the total where it is asked for; no row if the entity is not the owner's, or deleted.
 //
-// params  entity_id: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
-// returns version: INTEGER, page: LIST<LIST>, others: LIST<LIST>, outgoing: INTEGER, incoming: INTEGER
+// params  entity_id: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, other: STRING,
+//         include_deleted: BOOLEAN, counted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
+// returns version: INTEGER, page: LIST<LIST>, others: LIST<LIST>, total: INTEGER
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// A hub costs no more than its page: `reach` is offset + limit, and the totals are the stored degrees.
+// A hub costs no more than its page: `reach` is offset + limit. Counting reads all of the entity's own.
 MATCH (origin:Entity {id: $entity_id})
-WHERE origin.owner = $owner
+WHERE origin.owner = $owner AND (origin.live OR $include_deleted)
 CALL () {
   CALL () {
-    MATCH (relationship:Relationship)
-    WHERE relationship.owner = $owner AND relationship.source = $entity_id AND relationship.live
-      AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-    RETURN relationship, relationship.target AS other
-    ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
-      relationship.id DESC LIMIT $reach
+    UNWIND CASE WHEN $outgoing THEN [true] ELSE [] END AS wanted
+    CALL () {
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.source = $entity_id
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+        AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND ($other IS NULL OR relationship.target = $other)
+      MATCH (entity:Entity {id: relationship.target})
+      WHERE entity.live OR $include_deleted
+      RETURN relationship, entity
+      ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
+        relationship.id DESC LIMIT $reach
+    }
+    RETURN relationship, entity
     UNION ALL
-    MATCH (relationship:Relationship)
-    WHERE relationship.owner = $owner AND relationship.target = $entity_id AND relationship.live
-      AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-    RETURN relationship, relationship.source AS other
-    ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
-      relationship.id DESC LIMIT $reach
+    UNWIND CASE WHEN $incoming THEN [true] ELSE [] END AS wanted
+    CALL () {
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.target = $entity_id
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+        AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND ($other IS NULL OR relationship.source = $other)
+      MATCH (entity:Entity {id: relationship.source})
+      WHERE entity.live OR $include_deleted
+      RETURN relationship, entity
+      ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
+        relationship.id DESC LIMIT $reach
+    }
+    RETURN relationship, entity
   }
-  WITH relationship, other
+  WITH relationship, entity
   ORDER BY relationship.last_observation_at DESC, relationship.id DESC SKIP $offset LIMIT $limit
-  MATCH (entity:Entity {id: other})
-  WITH relationship, entity ORDER BY relationship.last_observation_at DESC, relationship.id DESC
   RETURN collect(<relationship._row>) AS page, collect(DISTINCT <entity._row>) AS others
 }
-RETURN origin.version AS version, page, others,
-  COUNT { (origin)-[:RELATIONSHIP_TYPES]->() } AS outgoing,
-  COUNT { (origin)<-[:RELATIONSHIP_TYPES]-() } AS incoming
+CALL () {
+  CALL () {
+    UNWIND CASE WHEN $counted AND $outgoing THEN [true] ELSE [] END AS wanted
+    CALL () {
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.source = $entity_id
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+        AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND ($other IS NULL OR relationship.target = $other)
+      MATCH (entity:Entity {id: relationship.target})
+      WHERE entity.live OR $include_deleted
+      RETURN count(relationship) AS found
+    }
+    RETURN found
+    UNION ALL
+    UNWIND CASE WHEN $counted AND $incoming THEN [true] ELSE [] END AS wanted
+    CALL () {
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.target = $entity_id
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+        AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND ($other IS NULL OR relationship.source = $other)
+      MATCH (entity:Entity {id: relationship.source})
+      WHERE entity.live OR $include_deleted
+      RETURN count(relationship) AS found
+    }
+    RETURN found
+  }
+  RETURN sum(found) AS total
+}
+RETURN origin.version AS version, page, others, total

@@ -4,5 +4,5 @@ MATCH (transaction:Transaction {id: said.transaction_id})
 CREATE (observation:Observation)
 SET observation = said.properties
 CREATE (history)-[:OBSERVED {home: row.home, at: observation.observed_at,
-  recorded_at: observation.recorded_at, observation_id: observation.id}]->(observation)
+  recorded_at: observation.recorded_at, observation_id: observation.id, kind: observation.kind}]->(observation)
 CREATE (observation)-[:IN_TRANSACTION]->(transaction)

@@ -25,7 +25,8 @@ RETURN CASE WHEN owner IS NULL THEN null ELSE [owner.sequence, owner.recorded_at
     MATCH (entity:Entity {id: id})
     WHERE entity.owner = $owner
     RETURN [entity.id, entity.type, entity.version, entity.observation_count, entity.created_at,
-      entity.last_observation_at, entity.fields, entity.values, entity.winners, entity.ranks]
+      entity.last_observation_at, entity.fields, entity.values, entity.winners, entity.ranks,
+      entity.turn]
   } AS entities,
   COLLECT {
     UNWIND $observations AS id
@@ -37,9 +38,9 @@ RETURN CASE WHEN owner IS NULL THEN null ELSE [owner.sequence, owner.recorded_at
     UNWIND $relationships AS key
     MATCH (relationship:Relationship {key: key})
     WHERE relationship.owner = $owner
-    RETURN [relationship.key, relationship.live, relationship.version, relationship.observation_count,
+    RETURN [relationship.key, relationship.version, relationship.observation_count,
       relationship.created_at, relationship.last_observation_at, relationship.fields, relationship.values,
-      relationship.winners, relationship.ranks]
+      relationship.winners, relationship.ranks, relationship.turn]
   } AS relationships,
   COLLECT {
     UNWIND $types + COLLECT {

@@ -49,12 +49,21 @@ CALL () {
   CALL (row, history) {
     <write._observe>
   }
-  WITH row WHERE row.created
+  WITH row WHERE row.created OR row.turned
   MATCH (source:Entity {id: row.properties.source})
   MATCH (target:Entity {id: row.properties.target})
-  // The type comes from the registered vocabulary; one edge per key, for ever.
-  CREATE (source)-[edge:$(row.properties.type)]->(target)
-  SET edge.key = row.home, edge.live = true
+  CALL (row, source, target) {
+    // The type comes from the registered vocabulary; one edge per key, for ever.
+    WITH row, source, target WHERE row.created
+    CREATE (source)-[edge:$(row.properties.type)]->(target)
+    SET edge.key = row.home, edge.live = row.properties.live
+  }
+  CALL (row, source, target) {
+    WITH row, source, target WHERE row.turned
+    MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target)
+    WHERE edge.key = row.home
+    SET edge.live = row.properties.live
+  }
 }
 CALL () {
   UNWIND $schemas AS row
@@ -64,8 +73,8 @@ CALL () {
 CALL () {
   UNWIND $counts AS row
   MERGE (counted:Count {owner: $owner, kind: row.kind, type: row.type})
-  ON CREATE SET counted.total = 0, counted.observations = 0
-  SET counted.total = counted.total + row.total,
+  ON CREATE SET counted.total = 0, counted.known = 0, counted.observations = 0
+  SET counted.total = counted.total + row.total, counted.known = counted.known + row.known,
     counted.observations = counted.observations + row.observations
 }
 RETURN owner.sequence AS sequence

@@ -1,0 +1,43 @@
+// relationship.page: one page of an owner's relationships of all types, newest first, with the entities at
+// both ends, and the total where it is asked for.
+//
+// params  include_deleted: BOOLEAN, counted: BOOLEAN, offset: INTEGER, limit: INTEGER
+// returns page: LIST<LIST>, others: LIST<LIST>, total: INTEGER
+// mode    read
+// index   relationship_by_owner (owner, last_observation_at, id), entity_id
+// cost    light
+CALL () {
+  MATCH (relationship:Relationship)
+  WHERE relationship.owner = $owner AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    AND (relationship.live OR $include_deleted)
+  MATCH (source:Entity {id: relationship.source})
+  USING INDEX source:Entity(id)
+  WHERE source.live OR $include_deleted
+  MATCH (target:Entity {id: relationship.target})
+  USING INDEX target:Entity(id)
+  WHERE target.live OR $include_deleted
+  WITH relationship, source, target
+  ORDER BY relationship.owner DESC, relationship.last_observation_at DESC, relationship.id DESC
+  SKIP $offset LIMIT $limit
+  WITH collect(<relationship._row>) AS page, collect(source) + collect(target) AS ends
+  CALL (ends) {
+    UNWIND ends AS entity
+    WITH DISTINCT entity ORDER BY entity.id
+    RETURN collect(<entity._row>) AS others
+  }
+  RETURN page, others
+}
+CALL () {
+  UNWIND CASE WHEN $counted THEN [true] ELSE [] END AS wanted
+  MATCH (relationship:Relationship)
+  WHERE relationship.owner = $owner AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    AND (relationship.live OR $include_deleted)
+  MATCH (source:Entity {id: relationship.source})
+  USING INDEX source:Entity(id)
+  WHERE source.live OR $include_deleted
+  MATCH (target:Entity {id: relationship.target})
+  USING INDEX target:Entity(id)
+  WHERE target.live OR $include_deleted
+  RETURN count(relationship) AS total
+}
+RETURN page, others, total

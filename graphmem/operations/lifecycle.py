@@ -1,0 +1,169 @@
+"""Correcting, deleting and restoring entities: observations of their own kinds, so that nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import EntityId
+from graphmem.domain import identity
+from graphmem.domain.items import Reader
+from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
+from graphmem.operations import answers
+from graphmem.operations.entities import EntityType
+from graphmem.operations.writing import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
+from graphmem.registry import Context, Scope, operation
+from graphmem.writer import Receipt
+
+CORRECTION_PRIORITY = 1_000.0
+
+
+class Correct(Writing):
+    """What ``entities.correct`` takes."""
+
+    entity_id: EntityId
+    field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
+    value: Annotated[Any, Field(description="What is right; null clears the field.")]
+    entity_type: EntityType | None = None
+
+
+class Corrected(TypedDict):
+    """What a correction did."""
+
+    success: bool
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    field: str
+    value: Any
+    observation_id: str
+    version: int
+    snapshot: answers.Fields
+    replayed: bool
+    store_warnings: list[dict[str, Any]]
+
+
+@operation(
+    "entities.correct",
+    "POST /correct",
+    tool="correct",
+    command="entities correct",
+    scope=Scope.WRITE,
+    errors=(NotFound, StoreRefused, IdempotencyMismatch),
+    example="ent_0123456789abcdef01234567 phone '\"+44 1632 960000\"'",
+)
+async def correct(context: Context, arguments: Correct) -> Corrected:
+    """Correct one field of an entity: the correction wins over every other observation until the next one.
+
+    `value` is any JSON; null clears the field. What it corrects stays in the history.
+    """
+    receipt, stored = await _observe(
+        context, "entities.correct", arguments, "correction", {arguments.field: arguments.value}
+    )
+    return {
+        "success": True,
+        "entity_id": stored["entity_id"],
+        "entity_type": stored["entity_type"],
+        "canonical_name": stored["canonical_name"],
+        "field": arguments.field,
+        "value": arguments.value,
+        "observation_id": stored["observation_id"],
+        "version": stored["version"],
+        "snapshot": stored["entity_snapshot_after"],
+        "replayed": receipt.replayed,
+        "store_warnings": receipt.warnings,
+    }
+
+
+class Turn(Writing):
+    """What ``entities.delete`` and ``entities.restore`` take."""
+
+    entity_id: EntityId
+    entity_type: EntityType | None = None
+    reason: Reason = None
+
+
+class Turned(TypedDict):
+    """What a deletion or a restoration did."""
+
+    success: bool
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    state: str
+    observation_id: str
+    version: int
+    replayed: bool
+
+
+@operation(
+    "entities.delete",
+    "POST /delete_entity",
+    tool="delete_entity",
+    command="entities delete",
+    scope=Scope.WRITE,
+    errors=(NotFound, IdempotencyMismatch),
+    example="ent_0123456789abcdef01234567 --reason duplicate",
+)
+async def delete_entity(context: Context, arguments: Turn) -> Turned:
+    """Delete an entity: it is in no answer any more, keeps its history, and can be restored.
+
+    Its relationships are hidden with it. What is stored about it meanwhile is kept and stays hidden.
+    """
+    return await _turn(context, "entities.delete", arguments, "delete")
+
+
+@operation(
+    "entities.restore",
+    "POST /restore_entity",
+    tool="restore_entity",
+    command="entities restore",
+    scope=Scope.WRITE,
+    errors=(NotFound, IdempotencyMismatch),
+    example="ent_0123456789abcdef01234567",
+)
+async def restore_entity(context: Context, arguments: Turn) -> Turned:
+    """Restore a deleted entity, with everything that was stored about it meanwhile."""
+    return await _turn(context, "entities.restore", arguments, "restore")
+
+
+async def _turn(context: Context, name: str, arguments: Turn, kind: str) -> Turned:
+    said = {} if arguments.reason is None else {"reason": arguments.reason}
+    receipt, stored = await _observe(context, name, arguments, kind, said)
+    return {
+        "success": True,
+        "entity_id": stored["entity_id"],
+        "entity_type": stored["entity_type"],
+        "canonical_name": stored["canonical_name"],
+        "state": "deleted" if kind == "delete" else "live",
+        "observation_id": stored["observation_id"],
+        "version": stored["version"],
+        "replayed": receipt.replayed,
+    }
+
+
+async def _observe(
+    context: Context, name: str, arguments: Correct | Turn, kind: str, said: dict[str, Any]
+) -> tuple[Receipt, StoredEntity]:
+    """Write one observation of a kind of its own about an entity that is there."""
+    about = {"target_id": arguments.entity_id, "entity_type": arguments.entity_type}
+    if kind == "correction":
+        about["source_priority"] = CORRECTION_PRIORITY
+
+    def parts(reader: Reader) -> Parts:
+        return [reader.observation(0, "$", "$", about, said, kind)], []
+
+    try:
+        receipt = await accept(context, name, arguments, parts)
+    except StoreRefused as exc:
+        not_found(
+            exc,
+            "ERR_TARGET_NOT_FOUND",
+            "ERR_NOTHING_TO_TURN",
+            "ERR_ENTITY_ID_FORMAT",
+            entity_id=arguments.entity_id,
+        )
+    (stored,) = entries(receipt)
+    return receipt, stored

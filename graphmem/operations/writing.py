@@ -1,0 +1,234 @@
+"""What every writing operation shares: its arguments, the way to the owner's writer, and the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, NoReturn, cast
+
+import orjson
+from pydantic import BaseModel, Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments, Moment
+from graphmem.domain import canonical, ids, items, times
+from graphmem.domain.items import Issue, Item, Link, Reader
+from graphmem.domain.ranks import ObservationSource
+from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.operations import answers
+from graphmem.registry import Context
+from graphmem.writer import Receipt, WriteRequest
+
+Key = Annotated[
+    Annotated[str, Field(min_length=1, max_length=255)] | None,
+    Field(description="The same key with the same content is answered again, and stored once."),
+]
+ObservedAt = Annotated[
+    Moment | None, Field(description="When it was so, for what does not say; else when it is recorded.")
+]
+Priority = Annotated[
+    Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
+    Field(description="Priority of what is said, for fields that go by it; 100 unless given."),
+]
+Source = Annotated[ObservationSource | None, Field(description="Kind of writer; llm_summary unless given.")]
+Reason = Annotated[
+    Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
+]
+Parts = tuple[list[Item | None], list[Link | None]]
+
+
+class Writing(Arguments):
+    """What every writing operation takes."""
+
+    idempotency_key: Key = None
+
+
+class Observing(Writing):
+    """What an operation takes that says when and by what kind of writer something was observed."""
+
+    observed_at: ObservedAt = None
+    source_priority: Priority = None
+    observation_source: Source = None
+
+    def defaults(self) -> items.Defaults:
+        """Return what stands on the request for all of its parts.
+
+        Raises:
+            InvalidInput: the time is more than 24 hours in the future.
+        """
+        if self.observed_at is not None and self.observed_at > times.now() + times.FUTURE_ALLOWED:
+            message = "more than 24 hours in the future"
+            issue = {"path": "$.observed_at", "message": message}
+            raise InvalidInput(f"$.observed_at: {message}", issues=[issue])
+        priority = items.DEFAULT_PRIORITY if self.source_priority is None else self.source_priority + 0.0
+        return items.Defaults(self.observed_at, priority, self.observation_source or items.DEFAULT_SOURCE)
+
+
+class StoredEntity(TypedDict):
+    """What became of one item.
+
+    ``action`` is created, matched_existing or extended (would_… in a plan); ``identity_basis`` the fields
+    that identified it; ``deduplicated`` says that this very observation was there already.
+    """
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    action: str
+    version: int
+    observation_id: str
+    observation_index: int
+    identity_basis: str
+    deduplicated: bool
+    entity_snapshot_after: answers.Fields
+
+
+class StoredRelationship(TypedDict):
+    """What became of one relationship."""
+
+    relationship_key: str
+    relationship_id: str
+    relationship_type: str
+    source_entity_id: str
+    target_entity_id: str
+    observation_id: str
+    action: str
+    version: int
+    is_live: bool
+    deduplicated: bool
+
+
+async def accept(
+    context: Context,
+    operation_name: str,
+    arguments: Writing,
+    parts: Callable[[Reader], Parts],
+    *,
+    commit: bool = True,
+) -> Receipt:
+    """Hand a write to its owner's writer; return its receipt with snapshots as of its transaction.
+
+    Args:
+        parts: reads the items and links.
+
+    Raises:
+        StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writer.Writers`.
+    """
+    actor = context.actor
+    defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
+    transaction_id = ids.transaction_id()
+    reader = Reader(actor.owner, transaction_id, defaults)
+    found, links = parts(reader)
+    if reader.issues:
+        raise StoreRefused(_told(reader.issues), issues=reader.issues)
+    request = WriteRequest(
+        operation=operation_name,
+        owner=actor.owner,
+        agent=actor.agent,
+        client=actor.client,
+        transaction_id=transaction_id,
+        items=cast("list[Item]", found),
+        links=cast("list[Link]", links),
+        observed_at=defaults.observed_at,
+        priority=defaults.priority,
+        observation_source=defaults.observation_source,
+        idempotency_key=arguments.idempotency_key,
+        request_hash=request_hash(operation_name, arguments),
+        commit=commit,
+    )
+    try:
+        receipt = await context.services.writers.submit(request)
+    except StoreRefused as exc:
+        raise StoreRefused(_told(exc.details["issues"]), **exc.details) from exc
+    return await _reread(context, receipt) if receipt.items and not receipt.snapshots else receipt
+
+
+def entries(receipt: Receipt) -> list[StoredEntity]:
+    """Return what became of each item of a receipt."""
+    together = zip(receipt.items, receipt.names, receipt.snapshots, strict=True)
+    return [
+        {
+            "entity_id": item.entity_id,
+            "entity_type": item.entity_type,
+            "canonical_name": name,
+            "action": item.action,
+            "version": item.version,
+            "observation_id": item.observation_id,
+            "observation_index": index,
+            "identity_basis": item.basis,
+            "deduplicated": item.known or receipt.replayed,
+            "entity_snapshot_after": cast("dict[str, Any]", orjson.Fragment(snapshot)),
+        }
+        for index, (item, name, snapshot) in enumerate(together)
+    ]
+
+
+def links(receipt: Receipt) -> list[StoredRelationship]:
+    """Return what became of each relationship of a receipt."""
+    found: list[StoredRelationship] = []
+    for link in receipt.links:
+        kind, source, target = link.key.split(":")
+        found.append({
+            "relationship_key": link.key,
+            "relationship_id": ids.relationship_id(link.key),
+            "relationship_type": kind,
+            "source_entity_id": source,
+            "target_entity_id": target,
+            "observation_id": link.observation_id,
+            "action": link.action,
+            "version": link.version,
+            "is_live": link.live,
+            "deduplicated": link.known or receipt.replayed,
+        })  # fmt: skip
+    return found
+
+
+def not_found(refused: StoreRefused, *codes: str, **named: Any) -> NoReturn:
+    """Raise ``NotFound`` where a refusal says that a thing is not there to act on; else the refusal itself.
+
+    Raises:
+        NotFound: one of the issues has one of ``codes``.
+        StoreRefused: none has.
+    """
+    for issue in refused.details["issues"]:
+        if issue["code"] in codes:
+            raise NotFound(issue["message"], **named) from refused
+    raise refused
+
+
+def request_hash(operation_name: str, arguments: Arguments) -> str:
+    """Return the request hash: what was given, after aliases, without the key and ``commit``."""
+    given = {n: _plain(v) for n, v in arguments.given().items() if n not in ("idempotency_key", "commit")}
+    return ids.request_hash(operation_name, given)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Arguments):
+        return value.given()
+    if isinstance(value, list) and value and isinstance(value[0], BaseModel):
+        return [_plain(one) for one in value]
+    return value
+
+
+async def _reread(context: Context, receipt: Receipt) -> Receipt:
+    """Return a remembered receipt with the snapshots and names as of its transaction."""
+    wanted = sorted({item.entity_id for item in receipt.items})
+    row = await context.graph.one(
+        "entity.recompute", entity_ids=wanted, at=times.LATEST, at_ingested=receipt.recorded_at
+    )
+    assert row is not None
+    found = {one[0]: answers.recomputed(one) for one in row["snapshots"]}
+    snapshots, names = [], []
+    for item in receipt.items:
+        entity = found[item.entity_id]
+        held = zip(entity.fields, entity.values, strict=True)
+        shown = ((n, v) for n, v in held if v != "null" and n != answers.CANONICAL_NAME)
+        snapshots.append(canonical.assemble(shown))
+        names.append(entity.name)
+    return replace(receipt, snapshots=snapshots, names=names)
+
+
+def _told(issues: list[Mapping[str, Any]] | list[Issue]) -> str:
+    first = issues[0]
+    more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
+    return f"nothing was stored: {first['path']}: {first['message']}{more}"

@@ -1,0 +1,157 @@
+"""Writing and reading relationships, through every face."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphmem.errors import NotFound, StoreRefused
+from tests.support.faces import Call
+
+NOBODY = "ent_" + "0" * 24
+
+
+@pytest.fixture
+def people(run: Call) -> list[str]:
+    """The ids of three people."""
+    stored = run("store", entities=[{"entity_type": "person", "name": name} for name in ("Ann", "Bo", "Cy")])
+    return [one["entity_id"] for one in stored["entities"]]
+
+
+def create(call: Call, source: str, target: str, kind: str = "WORKS_AT", **more: object) -> dict:
+    """Relate two entities."""
+    return call(
+        "relationships.create",
+        relationship_type=kind,
+        source_entity_id=source,
+        target_entity_id=target,
+        **more,
+    )
+
+
+def test_a_created_relationship_is_read_by_its_key_and_its_id(call: Call, people: list[str]) -> None:
+    made = create(call, *people[:2], kind="works-at", metadata={"since": 2020})
+    assert (made["action"], made["relationship_type"], made["snapshot"]) == (
+        "created",
+        "WORKS_AT",
+        {"since": 2020},
+    )
+    for name in (made["relationship_key"], made["relationship_id"]):
+        read = call("relationships.get", relationship_id=name)
+        assert read["snapshot"] == {"since": 2020}
+        assert read["provenance"] == {"since": made["observation_id"]}
+
+
+def test_metadata_is_observed_and_reduced(call: Call, people: list[str]) -> None:
+    create(call, *people[:2], metadata={"since": 2020, "role": "cook"})
+    made = create(call, *people[:2], metadata={"since": 2021, "role": None})
+    assert (made["action"], made["version"], made["snapshot"]) == ("matched_existing", 2, {"since": 2021})
+
+
+@pytest.mark.parametrize("ends", [(0, None), (None, 0), (0, 0)])
+def test_ends_must_be_two_that_are_there(
+    call: Call, people: list[str], ends: tuple[int | None, int | None]
+) -> None:
+    source, target = (NOBODY if end is None else people[end] for end in ends)
+    with pytest.raises(StoreRefused):
+        create(call, source, target)
+
+
+def test_ends_must_live(call: Call, people: list[str]) -> None:
+    call("entities.delete", entity_id=people[1])
+    with pytest.raises(StoreRefused) as refused:
+        create(call, *people[:2])
+    assert refused.value.details["issues"][0]["code"] == "ERR_RELATIONSHIP_ENTITY_DELETED"
+
+
+def test_many_are_created_all_or_none(call: Call, people: list[str]) -> None:
+    good = {"relationship_type": "PART_OF", "source_entity_id": people[0], "target_entity_id": people[1]}
+    with pytest.raises(StoreRefused) as refused:
+        call("relationships.create_many", relationships=[good, {**good, "target_entity_id": NOBODY}])
+    assert refused.value.details["issues"][0]["index"] == 1
+    assert call("relationships.list")["relationships"] == []
+    made = call("relationships.create_many", relationships=[good, {**good, "target_entity_id": people[2]}])
+    assert (made["requested"], made["created_count"]) == (2, 2)
+
+
+def test_deleted_it_is_gone_restored_it_is_back_and_created_again_it_lives(
+    call: Call, people: list[str]
+) -> None:
+    key = create(call, *people[:2], metadata={"since": 2020})["relationship_key"]
+    for revive in ("relationships.restore", "relationships.create"):
+        call("relationships.delete", relationship_key=key, reason="left")
+        with pytest.raises(NotFound):
+            call("relationships.get", relationship_id=key)
+        with pytest.raises(NotFound) as again:
+            call("relationships.delete", relationship_key=key)
+        assert "list_relationships" in again.value.details["hint"]
+        assert call("entities.related", entity_id=people[0])["total"] == 0
+        if revive == "relationships.create":
+            create(call, *people[:2])
+        else:
+            call(revive, relationship_key=key)
+        assert call("entities.related", entity_id=people[0])["total"] == 1
+        assert call("relationships.get", relationship_id=key)["snapshot"] == {"since": 2020}
+
+
+def test_the_triple_names_it_as_the_key_does(call: Call, people: list[str]) -> None:
+    create(call, *people[:2])
+    triple = {"relationship_type": "works_at", "source_entity_id": people[0], "target_entity_id": people[1]}
+    call("relationships.delete", **triple)
+    call("relationships.restore", **triple)
+    history = call("relationships.snapshot", **triple)
+    assert [one["kind"] for one in history["observations"]] == ["restore", "delete", "create"]
+
+
+def test_the_wrong_type_deletes_nothing(call: Call, people: list[str]) -> None:
+    create(call, *people[:2])
+    with pytest.raises(NotFound):
+        call(
+            "relationships.delete",
+            relationship_type="OWNS",
+            source_entity_id=people[0],
+            target_entity_id=people[1],
+        )
+    assert len(call("relationships.list")["relationships"]) == 1
+
+
+def test_a_restoration_needs_a_deletion(call: Call, people: list[str]) -> None:
+    key = create(call, *people[:2])["relationship_key"]
+    with pytest.raises(NotFound):
+        call("relationships.restore", relationship_key=key)
+
+
+def test_a_backfilled_creation_does_not_undo_a_later_deletion(call: Call, people: list[str]) -> None:
+    key = create(call, *people[:2])["relationship_key"]
+    call("relationships.delete", relationship_key=key)
+    assert create(call, *people[:2], observed_at="2020-01-01T00:00:00Z")["is_live"] is False
+    with pytest.raises(NotFound):
+        call("relationships.get", relationship_id=key)
+
+
+def test_lists_filter_by_ends_type_and_direction_and_count(call: Call, people: list[str]) -> None:
+    ann, bo, cy = people
+    create(call, ann, bo)
+    create(call, cy, ann)
+    create(call, ann, bo, kind="OWNS")
+
+    def total(**filters: str) -> int:
+        page = call("relationships.list", filters=filters, include_total_count=True)
+        assert page["total"] == len(page["relationships"])
+        return page["total"]
+
+    assert [total(), total(relationship_type="works_at"), total(entity_id=ann)] == [3, 2, 3]
+    assert [total(entity_id=ann, direction=way) for way in ("outgoing", "incoming")] == [2, 1]
+    assert [total(source_entity_id=ann), total(target_entity_id=ann)] == [2, 1]
+    assert total(source_entity_id=ann, target_entity_id=bo, relationship_type="OWNS") == 1
+    assert total(source_entity_id=bo, target_entity_id=ann) == 0
+
+
+def test_pages_tile(call: Call, people: list[str]) -> None:
+    for kind in ("WORKS_AT", "OWNS", "MANAGES", "PART_OF", "REFERS_TO"):
+        create(call, *people[:2], kind=kind)
+    seen = [
+        one["relationship_key"]
+        for offset in (0, 2, 4, 6)
+        for one in call("relationships.list", limit=2, offset=offset)["relationships"]
+    ]
+    assert len(seen) == len(set(seen)) == 5
