@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from graphmem.domain import times
@@ -18,6 +26,7 @@ from graphmem.errors import InvalidInput, UnknownField
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
 OFFSET_LIMIT = 1_000_000_000
+ISSUES_TOLD = 100
 
 
 class Spelled:
@@ -33,6 +42,13 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     filters_in: ClassVar[str] = "filters"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_no_crowd(cls, raw: Any) -> Any:
+        if isinstance(raw, Mapping) and len(raw) > ISSUES_TOLD:
+            raise ValueError(f"{len(raw)} members are more than it has")
+        return raw
 
     def given(self) -> dict[str, Any]:
         """Return what the caller gave, in its canonical spelling; null is not given."""
@@ -73,11 +89,12 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
         UnknownField: one is not known; ``details.allowed_fields`` lists those that are.
     """
     issues: list[dict[str, Any]] = []
+    _refuse_crowd(model, operation, raw)
     folded = _fold(model, raw, "$", issues)
     try:
         arguments = model.model_validate(folded)
     except ValidationError as exc:
-        errors = exc.errors(include_url=False, include_context=False, include_input=False)
+        errors = exc.errors(include_url=False, include_context=False, include_input=False)[:ISSUES_TOLD]
         issues += [{"path": path(e["loc"]), "message": _said(e["msg"]), "type": e["type"]} for e in errors]
         unknown = [e["loc"] for e in errors if e["type"] == "extra_forbidden"]
         if unknown:
@@ -92,6 +109,21 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
     if issues:
         raise InvalidInput(_first(issues), operation=operation, issues=issues)
     return arguments
+
+
+def _refuse_crowd(model: type[Arguments], operation: str, raw: Mapping[str, Any]) -> None:
+    """Refuse a body of very many unknown names before they cost anything."""
+    if len(raw) <= ISSUES_TOLD:
+        return
+    allowed = spellings(model)
+    unknown = [str(name)[:200] for name in raw if name not in allowed][:ISSUES_TOLD]
+    raise UnknownField(
+        operation=operation,
+        unknown_fields=unknown,
+        json_paths=[path((name,)) for name in unknown],
+        allowed_fields=sorted(allowed),
+        issues=[{"path": "$", "message": f"{len(raw)} arguments are more than any operation takes"}],
+    )
 
 
 def nested_filters(model: type[Arguments]) -> type[Arguments] | None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -38,13 +39,8 @@ class Client:
         """
         method, path = operation.routes[0]
         rest = dict(raw)
-        in_path = {name: str(rest.pop(name, "")) for name in re.findall(r"{(\w+)}", path)}
-        url = path.format_map(
-            {
-                name: httpx.URL("/").copy_with(path=f"/{v}").raw_path[1:].decode()
-                for name, v in in_path.items()
-            }
-        )
+        in_path = {name: _segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}
+        url = path.format_map(in_path)
         sent: dict[str, Any] = {}
         if method == "GET":
             sent["params"] = {name: _text(value) for name, value in rest.items()}
@@ -71,6 +67,11 @@ class Client:
                 base_url=self._base,
             )
         return error
+
+
+def _segment(value: str) -> str:
+    """Return a value as one segment of a path, whatever it holds."""
+    return quote(value, safe="").replace(".", "%2E")
 
 
 def _text(value: Any) -> Any:

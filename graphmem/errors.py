@@ -7,6 +7,7 @@ GraphmemError                     500  exit 1
 │   ├── UnsupportedMediaType                    UNSUPPORTED_MEDIA_TYPE
 │   └── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
 ├── PayloadTooLarge               413  exit 2   PAYLOAD_TOO_LARGE
+│   └── TransactionTooLarge                     TRANSACTION_TOO_LARGE
 ├── AuthRequired                  401  exit 3   AUTH_REQUIRED
 ├── AuthInvalid                   401  exit 3   AUTH_INVALID
 ├── Forbidden                     403  exit 3   FORBIDDEN
@@ -19,6 +20,7 @@ GraphmemError                     500  exit 1
 ├── Unavailable                   503  exit 7   retryable
 │   ├── DatabaseUnavailable                     DB_CONNECTION_FAILED
 │   ├── DatabaseTimeout                         DB_TIMEOUT
+│   ├── DatabaseFull                            DB_OUT_OF_MEMORY
 │   ├── ServiceBusy                             SERVICE_BUSY
 │   └── ServiceUnreachable                      SERVICE_UNREACHABLE
 ├── InternalError                 500  exit 1   INTERNAL_ERROR
@@ -134,6 +136,14 @@ class PayloadTooLarge(GraphmemError):
     code, status, exit_code = "PAYLOAD_TOO_LARGE", 413, 2
 
 
+class TransactionTooLarge(PayloadTooLarge):
+    """The database cannot hold this in one transaction, and nothing was written: send fewer items, fields or
+    relationships at once, or smaller values.
+    """
+
+    code = "TRANSACTION_TOO_LARGE"
+
+
 class AuthRequired(GraphmemError):
     """This service wants a token: send the header Authorization: Bearer <token>."""
 
@@ -211,6 +221,12 @@ class DatabaseTimeout(Unavailable):
     """The database did not answer in time: try again, or ask for less."""
 
     code = "DB_TIMEOUT"
+
+
+class DatabaseFull(Unavailable):
+    """The database ran out of memory for this, and nothing was written: ask for less, or try again."""
+
+    code = "DB_OUT_OF_MEMORY"
 
 
 class ServiceBusy(Unavailable):

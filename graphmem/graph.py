@@ -22,6 +22,7 @@ from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncTransaction,
 from graphmem import cypher
 from graphmem.errors import (
     ConfigurationInvalid,
+    DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
     GraphmemError,
@@ -49,6 +50,15 @@ _TIMEOUTS = frozenset({
 })  # fmt: skip
 
 
+_FULL = frozenset({
+    "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+    "Neo.TransientError.General.TransactionMemoryLimit",
+    "Neo.TransientError.General.OutOfMemoryError",
+    "Neo.TransientError.General.TransactionOutOfMemoryError",
+})  # fmt: skip
+"""What was asked for does not fit: it was rolled back for certain, and fails again if it is tried again."""
+
+
 def translate(exc: BaseException) -> GraphmemError:
     """Return the catalogue's error for one of the driver's; the text of a driver's error is never shown."""
     code = getattr(exc, "code", None) or ""
@@ -56,6 +66,8 @@ def translate(exc: BaseException) -> GraphmemError:
         return exc
     if code in _TIMEOUTS:
         return DatabaseTimeout()
+    if code in _FULL:
+        return DatabaseFull()
     if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):
         return DatabaseTimeout("every connection to the database is in use: try again in a moment")
     # Out of disk, memory or sync: the database is there and cannot work now.
@@ -143,7 +155,7 @@ class Graph:
         text, timeout = self._text(name, edge_types), self._settings.read_timeout
 
         async def attempt() -> list[Row]:
-            return await self._run(name, text, timeout, "READ", cypher.bind(params, owner))
+            return await self._run(name, text, timeout, cypher.bind(params, owner))
 
         try:
             async for trial in stamina.retry_context(
@@ -168,7 +180,7 @@ class Graph:
         """
         try:
             bound = cypher.bind(params, owner)
-            return await self._run(name, self._text(name, None), self._settings.write_timeout, "WRITE", bound)
+            return await self._run(name, self._text(name, None), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -193,7 +205,7 @@ class Graph:
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
         """Run one statement of a migration or an administrative command, which belongs to no owner."""
         try:
-            return await self._run("script", text, self._settings.write_timeout, "WRITE", params)
+            return await self._run("script", text, self._settings.write_timeout, params)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
 
@@ -205,19 +217,18 @@ class Graph:
             DatabaseUnavailable: it does not answer.
         """
         try:
-            await self._run("server.ping", self._text("server.ping", None), 5.0, "READ", {})
+            await self._run("server.ping", self._text("server.ping", None), 5.0, {})
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
 
     async def warm(self) -> None:
         """Have every query planned, so that its first caller need not wait; failures do not matter."""
         for name in cypher.names():
-            mode = "READ" if cypher.query(name).mode == "read" else "WRITE"
             # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
             params = cypher.bind({}, None if cypher.query(name).tenancy else DEFAULT_OWNER)
             explained = cast("LiteralString", f"EXPLAIN {self._text(name, None)}")
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
-                await self._run(name, explained, self._settings.read_timeout, mode, params)
+                await self._run(name, explained, self._settings.read_timeout, params)
 
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
@@ -228,12 +239,14 @@ class Graph:
         name: str,
         text: LiteralString,
         timeout: float,
-        mode: str,
         params: dict[str, Any],
     ) -> list[Row]:
         self._count()
         async with self._driver.session(
-            database=self._database, default_access_mode=mode, fetch_size=-1
+            # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
+            database=self._database,
+            default_access_mode="WRITE",
+            fetch_size=-1,
         ) as session:
             result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
             rows = await result.data()

@@ -7,20 +7,26 @@ import contextlib
 from collections.abc import AsyncIterator
 
 import stamina
+import structlog
 
 from graphmem import migrations, neo4j_local, operations
-from graphmem.errors import DatabaseUnavailable, EngineStartFailed, SetupError
+from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.graph import Graph, OnNotification, wait_until_up
 from graphmem.neo4j_local import Connection, Progress
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
 from graphmem.writer import Writers
 
+_log = structlog.get_logger("graphmem.runtime")
+
 assert operations.__all__
 assert REGISTRY
 
 # Retries are counted in the operation's own log line, not told one by one.
 stamina.instrumentation.set_on_retry_hooks([])
+
+WATCH_SECONDS = 3.0
+"""How often a service looks whether its embedded database is up."""
 
 REMOTE_PATIENCE = 30.0
 """Seconds that a database at ``NEO4J_URI`` may take to answer when graphmem starts."""
@@ -70,6 +76,25 @@ async def connection(settings: Settings, progress: Progress | None = None) -> Co
     return await asyncio.to_thread(neo4j_local.ensure, settings, _probe(settings), progress)
 
 
+async def keep_up(services: Services) -> None:
+    """Start the embedded database again whenever it is found down; for as long as a service runs.
+
+    It keeps its ports, so the connections come back by themselves. A database at ``NEO4J_URI`` is somebody
+    else's to start.
+    """
+    settings = services.settings
+    while settings.neo4j_uri is None:
+        await asyncio.sleep(WATCH_SECONDS)
+        try:
+            await services.graph.verify()
+        except GraphmemError:
+            _log.warning("the embedded Neo4j does not answer: starting it again")
+            try:
+                await connection(settings)
+            except SetupError as exc:
+                _log.error("the embedded Neo4j cannot be started", reason=str(exc)[:500])
+
+
 def _probe(settings: Settings) -> neo4j_local.Probe:
     """Return a function that raises while an embedded server does not answer."""
 
@@ -87,6 +112,3 @@ def _probe(settings: Settings) -> neo4j_local.Probe:
         asyncio.run(ask())
 
     return probe
-
-
-__all__ = ["REMOTE_PATIENCE", "EngineStartFailed", "connection", "open_services"]

@@ -119,7 +119,8 @@ class Gate:
 
     def _check_host(self, headers: Headers) -> None:
         origin = headers.get("origin")
-        if origin is not None and _host(origin.partition("://")[2]) not in self.hosts:
+        own = {_host(headers.get("host", ""))} - {""} if self.any_host else frozenset[str]()
+        if origin is not None and _host(origin.partition("://")[2]) not in self.hosts | own:
             raise HostRefused(origin=origin[:200])
         if not self.any_host and _host(headers.get("host", "")) not in self.hosts:
             raise HostRefused(host=headers.get("host", "")[:200])

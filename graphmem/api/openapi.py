@@ -15,6 +15,7 @@ from graphmem.arguments import nested_filters
 from graphmem.errors import (
     AuthInvalid,
     AuthRequired,
+    DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
     Envelope,
@@ -24,13 +25,14 @@ from graphmem.errors import (
     InvalidJson,
     PayloadTooLarge,
     ServiceBusy,
+    TransactionTooLarge,
     UnknownField,
     UnsupportedMediaType,
 )
 from graphmem.registry import REGISTRY, Face, Operation, Scope
 
 REF = "#/components/schemas/{model}"
-EVERYWHERE = (InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout)
+EVERYWHERE = (InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull)
 WITH_BODY = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
 
@@ -144,7 +146,7 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
     errors += WITH_BODY if method == "POST" else ()
     errors += () if operation.public else (AuthRequired, AuthInvalid)
-    errors += (ServiceBusy,) if operation.scope is Scope.WRITE else ()
+    errors += (ServiceBusy, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
     for error in sorted(set(errors), key=lambda e: (e.status, e.code)):
         known = responses.setdefault(str(error.status), {
             "description": "",

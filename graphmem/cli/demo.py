@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 import time
@@ -16,7 +17,7 @@ from rich.text import Text
 from graphmem import neo4j_local
 from graphmem.auth import Actor
 from graphmem.cli.session import Session, console, fetching, run_async
-from graphmem.cli.tables import Snapshot, render
+from graphmem.cli.tables import Snapshot, plain, render
 from graphmem.domain import canonical
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.requests import read_request
@@ -35,8 +36,9 @@ def run(session: Session, folder: Path) -> None:
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ConfigurationInvalid(f"{folder} holds no .json files: give the folder of the examples")
-    # Never the user's own data: an instance of its own, whatever NEO4J_URI says.
-    chosen = session.settings(env="demo").model_copy(update={"neo4j_uri": None, "base_url": None})
+    # Never the user's own data: an instance of its own, whatever the environment says.
+    own = {"neo4j_uri": None, "base_url": None, "data_dir": session.overrides.get("data_dir")}
+    chosen = session.settings(env="demo").model_copy(update=own)
     session.log_to_file(chosen)
     run_async(_run(chosen, files))
 
@@ -82,7 +84,7 @@ async def _show(services: Services) -> None:
     earlier = seen["observations"][len(seen["observations"]) // 3]["observed_at"]
     then = await _call(services, "entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
     console.print(Snapshot(then, f"{name}, as of {earlier[:10]}"))
-    console.print(Text(f"\nRelated to {name}, one step away", style="bold"))
+    console.print(plain(f"\nRelated to {name}, one step away", style="bold"))
     console.print(render(await _call(services, "entities.related", entity_id=entity_id)))
 
 
@@ -95,19 +97,21 @@ async def _most_observed(services: Services, types: Iterable[str]) -> dict[str, 
 
 def _next(settings: Settings) -> None:
     login = neo4j_local.info(settings)
-    command = shutil.which("graphmem") or str(Path(sys.executable).with_name("graphmem"))
-    config = {"mcpServers": {"graphmem-demo": {"command": command, "args": ["--env", "demo", "mcp"]}}}
+    program = shutil.which("graphmem") or str(Path(sys.executable).with_name("graphmem"))
+    where = ["--env", "demo", *(["--data-dir", str(settings.data_dir)] if settings.data_dir else [])]
+    command = shlex.join([program, *where])
+    config = {"mcpServers": {"graphmem-demo": {"command": program, "args": [*where, "mcp"]}}}
     console.print(Text("\nWhat to try next on this data", style="bold"))
     for title, *lines in (
-        ("Serve it over REST and MCP", f"{command} serve --env demo"),
-        ("Ask it", f"{command} --env demo entities list --entity-type task",
-         f'{command} --env demo entities search "Tarnhill Observatory Trust"'),
+        ("Serve it over REST and MCP", f"{command} serve"),
+        ("Ask it", f"{command} entities list --entity-type task",
+         f'{command} entities search "Tarnhill Observatory Trust"'),
         ("Look at the graph in the Neo4j Browser", login.browser_url,
          f"user {login.username}, password {login.password}",
          "MATCH p = (:Entity)-[:WORKS_AT|MANAGES|PART_OF]->(:Entity) RETURN p"),
         ("Give it to an agent: MCP over stdio", json.dumps(config)),
-        ("Stop the database; the data stays", f"{command} --env demo db stop"),
-        ("Remove everything", f"{command} --env demo db stop && rm -r {settings.data_path}"),
+        ("Stop the database; the data stays", f"{command} db stop"),
+        ("Remove everything", f"{command} db stop && rm -r {shlex.quote(str(settings.data_path))}"),
     ):  # fmt: skip
         console.print(f"  {title}:", highlight=False)
         for line in lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -113,5 +114,6 @@ add_commands(app)
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. What it writes is the user's alone."""
+    os.umask(0o077)
     app(prog_name="graphmem")

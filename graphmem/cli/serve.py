@@ -68,7 +68,7 @@ def serve(settings: Settings) -> None:
 
 async def _serve(settings: Settings) -> None:
     from graphmem.api.app import create_app
-    from graphmem.runtime import open_services
+    from graphmem.runtime import keep_up, open_services
 
     async with open_services(settings, fetching()) as services:
         config = uvicorn.Config(
@@ -83,10 +83,11 @@ async def _serve(settings: Settings) -> None:
             timeout_graceful_shutdown=int(settings.shutdown_seconds),
             timeout_keep_alive=75,
         )
-        warming = asyncio.create_task(services.graph.warm())
+        beside = [asyncio.create_task(work) for work in (services.graph.warm(), keep_up(services))]
         await _Server(config, settings).serve()
-        warming.cancel()
-        await asyncio.gather(warming, return_exceptions=True)
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
 
 
 def _check_port(settings: Settings) -> None:

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from graphmem import log, settings
 from graphmem.auth import Actor
+from graphmem.cli.tables import plain
 from graphmem.errors import GraphmemError, InternalError
 from graphmem.registry import Operation
 from graphmem.settings import Settings
@@ -140,12 +141,10 @@ def tell_error(error: GraphmemError, trace: str, as_json: bool) -> NoReturn:
         sys.stderr.write(orjson.dumps(envelope, default=str).decode() + "\n")
     else:
         stderr.print(f"[bold red]error[/] {error.code}:", end=" ", highlight=False)
-        stderr.print(str(error), markup=False, highlight=False)
+        stderr.print(plain(str(error)))
         for issue in error.details.get("issues", [])[:20]:
-            stderr.print(
-                f"  {issue.get('path', '')}: {issue.get('message', '')}", markup=False, highlight=False
-            )
+            stderr.print(plain(f"  {issue.get('path', '')}: {issue.get('message', '')}"))
         for line in error.details.get("log", [])[-20:]:
-            stderr.print(f"  | {line}", markup=False, highlight=False)
+            stderr.print(plain(f"  | {line}"))
         stderr.print(f"  trace_id {envelope['trace_id']}", style="dim", highlight=False)
     raise typer.Exit(error.exit_code)

@@ -19,6 +19,11 @@ WIDEST = 76
 Row = Mapping[str, Any]
 
 
+def plain(text: str, style: str = "") -> Text:
+    """Return a text as a terminal may show it: what others stored must not steer it."""
+    return Text("".join(c if c.isprintable() else " " for c in text), style=style)
+
+
 def show(console: Console, answer: Row) -> None:
     """Print an operation's answer."""
     console.print(render(answer))
@@ -56,17 +61,17 @@ class Snapshot:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         observations: Row = self.answer.get("provenance_observations", {})
         provenance: Row = self.answer.get("provenance", {})
-        yield Text(self.title, style="bold")
+        yield plain(self.title, style="bold")
         if options.max_width >= ROOMY or not observations:
             yield self._wide(provenance, observations)
         else:
             numbers = {name: i for i, name in enumerate(dict.fromkeys(provenance.values()), 1)}
             table = _table(None, "field", "value", "set by")
             for field, value in self.answer["snapshot"].items():
-                table.add_row(*map(Text, (field, _value(value), f"[{numbers[provenance[field]]}]")))
+                table.add_row(*map(plain, (field, _value(value), f"[{numbers[provenance[field]]}]")))
             yield table
             for name, number in numbers.items():
-                yield Text(f" [{number}] {name}  {' '.join(_said(observations[name]))}", style="dim")
+                yield plain(f" [{number}] {name}  {' '.join(_said(observations[name]))}", style="dim")
         yield _caption(self.answer)
 
     def _wide(self, provenance: Row, observations: Row) -> Table:
@@ -75,7 +80,7 @@ class Snapshot:
         for field, value in self.answer["snapshot"].items():
             name = provenance.get(field, "")
             said = _said(observations[name]) if name in observations else ()
-            table.add_row(*map(Text, (field, _value(value), name, *said)))
+            table.add_row(*map(plain, (field, _value(value), name, *said)))
         return table
 
 
@@ -117,7 +122,7 @@ def _caption(answer: Row) -> Text:
         "as of": _time(answer.get("at")),
         "as known": _time(answer.get("at_ingested")),
     }
-    return Text("  ".join(f"{name} {value}" for name, value in known.items() if value not in (None, "")))
+    return plain("  ".join(f"{name} {value}" for name, value in known.items() if value not in (None, "")))
 
 
 def _found(answer: Row) -> RenderableType:
@@ -134,7 +139,7 @@ def _stored(rows: Sequence[Row]) -> Table:
     for row in rows:
         happened = row["action"] + (" (known already)" if row["deduplicated"] else "")
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], happened, str(row["version"])
-        table.add_row(*map(Text, (*cells, row["identity_basis"])))
+        table.add_row(*map(plain, (*cells, row["identity_basis"])))
     return table
 
 
@@ -142,7 +147,7 @@ def _related(rows: Sequence[Row]) -> Table:
     table = _table(None, "steps", "id", "type", "name")
     for row in rows:
         cells = str(row["depth"]), row["entity_id"], row["entity_type"], row["canonical_name"]
-        table.add_row(*map(Text, cells))
+        table.add_row(*map(plain, cells))
     return table
 
 
@@ -174,11 +179,11 @@ def _edges(rows: Sequence[Row], names: Row) -> Table:
 def _observations(answer: Row) -> RenderableType:
     lines: list[RenderableType] = []
     for row in answer["observations"]:
-        head = Text(f"{row['id']}  ", style="bold")
+        head = plain(f"{row['id']}  ", style="bold")
         head.append(f"{row['kind']}  {'  '.join(_said(row))}", style="not bold")
         lines.append(head)
-        lines.append(Text(f"    of {row['entity_type']} {row['entity_id']}", style="dim"))
-        lines += [Text(f"    {name}: {_value(value)}") for name, value in row["fields"].items()]
+        lines.append(plain(f"    of {row['entity_type']} {row['entity_id']}", style="dim"))
+        lines += [plain(f"    {name}: {_value(value)}") for name, value in row["fields"].items()]
     return Group(*lines)
 
 
@@ -187,7 +192,7 @@ def _schemas(answer: Row) -> Table:
     for row in answer["schemas"]:
         fields = ", ".join(f"{name}: {field['type']}" for name, field in row["fields"].items())
         table.add_row(
-            *map(Text, (row["entity_type"], str(row["entity_count"]), str(row["observation_count"]), fields))
+            *map(plain, (row["entity_type"], str(row["entity_count"]), str(row["observation_count"]), fields))
         )
     return table
 
@@ -201,13 +206,13 @@ def _pairs(answer: Row) -> Table:
     for name, value in answer.items():
         if value in (None, [], {}):
             continue
-        table.add_row(Text(name, style="dim"), Text(_value(value)))
+        table.add_row(plain(name, style="dim"), plain(_value(value)))
     return table
 
 
 def _table(title: str | None, *columns: str) -> Table:
     table = Table(
-        title=Text(title, style="bold") if title else None,
+        title=plain(title, style="bold") if title else None,
         title_justify="left",
         box=SIMPLE_HEAD,
         pad_edge=False,
@@ -228,8 +233,6 @@ def _time(text: str | None) -> str:
 
 def _value(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    # What was stored by others must not steer this terminal.
-    text = "".join(c if c.isprintable() else " " for c in text)
     return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
 
 

@@ -58,11 +58,14 @@ _BY_NAME: dict[str, Alternatives] = {
     "conversation": (("title",), ("name",)),
 }
 _BY_CONTENT: dict[str, Alternatives] = {
-    "invoice": (("vendor", "number"), ("vendor", "invoice_number")),
+    "invoice": (("vendor", "number"),),
     "transaction": (("external_id",),),
     "note": (("id",), ("message_id",)),
     "message": (("id",), ("message_id",)),
 }
+_ALSO = {("invoice", "number"): "invoice_number"}
+"""Another name under which a field that identifies a type is in use; the basis is the same for both."""
+
 SHIPPED: dict[str, Alternatives] = {
     **{name: (*own, *GENERAL) for name, own in _BY_NAME.items()},
     **{name: (*own, *_EXPLICIT, (CANONICAL_NAME,), (CONTENT,)) for name, own in _BY_CONTENT.items()},
@@ -149,11 +152,17 @@ def identify(owner: str, entity_type: str, fields: Mapping[str, Any]) -> Identit
     for names in rule(entity_type):
         if names == (CONTENT,):
             break
-        values = [identity_value(fields.get(name)) for name in names]
+        values = [_identifying(entity_type, name, fields) for name in names]
         if all(value is not None for value in values):
             basis = "+".join(names)
             return Identity(ids.entity_id(owner, entity_type, basis, values), basis)
     return Identity(ids.entity_id(owner, entity_type, CONTENT, [dict(fields)]), CONTENT)
+
+
+def _identifying(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
+    value = identity_value(fields.get(name))
+    also = _ALSO.get((entity_type, name))
+    return identity_value(fields.get(also)) if value is None and also else value
 
 
 def identify_new(owner: str, entity_type: str, transaction_id: str, index: int) -> Identity:

@@ -34,6 +34,8 @@ OBSERVATION_SOURCES: Final = get_args(ranks.ObservationSource)
 DEFAULT_SOURCE: Final = "llm_summary"
 DEFAULT_PRIORITY: Final = 100.0
 PRIORITY_LIMIT: Final = 1e15
+ISSUES_TOLD: Final = 100
+"""Faults of one request that are told; a client that gets so many hears the others next time."""
 _WRAPPERS = frozenset({"attributes", "properties", "fields", "data", "snapshot"})
 
 
@@ -114,7 +116,9 @@ class Reader:
     issues: list[Issue] = field(default_factory=list)
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
-        """Note one fault."""
+        """Note one fault; the first hundred are enough."""
+        if len(self.issues) >= ISSUES_TOLD:
+            return
         issue = cast("Issue", {"code": code, "path": path, "message": message, **more})
         if index is not None:
             issue["index"] = index
@@ -216,12 +220,10 @@ class Reader:
             if self._field_name(index, path, name):
                 self._encoded(index, f"{path}.{name}", value)
                 fields[name] = value
-        name = fields.pop(identity.CANONICAL_NAME, None)
-        if name is not None and not isinstance(name, str):
-            where = f"{path}.{identity.CANONICAL_NAME}"
-            self.refuse("ERR_CANONICAL_NAME", where, "a canonical name is a string", index)
-        elif name is not None and identity.fold_text(name):
-            fields[identity.CANONICAL_NAME] = name
+        name = fields.get(identity.CANONICAL_NAME)
+        if name is not None and not (isinstance(name, str) and identity.fold_text(name)):
+            message = "a canonical name is a string that is not blank, or null to take it back"
+            self.refuse("ERR_CANONICAL_NAME", f"{path}.{identity.CANONICAL_NAME}", message, index)
         if needed and not fields and len(self.issues) == before:
             message = "nothing is said about the entity: give at least one field or a canonical_name"
             self.refuse("ERR_EMPTY_ITEM", path, message, index)

@@ -202,19 +202,26 @@ def when(micros: int | None) -> str | None:
     return None if micros is None else times.render(micros)
 
 
-def current(fields: list[str], values: list[str]) -> Fields:
-    """Return a snapshot: the fields that hold something, their values as they are stored."""
+def current(fields: list[str], values: list[str], without: str | None = CANONICAL_NAME) -> Fields:
+    """Return a snapshot: the fields that hold something, their values as they are stored.
+
+    Args:
+        without: the canonical name of an entity is no field; a relationship has none, and a field may be
+            called so.
+    """
     return {
         name: orjson.Fragment(value)
         for name, value in zip(fields, values, strict=True)
-        if value != "null" and name != CANONICAL_NAME
+        if value != "null" and name != without
     }
 
 
-def provenance(fields: list[str], values: list[str], winners: list[str]) -> dict[str, str]:
+def provenance(
+    fields: list[str], values: list[str], winners: list[str], without: str | None = CANONICAL_NAME
+) -> dict[str, str]:
     """Return, for each field that holds something, the observation that set it."""
     held = zip(fields, values, winners, strict=True)
-    return {name: winner for name, value, winner in held if value != "null" and name != CANONICAL_NAME}
+    return {name: winner for name, value, winner in held if value != "null" and name != without}
 
 
 def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
@@ -308,8 +315,8 @@ def relationship(row: RelationshipRow) -> Relationship:
         "observation_count": row.observation_count,
         "created_at": times.render(row.created_at),
         "last_observation_at": times.render(row.last_observation_at),
-        "snapshot": current(row.fields, row.values),
-        "provenance": provenance(row.fields, row.values, row.winners),
+        "snapshot": current(row.fields, row.values, without=None),
+        "provenance": provenance(row.fields, row.values, row.winners, without=None),
     }
 
 

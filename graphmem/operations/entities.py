@@ -57,11 +57,17 @@ class QueryEntities(Arguments):
 
 
 class EntityPage(TypedDict):
-    """A page of entities by id."""
+    """A page of entities by id.
+
+    ``truncated`` says that the page ends before ``limit`` because its values are large: go on at
+    ``next_offset``.
+    """
 
     entities: list[answers.Entity]
     limit: int
     offset: int
+    truncated: NotRequired[bool]
+    next_offset: NotRequired[int]
     total: NotRequired[int]
 
 
@@ -98,6 +104,9 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
         "limit": arguments.limit,
         "offset": arguments.offset,
     }
+    if row["truncated"]:
+        page["truncated"] = True
+        page["next_offset"] = arguments.offset + len(row["page"])
     if arguments.include_total_count:
         page["total"] = row["total"]
     return page
@@ -307,7 +316,7 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     matter; parts of a name do not match. Several entities may bear one name.
     """
     given = arguments.identifier.strip()
-    if given.lower().startswith("ent_"):
+    if ENTITY_ID.fullmatch(given.lower()):
         return await _find_by_id(context, given.lower(), arguments.entity_type)
     folded = identity.fold_text(given)
     if not folded:
@@ -320,22 +329,18 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
         limit=arguments.limit,
     )
     assert row is not None
-    found: list[Found] = []
-    for one, kinds in row["found"]:
-        best = min(kinds, key=KINDS.index)
-        found.append({**answers.entity(EntityRow(*one)), "matched": best})
-    found.sort(key=lambda one: (KINDS.index(one.get("matched", "name")), one["entity_id"]))
+    found: list[Found] = [
+        {**answers.entity(EntityRow(*one)), "matched": KINDS[strength]} for one, strength in row["found"]
+    ]
     if not found:
         hint = f"no exact match for {', '.join(KINDS)}: give the whole name or identifier"
         return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
     mode = "name" if found[0].get("matched") == "name" else "identifier"
-    return {"entities": found, "total": len(found), "match_mode": mode}
+    return {"entities": found, "total": row["total"], "match_mode": mode}
 
 
 async def _find_by_id(context: Context, entity_id: str, entity_type: str | None) -> FoundEntities:
-    row = None
-    if ENTITY_ID.fullmatch(entity_id):
-        row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
+    row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
     if row is None or entity_type not in (None, row["entity"][1]):
         hint = "no entity has this id; an id is never matched as text"
         return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}

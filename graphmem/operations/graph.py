@@ -14,8 +14,8 @@ from graphmem.operations.answers import EntityRow, RelationshipRow
 from graphmem.operations.relationships import RelationshipType
 from graphmem.registry import Context, Scope, operation
 
-FANOUT = 1_000
-"""Most relationships of one entity that a traversal follows, in the order of their keys."""
+EDGES = 5_000
+"""Most relationships that an answer names."""
 HUB = 1_000
 """An entity with more relationships than this is reached but not passed through."""
 DEPTH_LIMIT = 5
@@ -50,8 +50,8 @@ class Related(answers.Entity):
 class Neighbourhood(TypedDict):
     """What can be reached from an entity, nearest first, and the relationships walked.
 
-    ``truncated`` says whether ``limit`` cut it; ``hubs`` are entities with so many relationships that they
-    were reached but not passed through.
+    ``total`` counts the entities reached; ``truncated`` says that ``limit``, or the size of the answer, left
+    something out. ``hubs`` are entities with so many relationships that they were not passed through.
     """
 
     entity_id: str
@@ -81,21 +81,26 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Neig
     """
     walk = _Walk(arguments)
     origin = await walk.run(context)
+    reached = sorted((depth, entity_id) for entity_id, depth in walk.depths.items() if depth)
     answer: Neighbourhood = {
         "entity_id": origin.id,
         "entity_type": origin.type,
         "canonical_name": origin.name,
         "version": origin.version,
         "relationships": [answers.relationship(walk.edges[key]) for key in sorted(walk.edges)],
-        "total": len(walk.depths) - 1,
+        "total": len(reached),
         "truncated": walk.truncated,
         "hubs": sorted(walk.hubs),
     }
-    if arguments.include_entities:
-        order = sorted((d, entity_id) for entity_id, d in walk.depths.items() if d)
-        answer["entities"] = [
-            {**answers.entity(walk.entities[entity_id]), "depth": depth} for depth, entity_id in order
-        ]
+    if arguments.include_entities and reached:
+        ids = [entity_id for _, entity_id in reached]
+        row = await context.graph.one("entity.by_id", entity_ids=ids)
+        assert row is not None
+        found = [EntityRow(*one) for one in row["entities"]]
+        answer["truncated"] = walk.truncated or len(found) < len(ids)
+        answer["entities"] = [{**answers.entity(one), "depth": walk.depths[one.id]} for one in found]
+    elif arguments.include_entities:
+        answer["entities"] = []
     return answer
 
 
@@ -105,7 +110,6 @@ class _Walk:
     def __init__(self, arguments: RelatedEntities) -> None:
         self.arguments = arguments
         self.depths: dict[str, int] = {arguments.entity_id: 0}
-        self.entities: dict[str, EntityRow] = {}
         self.edges: dict[str, RelationshipRow] = {}
         self.hubs: set[str] = set()
         self.truncated = False
@@ -123,35 +127,24 @@ class _Walk:
                 "relationship.expand",
                 edge_types=frozenset(self.arguments.relationship_types) or None,
                 frontier=frontier,
+                reached=list(self.depths),
                 origin=self.arguments.entity_id,
                 outgoing=self.arguments.direction != "incoming",
                 incoming=self.arguments.direction != "outgoing",
                 hub=HUB,
-                fanout=FANOUT,
+                room=self.arguments.limit - (len(self.depths) - 1),
+                most=EDGES - len(self.edges),
             )
             if row is None:
-                raise NotFound(
-                    f"there is no entity {self.arguments.entity_id}", entity_id=self.arguments.entity_id
-                )
+                missing = self.arguments.entity_id
+                raise NotFound(f"there is no entity {missing}", entity_id=missing)
             origin = EntityRow(*row["origin"])
             self.hubs.update(row["hubs"])
-            frontier = self._level(row, depth)
+            self.truncated = row["more"] or row["cut"]
+            self.edges.update((edge.key, edge) for edge in (RelationshipRow(*one) for one in row["edges"]))
+            self.depths.update(dict.fromkeys(row["next"], depth))
+            frontier = row["next"]
             if not frontier or self.truncated:
                 break
         assert origin is not None
         return origin
-
-    def _level(self, row: dict[str, list[list[object]]], depth: int) -> list[str]:
-        found = [EntityRow(*one) for one in row["entities"]]  # pyright: ignore[reportArgumentType]
-        new = [one for one in found if one.id not in self.depths]
-        room = self.arguments.limit - (len(self.depths) - 1)
-        self.truncated = len(new) > room
-        for one in new[:room]:
-            self.depths[one.id] = depth
-            self.entities[one.id] = one
-        for one in row["edges"]:
-            edge = RelationshipRow(*one)  # pyright: ignore[reportArgumentType]
-            # Only relationships between entities that the answer names.
-            if edge.source in self.depths and edge.target in self.depths:
-                self.edges[edge.key] = edge
-        return [one.id for one in new[:room]]

@@ -71,7 +71,7 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
         "value": arguments.value,
         "observation_id": stored["observation_id"],
         "version": stored["version"],
-        "snapshot": stored["entity_snapshot_after"],
+        "snapshot": stored.get("entity_snapshot_after", {}),
         "replayed": receipt.replayed,
         "store_warnings": receipt.warnings,
     }

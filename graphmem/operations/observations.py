@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, Moment, Offset, Spelled, Total
-from graphmem.domain import times
+from graphmem.domain import identity, items, times
 from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
 from graphmem.operations.answers import ObservationRow
@@ -44,11 +44,14 @@ class ObservationPage(TypedDict):
     """A page of observations, newest first.
 
     ``version`` is that of the entity asked for; ``total`` counts those of the entity, of the type, or of all.
+    ``truncated`` says that the page ends early because its values are large: go on at ``next_offset``.
     """
 
     observations: list[answers.Observation]
     limit: int
     offset: int
+    truncated: NotRequired[bool]
+    next_offset: NotRequired[int]
     version: NotRequired[int]
     total: NotRequired[int]
 
@@ -71,58 +74,84 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     The order is by `observed_at`, then by id. `include_total_count` adds `total`.
     """
     filters = arguments.filters
-    if arguments.include_total_count and (
-        filters.source_id or filters.created_since or filters.observed_until
-    ):
+    if arguments.include_total_count and (filters.created_since or filters.observed_until):
         raise InvalidInput(
             "$.include_total_count: the total is counted by entity or by type only",
-            issues=[{"path": "$.include_total_count", "message": "not together with these filters"}],
+            issues=[{"path": "$.include_total_count", "message": "not together with a time"}],
         )
-    if filters.observation_id is not None:
-        found = await _one(context, arguments)
-        total, version = len(found), None
-    else:
-        row = await _page(context, arguments)
-        found = [answers.observation(ObservationRow(*one)) for one in row["page"]]
-        total, version = row["total"], row.get("version")
+    row = await _page(context, arguments)
+    found = [answers.observation(ObservationRow(*one)) for one in row["page"]]
     page: ObservationPage = {"observations": found, "limit": arguments.limit, "offset": arguments.offset}
-    if version is not None:
-        page["version"] = version
+    if row["truncated"]:
+        page["truncated"] = True
+        page["next_offset"] = arguments.offset + len(found)
+    if "version" in row:
+        page["version"] = row["version"]
     if arguments.include_total_count:
-        page["total"] = total
+        page["total"] = row["total"]
     return page
 
 
-async def _one(context: Context, arguments: QueryObservations) -> list[answers.Observation]:
+async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any]:
+    """Return the page by the index that fits the filters."""
+    filters = arguments.filters
+    at = times.LATEST if filters.observed_until is None else filters.observed_until
+    window: dict[str, Any] = {
+        "include_deleted": arguments.include_deleted, "offset": arguments.offset, "limit": arguments.limit,
+    }  # fmt: skip
+    if filters.observation_id is not None or filters.source_id is not None:
+        return await _one(context, arguments)
+    if filters.entity_id is not None:
+        since = times.EARLIEST if filters.created_since is None else filters.created_since
+        row = await context.graph.one(
+            "observation.of_entity", entity_id=filters.entity_id, at=at, recorded_since=since, **window
+        )
+        if row is None:
+            raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)
+        if filters.entity_type not in (None, row["type"]):
+            return {**row, "page": [], "total": 0}
+        return row
+    kind = filters.entity_type
+    if filters.created_since is not None:
+        types = [kind] if kind else []
+        row = await context.graph.one(
+            "observation.page_since", recorded_since=filters.created_since, types=types, at=at, **window
+        )
+    elif kind is not None:
+        row = await context.graph.one("observation.page_by_type", entity_type=kind, at=at, **window)
+    else:
+        row = await context.graph.one("observation.page", at=at, **window)
+    assert row is not None
+    return row
+
+
+async def _one(context: Context, arguments: QueryObservations) -> dict[str, Any]:
+    """Return the one observation that is named, if it fits the other filters too.
+
+    Nothing has a source yet: a page of a source is empty.
+    """
+    filters = arguments.filters
+    empty: dict[str, Any] = {"page": [], "truncated": False, "total": 0}
+    if filters.observation_id is None:
+        return empty
     row = await context.graph.one(
         "observation.by_id",
-        observation_ids=[arguments.filters.observation_id],
+        observation_ids=[filters.observation_id],
         include_deleted=arguments.include_deleted,
     )
     assert row is not None
-    return [answers.observation(ObservationRow(*one)) for one in row["observations"]]
+    fitting = [one for one in row["observations"] if _fits(ObservationRow(*one), filters)]
+    return {**empty, "page": fitting[arguments.offset :], "total": len(fitting)}
 
 
-async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any]:
-    filters = arguments.filters
-    params: dict[str, Any] = {
-        "at": times.LATEST if filters.observed_until is None else filters.observed_until,
-        "recorded_since": times.EARLIEST if filters.created_since is None else filters.created_since,
-        "source_id": filters.source_id,
-        "include_deleted": arguments.include_deleted,
-        "offset": arguments.offset,
-        "limit": arguments.limit,
-    }
-    if filters.entity_id is not None:
-        row = await context.graph.one("observation.of_entity", entity_id=filters.entity_id, **params)
-        if row is None:
-            raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)
-    elif filters.entity_type is not None:
-        row = await context.graph.one("observation.page_by_type", entity_type=filters.entity_type, **params)
-    else:
-        row = await context.graph.one("observation.page", **params)
-    assert row is not None
-    return row
+def _fits(row: ObservationRow, filters: ObservationFilters) -> bool:
+    return (
+        filters.entity_id in (None, row.entity_id)
+        and filters.entity_type in (None, row.entity_type)
+        and filters.source_id in (None, row.source_id)
+        and (filters.created_since is None or row.recorded_at >= filters.created_since)
+        and (filters.observed_until is None or row.observed_at <= filters.observed_until)
+    )
 
 
 class CreateObservation(Observing):
@@ -164,6 +193,11 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
 
     The entity is named by `entity_id`, or by `entity_type` with an exact `entity_identifier`.
     """
+    reserved = sorted(items.RESERVED & set(arguments.fields) - {identity.CANONICAL_NAME})
+    if reserved:
+        message = "this name is reserved: give it beside `fields`, where the operation takes it"
+        issues = [{"path": f"$.fields.{name}", "message": message} for name in reserved]
+        raise InvalidInput(f"{issues[0]['path']}: {message}", issues=issues)
     entity_id = await _target(context, arguments)
     about = {"target_id": entity_id, "entity_type": arguments.entity_type}
     try:
@@ -182,7 +216,7 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
         "entity_type": stored["entity_type"],
         "canonical_name": stored["canonical_name"],
         "version": stored["version"],
-        "snapshot": stored["entity_snapshot_after"],
+        "snapshot": stored.get("entity_snapshot_after", {}),
         "replayed": receipt.replayed,
         "transaction_id": receipt.transaction_id,
         "store_warnings": receipt.warnings,

@@ -23,7 +23,7 @@ from graphmem.operations.writing import (
 from graphmem.registry import Context, Scope, operation
 
 ENTITY_LIMIT = 1_000
-RELATIONSHIP_LIMIT = 5_000
+RELATIONSHIP_LIMIT = 2_000
 
 Index = Annotated[int, Field(description="Position in `entities`, from 0."), NoBool]
 
@@ -104,7 +104,7 @@ async def store(context: Context, arguments: Store) -> Stored:
     receipt = await accept(context, "store", arguments, read, commit=arguments.commit)
     fresh = not receipt.replayed
     stored = entries(receipt)
-    if not arguments.commit:
+    if not arguments.commit and fresh:
         would = {
             "created": "would_create",
             "matched_existing": "would_match_existing",

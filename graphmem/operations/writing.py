@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, NoReturn, cast
+from typing import Annotated, Any, NoReturn, NotRequired, cast
 
 import orjson
-from pydantic import BaseModel, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment
-from graphmem.domain import canonical, ids, items, times
+from graphmem.domain import ids, items, reduction, times
 from graphmem.domain.items import Issue, Item, Link, Reader
 from graphmem.domain.ranks import ObservationSource
+from graphmem.domain.reduction import Fold, Winner
 from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
 from graphmem.registry import Context
@@ -34,6 +35,8 @@ Source = Annotated[ObservationSource | None, Field(description="Kind of writer; 
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
 ]
+ANSWER_CHARACTERS = 8_000_000
+"""Characters of values that the snapshots of one receipt may have together."""
 Parts = tuple[list[Item | None], list[Link | None]]
 
 
@@ -68,7 +71,8 @@ class StoredEntity(TypedDict):
     """What became of one item.
 
     ``action`` is created, matched_existing or extended (would_… in a plan); ``identity_basis`` the fields
-    that identified it; ``deduplicated`` says that this very observation was there already.
+    that identified it; ``deduplicated`` says that this very observation was there already. Where the answer
+    would be too large, ``entity_snapshot_after`` stands with the last item of each entity only.
     """
 
     entity_id: str
@@ -80,7 +84,7 @@ class StoredEntity(TypedDict):
     observation_index: int
     identity_basis: str
     deduplicated: bool
-    entity_snapshot_after: answers.Fields
+    entity_snapshot_after: NotRequired[answers.Fields]
 
 
 class StoredRelationship(TypedDict):
@@ -133,21 +137,26 @@ async def accept(
         priority=defaults.priority,
         observation_source=defaults.observation_source,
         idempotency_key=arguments.idempotency_key,
-        request_hash=request_hash(operation_name, arguments),
         commit=commit,
     )
     try:
         receipt = await context.services.writers.submit(request)
     except StoreRefused as exc:
         raise StoreRefused(_told(exc.details["issues"]), **exc.details) from exc
-    return await _reread(context, receipt) if receipt.items and not receipt.snapshots else receipt
+    return await _reread(context, receipt) if receipt.items and not receipt.folds else receipt
 
 
 def entries(receipt: Receipt) -> list[StoredEntity]:
-    """Return what became of each item of a receipt."""
-    together = zip(receipt.items, receipt.names, receipt.snapshots, strict=True)
-    return [
-        {
+    """Return what became of each item of a receipt.
+
+    Where the snapshots together would be too large for an answer, an entity's stands with its last item only.
+    """
+    sizes = [sum(len(winner.value) for winner in fold.values()) for fold in receipt.folds]
+    last = {item.entity_id: index for index, item in enumerate(receipt.items)}
+    whole = sum(sizes) <= ANSWER_CHARACTERS
+    found: list[StoredEntity] = []
+    for index, (item, name, fold) in enumerate(zip(receipt.items, receipt.names, receipt.folds, strict=True)):
+        entry: StoredEntity = {
             "entity_id": item.entity_id,
             "entity_type": item.entity_type,
             "canonical_name": name,
@@ -157,10 +166,12 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
             "observation_index": index,
             "identity_basis": item.basis,
             "deduplicated": item.known or receipt.replayed,
-            "entity_snapshot_after": cast("dict[str, Any]", orjson.Fragment(snapshot)),
         }
-        for index, (item, name, snapshot) in enumerate(together)
-    ]
+        if whole or last[item.entity_id] == index:
+            values = {name: orjson.Fragment(winner.value) for name, winner in reduction.shown(fold)}
+            entry["entity_snapshot_after"] = values
+        found.append(entry)
+    return found
 
 
 def links(receipt: Receipt) -> list[StoredRelationship]:
@@ -196,20 +207,6 @@ def not_found(refused: StoreRefused, *codes: str, **named: Any) -> NoReturn:
     raise refused
 
 
-def request_hash(operation_name: str, arguments: Arguments) -> str:
-    """Return the request hash: what was given, after aliases, without the key and ``commit``."""
-    given = {n: _plain(v) for n, v in arguments.given().items() if n not in ("idempotency_key", "commit")}
-    return ids.request_hash(operation_name, given)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Arguments):
-        return value.given()
-    if isinstance(value, list) and value and isinstance(value[0], BaseModel):
-        return [_plain(one) for one in value]
-    return value
-
-
 async def _reread(context: Context, receipt: Receipt) -> Receipt:
     """Return a remembered receipt with the snapshots and names as of its transaction."""
     wanted = sorted({item.entity_id for item in receipt.items})
@@ -218,14 +215,12 @@ async def _reread(context: Context, receipt: Receipt) -> Receipt:
     )
     assert row is not None
     found = {one[0]: answers.recomputed(one) for one in row["snapshots"]}
-    snapshots, names = [], []
+    folds: list[Fold] = []
     for item in receipt.items:
         entity = found[item.entity_id]
-        held = zip(entity.fields, entity.values, strict=True)
-        shown = ((n, v) for n, v in held if v != "null" and n != answers.CANONICAL_NAME)
-        snapshots.append(canonical.assemble(shown))
-        names.append(entity.name)
-    return replace(receipt, snapshots=snapshots, names=names)
+        held = zip(entity.fields, entity.winners, entity.values, strict=True)
+        folds.append({name: Winner("", winner, value) for name, winner, value in held})
+    return replace(receipt, folds=folds, names=[found[item.entity_id].name for item in receipt.items])
 
 
 def _told(issues: list[Mapping[str, Any]] | list[Issue]) -> str:

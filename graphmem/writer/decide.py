@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphmem.domain import canonical, discovery, identity, ids, reduction
+from graphmem.domain import discovery, identity, ids, reduction
 from graphmem.domain.items import Issue, Item, Link
 from graphmem.domain.reduction import Observation
 from graphmem.errors import IdempotencyMismatch, StoreRefused
@@ -20,6 +20,7 @@ class Draft:
     state: State
     request: WriteRequest
     recorded_at: int
+    request_hash: str
     entities: dict[str, Thing] = field(default_factory=dict)
     relationships: dict[str, Thing] = field(default_factory=dict)
     added: dict[str, Observation] = field(default_factory=dict)
@@ -27,7 +28,7 @@ class Draft:
     bumped: set[str] = field(default_factory=set)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
-    snapshots: list[str] = field(default_factory=list)
+    folds: list[reduction.Fold] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
     def entity(self, entity_id: str) -> Thing | None:
@@ -57,7 +58,7 @@ class Draft:
         state.added.extend(self.added.values())
         state.observed.update(self.added)
         state.schemas.update(self.schemas)
-        state.touched_schemas.update(self.schemas)
+        state.touched_schemas.update(dict.fromkeys(self.schemas, self.recorded_at))
         answer = receipt.remember()
         state.rows.append({
             "agent": request.agent,
@@ -70,7 +71,7 @@ class Draft:
                 "operation": request.operation,
                 "client": request.client,
                 "idempotency_key": request.idempotency_key,
-                "request_hash": request.request_hash,
+                "request_hash": self.request_hash,
                 "answer": answer,
             },
         })  # fmt: skip
@@ -78,7 +79,7 @@ class Draft:
             state.keys[request.idempotency_key] = Remembered(
                 request.transaction_id,
                 request.idempotency_key,
-                request.request_hash,
+                self.request_hash,
                 self.recorded_at,
                 answer,
             )
@@ -98,7 +99,7 @@ def decide(state: State, request: WriteRequest, clock: int) -> Receipt:
     if before is not None:
         return before
     recorded_at = max(clock, state.recorded_at + 1) + len(state.rows)
-    draft = Draft(state, request, recorded_at)
+    draft = Draft(state, request, recorded_at, request.request_hash)
     items = [_item(draft, item) for item in request.items]
     links = [_link(draft, link) for link in request.links]
     if draft.issues:
@@ -108,7 +109,7 @@ def decide(state: State, request: WriteRequest, clock: int) -> Receipt:
         recorded_at=recorded_at,
         items=[item for item in items if item],
         links=[link for link in links if link],
-        snapshots=draft.snapshots,
+        folds=draft.folds,
         names=draft.names,
         warnings=draft.warnings,
     )
@@ -156,8 +157,7 @@ def _item(draft: Draft, item: Item) -> StoredItem | None:
         joined = discovery.join(schema, item.shapes)
         if joined != schema or (known is None and entity_type not in draft.state.schemas):
             draft.schemas[entity_type] = joined
-    shown = ((name, winner.value) for name, winner in reduction.shown(thing.fold))
-    draft.snapshots.append(canonical.assemble(shown))
+    draft.folds.append(thing.fold)
     draft.names.append(thing.name)
     action = "created" if known is None else "extended" if item.basis == "target_id" else "matched_existing"
     return StoredItem(item.entity_id, entity_type, said.id, action, item.basis, thing.version, repeated)

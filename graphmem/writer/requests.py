@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from graphmem.domain import canonical, ids
 from graphmem.domain.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
-from graphmem.domain.reduction import Observation
+from graphmem.domain.reduction import Fold, Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,6 @@ class WriteRequest:
     priority: float = DEFAULT_PRIORITY
     observation_source: str = DEFAULT_SOURCE
     idempotency_key: str | None = None
-    request_hash: str = ""
     commit: bool = True
 
     @property
@@ -42,6 +41,19 @@ class WriteRequest:
         """How many characters of values it brings."""
         said = [*(item.fields for item in self.items), *(link.fields for link in self.links)]
         return sum(len(value) for fields in said for value in fields.values())
+
+    @property
+    def request_hash(self) -> str:
+        """What its idempotency key stands for: what it says, in whatever spelling of types and times."""
+        said_of_links = [self.observed_at, self.priority, self.observation_source] if self.links else []
+        return ids.request_hash(
+            self.operation,
+            {
+                "items": list(map(_item_said, self.items)),
+                "links": list(map(_link_said, self.links)),
+                "of_links": said_of_links,
+            },
+        )
 
     def link_key(self, link: Link) -> str:
         """Return the key of the relationship that a link makes."""
@@ -118,6 +130,17 @@ class WriteRequest:
         )
 
 
+def _item_said(item: Item) -> list[Any]:
+    target = item.entity_id if item.basis == "target_id" else None
+    who = [item.entity_type, item.basis, target, item.observed_at]
+    return [*who, item.priority, item.specificity, item.observation_source, item.kind, dict(item.fields)]
+
+
+def _link_said(link: Link) -> list[Any]:
+    ends = [[end.index, end.entity_id] for end in (link.source, link.target)]
+    return [link.relationship_type, *ends, link.kind, dict(link.fields)]
+
+
 class StoredItem(NamedTuple):
     """What became of one item. ``known``: the very observation was there before."""
 
@@ -145,7 +168,7 @@ class StoredLink(NamedTuple):
 class Receipt:
     """What a request is answered with.
 
-    ``snapshots`` and ``names`` are those of the items' entities as of the transaction: canonical JSON, and
+    ``folds`` and ``names`` are those of the items' entities as of the transaction: what holds each field, and
     what the entity is called. They are empty for a replay, which reads them again.
     """
 
@@ -153,16 +176,18 @@ class Receipt:
     recorded_at: int
     items: list[StoredItem]
     links: list[StoredLink]
-    snapshots: list[str] = field(default_factory=list)
+    folds: list[Fold] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
     replayed: bool = False
 
     def remember(self) -> str:
         """Return what a transaction keeps of its answer, as canonical JSON."""
-        return canonical.encode(
-            {"items": [list(i) for i in self.items], "links": [list(x) for x in self.links]}
-        )
+        return canonical.encode({
+            "items": [list(item) for item in self.items],
+            "links": [list(link) for link in self.links],
+            "warnings": self.warnings,
+        })  # fmt: skip
 
     @classmethod
     def recall(cls, transaction_id: str, recorded_at: int, answer: str, *, replayed: bool) -> Receipt:
@@ -173,5 +198,6 @@ class Receipt:
             recorded_at=recorded_at,
             items=[StoredItem(*item) for item in kept["items"]],
             links=[StoredLink(*link) for link in kept["links"]],
+            warnings=kept["warnings"],
             replayed=replayed,
         )

@@ -46,6 +46,11 @@ class Thing:
         )
 
     @property
+    def size(self) -> int:
+        """How many characters the values of its snapshot have."""
+        return sum(len(winner.value) for winner in self.fold.values())
+
+    @property
     def texts(self) -> dict[str, str]:
         """The canonical JSON of the current values that can name the entity."""
         return {name: self.fold[name].value for name in identity.NAMING if name in self.fold}
@@ -72,6 +77,7 @@ class Thing:
             "values": [self.fold[name].value for name in names],
             "ranks": [self.fold[name].rank for name in names],
             "winners": [self.fold[name].observation_id for name in names],
+            "size": self.size,
             "live": self.live,
             "turn": list(self.turn) if self.turn else None,
         }
@@ -106,7 +112,7 @@ class State:
     before: dict[str, Thing] = field(default_factory=dict)
     added: list[Observation] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
-    touched_schemas: set[str] = field(default_factory=set)
+    touched_schemas: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.before = {**self.entities, **self.relationships}
@@ -182,11 +188,12 @@ def parameters(state: State, owner: str) -> dict[str, Any]:
         thing = state.entities.get(home) or state.relationships[home]
         is_entity = home in state.entities
         (entities if is_entity else relationships).append(_row(state, owner, thing, said[home], is_entity))
-        count = counts.setdefault(("entity" if is_entity else "relationship", thing.kind), [0, 0, 0])
+        count = counts.setdefault(("entity" if is_entity else "relationship", thing.kind), [0, 0, 0, 0])
         before = state.before.get(home)
         count[0] += thing.live - (before.live if before else False)
         count[1] += before is None
-        count[2] += len(said[home])
+        count[2] += _shown(thing) - _shown(before)
+        count[3] += len(said[home])
     return {
         "sequence": state.sequence,
         "recorded_at": state.rows[-1]["properties"]["recorded_at"],
@@ -195,10 +202,19 @@ def parameters(state: State, owner: str) -> dict[str, Any]:
         "relationships": relationships,
         "schemas": [_schema_row(state, owner, kind) for kind in sorted(state.touched_schemas)],
         "counts": [
-            {"kind": kind, "type": name, "total": total, "known": known, "observations": observations}
-            for (kind, name), (total, known, observations) in sorted(counts.items())
+            {"kind": kind, "type": name, **dict(zip(_COUNTED, deltas, strict=True))}
+            for (kind, name), deltas in sorted(counts.items())
         ],
     }
+
+
+_COUNTED = ("total", "known", "observations", "recorded")
+"""What a Count holds: things that live, all things, observations of those that live, all observations."""
+
+
+def _shown(thing: Thing | None) -> int:
+    """Return how many observations of a thing are in answers."""
+    return thing.observation_count if thing is not None and thing.live else 0
 
 
 def _row(state: State, owner: str, thing: Thing, said: list[Observation], is_entity: bool) -> dict[str, Any]:
@@ -233,6 +249,7 @@ def _observation_row(owner: str, said: Observation, is_entity: bool) -> dict[str
         "recorded_at": said.recorded_at,
         "fields": names,
         "values": [said.fields[name] for name in names],
+        "size": sum(map(len, said.fields.values())),
         "priority": said.priority,
         "specificity": said.specificity,
         "observation_source": said.observation_source,
@@ -257,6 +274,6 @@ def _schema_row(state: State, owner: str, entity_type: str) -> dict[str, Any]:
             "entity_type": entity_type,
             "fields": names,
             "seen": ["|".join(sorted(shapes[name])) for name in names],
-            "updated_at": state.rows[-1]["properties"]["recorded_at"],
+            "updated_at": state.touched_schemas[entity_type],
         },
     }

@@ -12,7 +12,14 @@ from typing import Any
 import structlog
 
 from graphmem.domain import times
-from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
+from graphmem.errors import (
+    DatabaseFull,
+    GraphmemError,
+    InternalError,
+    ServiceBusy,
+    TransactionTooLarge,
+    Unavailable,
+)
 from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
 from graphmem.writer import state as states
@@ -24,6 +31,9 @@ TURN_REQUESTS = 200
 TURN_OBSERVATIONS = 1_000
 TURN_CHARACTERS = 8_000_000
 """Where a turn ends; a single request may be larger than that."""
+
+QUEUE_CHARACTERS = 64_000_000
+"""Characters of values that may wait for one owner; more is refused with 503."""
 
 LOSSES_BEFORE_LOCK = 2
 """Turns lost to another process before the lock is taken first."""
@@ -39,6 +49,8 @@ class _Waiting:
     answer: asyncio.Future[Receipt]
     trace_id: str
     round_trips: list[int] | None
+    deadline: float
+    weight: int
 
 
 class Writers:
@@ -60,20 +72,29 @@ class Writers:
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = self._writers[request.owner] = _Writer(self._graph, request.owner, self._settings)
-        if len(writer.waiting) >= self._settings.max_waiting:
+        if len(writer.waiting) >= self._settings.max_waiting or writer.weight > QUEUE_CHARACTERS:
             raise ServiceBusy(waiting=len(writer.waiting))
-        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Receipt] = loop.create_future()
         trace_id = structlog.contextvars.get_contextvars().get("trace_id", "")
-        writer.waiting.append(_Waiting(request, answer, trace_id, round_trips.get(None)))
+        deadline = loop.time() + self._settings.write_timeout
+        waiting = _Waiting(request, answer, trace_id, round_trips.get(None), deadline, request.weight)
+        writer.waiting.append(waiting)
+        writer.weight += waiting.weight
         if writer.task is None:
             # A context of its own: a turn belongs to all of its requests, not to the first of them.
             writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
         return await answer
 
     async def close(self) -> None:
-        """Wait until everything that waits is written."""
+        """Wait until everything that waits is written; what takes longer than a shutdown may is refused."""
+        end = asyncio.get_running_loop().time() + self._settings.shutdown_seconds
         while tasks := [writer.task for writer in self._writers.values() if writer.task]:
-            await asyncio.wait(tasks)
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0:
+                for writer in self._writers.values():
+                    writer.refuse_waiting()
+            await asyncio.wait(tasks, timeout=max(left, 1.0))
 
     async def _drain(self, writer: _Writer) -> None:
         try:
@@ -90,23 +111,34 @@ class _Writer:
     owner: str
     settings: Settings
     waiting: deque[_Waiting] = field(default_factory=deque)
+    weight: int = 0
     task: asyncio.Task[None] | None = None
 
     async def turn(self) -> None:
         """Take what waits, as much as fits, and answer each of it."""
         batch = self._take()
-        if not await self._try(batch) and len(batch) > 1:
-            # One of them met an unforeseen fault: the others must not share it.
+        if batch and not await self._try(batch):
+            # One of them met a fault of its own: the others must not share it.
             for waiting in batch:
                 await self._try([waiting])
 
+    def refuse_waiting(self) -> None:
+        """Refuse what has not begun."""
+        self._fail(list(self.waiting), ServiceBusy("the service is stopping: try again in a moment"))
+        self.waiting.clear()
+        self.weight = 0
+
     async def _try(self, batch: list[_Waiting]) -> bool:
-        """Settle a batch, or fail it; return false where it met an unforeseen fault and may be divided."""
+        """Settle a batch, or fail it; return false where one of several is at fault and none was written."""
         trips = [0]
         round_trips.set(trips)
         with structlog.contextvars.bound_contextvars(trace_id=batch[0].trace_id, requests=len(batch)):
             try:
                 await self._settle(batch)
+            except DatabaseFull as exc:
+                if len(batch) > 1:
+                    return False
+                self._fail(batch, TransactionTooLarge(in_doubt=False) if batch[0].weight else exc)
             except Exception as exc:
                 if not isinstance(exc, Unavailable):
                     _log.error("a turn failed", exc_info=exc)
@@ -127,13 +159,19 @@ class _Writer:
     def _take(self) -> list[_Waiting]:
         batch: list[_Waiting] = []
         observations = characters = 0
+        now = asyncio.get_running_loop().time()
         while self.waiting and len(batch) < TURN_REQUESTS:
-            request = self.waiting[0].request
-            observations += request.observations
-            characters += request.weight
-            if batch and (observations > TURN_OBSERVATIONS or characters > TURN_CHARACTERS):
-                break
-            batch.append(self.waiting.popleft())
+            first = self.waiting[0]
+            if first.deadline < now and not first.answer.done():
+                self._fail([first], ServiceBusy("it waited too long for its turn: try again in a moment"))
+            if not first.answer.done():
+                observations += first.request.observations
+                characters += first.weight
+                if batch and (observations > TURN_OBSERVATIONS or characters > TURN_CHARACTERS):
+                    break
+                batch.append(first)
+            self.waiting.popleft()
+            self.weight -= first.weight
         return batch
 
     async def _settle(self, batch: list[_Waiting]) -> None:
@@ -148,6 +186,8 @@ class _Writer:
                     written = await self._optimistic(batch)
                 else:
                     written = await self._locked(batch)
+            except DatabaseFull:
+                raise
             except Unavailable as exc:
                 # A read never leaves a doubt; after a write that was not answered, the look at the
                 # transaction's id tells the next attempt whether it was done.
@@ -185,14 +225,25 @@ class _Writer:
         return True
 
     async def _locked(self, batch: list[_Waiting]) -> bool:
+        try:
+            decided = await self._under_lock(batch)
+        except DatabaseFull:
+            raise
+        except Unavailable as exc:
+            # Whether a commit that was not answered was done is as unknown as with a single statement.
+            exc.details["wrote"] = True
+            raise
+        decided.answer()
+        return True
+
+    async def _under_lock(self, batch: list[_Waiting]) -> _Decided:
         async with self.graph.transaction(self.owner) as tx:
             await tx.run("owner.lock")
             rows = await tx.run("write.look", **self._touched(batch))
             decided = self._decide(states.seen(rows[0]) or states.empty(), batch)
             if decided.rows:
                 await tx.run("write.turn", **states.parameters(decided.state, self.owner))
-        decided.answer()
-        return True
+        return decided
 
     async def _write(self, name: str, **params: Any) -> bool:
         try:

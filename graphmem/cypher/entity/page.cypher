@@ -1,7 +1,7 @@
 // entity.page: one page of an owner's entities of some types, by id, with their total; live ones unless said.
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
-// returns page: LIST<LIST>, total: INTEGER
+// returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER
 // mode    read
 // index   entity_by_type (owner, listed, id), or entity_by_state (owner, type, live, id),
 //         a seek for each type, merged; count_type (owner, kind, type)
@@ -27,6 +27,12 @@ CALL (types) {
     RETURN entity ORDER BY entity.owner, entity.type, entity.live, entity.id LIMIT $reach
   }
   WITH entity ORDER BY entity.id SKIP $offset LIMIT $limit
-  RETURN collect(<entity._row>) AS page
+  WITH collect(entity) AS found
+  WITH found, <entity._fitting> AS fitting
+  CALL (found, fitting) {
+    UNWIND found[..fitting] AS entity
+    RETURN collect(<entity._row>) AS page
+  }
+  RETURN page, size(found) > fitting AS truncated
 }
-RETURN page, total
+RETURN page, truncated, total

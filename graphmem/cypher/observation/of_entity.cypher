@@ -1,8 +1,8 @@
 // observation.of_entity: one page of an entity's observations, newest first; no row if it is not the owner's.
 //
-// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, source_id: STRING,
-//         include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER
-// returns page: LIST<LIST>, total: INTEGER, version: INTEGER
+// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, include_deleted: BOOLEAN,
+//         offset: INTEGER, limit: INTEGER
+// returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
@@ -11,10 +11,16 @@ WHERE entity.owner = $owner AND (entity.live OR $include_deleted)
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at >= $recorded_since
-    AND ($source_id IS NULL OR observation.source_id = $source_id)
   WITH seen, observation
   ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC SKIP $offset LIMIT $limit
-  MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
-  RETURN collect(<observation._row>) AS page
+  WITH collect(observation) AS found
+  WITH found, <entity._fitting> AS fitting
+  CALL (found, fitting) {
+    UNWIND found[..fitting] AS observation
+    MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
+    RETURN collect(<observation._row>) AS page
+  }
+  RETURN page, size(found) > fitting AS truncated
 }
-RETURN page, entity.observation_count AS total, entity.version AS version
+RETURN page, truncated, entity.observation_count AS total, entity.version AS version,
+  entity.type AS type

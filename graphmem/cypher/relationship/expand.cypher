@@ -1,11 +1,14 @@
-// relationship.expand: one level of a traversal: the live relationships at some entities and their other ends.
+// relationship.expand: one level of a traversal: what is one live step away from some entities.
 //
-// params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER, fanout: INTEGER
-// returns origin: LIST, edges: LIST<LIST>, entities: LIST<LIST>, hubs: LIST<STRING>
+// params  frontier: LIST<STRING>, reached: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN,
+//         hub: INTEGER, room: INTEGER, most: INTEGER
+// returns origin: LIST, next: LIST<STRING>, more: BOOLEAN, edges: LIST<LIST>, cut: BOOLEAN, hubs: LIST<STRING>
 // mode    read
 // index   entity_id, relationship_key
 // cost    light
-// An entity of more than `hub` relationships is reached but not passed through, the origin excepted.
+// An entity of more than `hub` relationships is reached but not passed through, the origin excepted. New entities
+// are taken in the order of their ids while there is `room`; relationships between the entities taken, at most
+// `most`, in the order of their keys. No value is read but those of these relationships.
 MATCH (entity:Entity {id: $origin})
 WHERE entity.owner = $owner AND entity.live
 WITH <entity._row> AS origin
@@ -20,23 +23,25 @@ CALL (hubs) {
   WITH id WHERE NOT id IN hubs
   MATCH (node:Entity {id: id})
   WHERE node.owner = $owner
-  CALL (node) {
-    MATCH (node)-[edge:RELATIONSHIP_TYPES]-(other)
-    WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL
-      AND (($outgoing AND startNode(edge) = node) OR ($incoming AND endNode(edge) = node))
-    RETURN edge, other ORDER BY edge.key LIMIT $fanout
+  MATCH (node)-[edge:RELATIONSHIP_TYPES]-(other)
+  WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL
+    AND (($outgoing AND startNode(edge) = node) OR ($incoming AND endNode(edge) = node))
+  WITH other.id AS id, collect(DISTINCT edge.key) AS keys, other.id IN $reached AS known
+  ORDER BY id
+  RETURN collect(CASE WHEN known THEN keys END) AS between, collect(CASE WHEN NOT known THEN [id, keys] END) AS found
+}
+WITH origin, hubs, size(found) > $room AS more, [pair IN found[..$room] | pair[0]] AS next,
+  between + [pair IN found[..$room] | pair[1]] AS walked
+CALL (walked) {
+  UNWIND walked AS keys
+  UNWIND keys AS key
+  WITH DISTINCT key ORDER BY key LIMIT $most + 1
+  WITH collect(key) AS kept
+  CALL (kept) {
+    UNWIND kept[..$most] AS key
+    MATCH (relationship:Relationship {key: key})
+    RETURN collect(<relationship._row>) AS edges
   }
-  WITH DISTINCT edge.key AS key
-  MATCH (relationship:Relationship {key: key})
-  WITH relationship ORDER BY relationship.key
-  RETURN collect(<relationship._row>) AS edges
+  RETURN edges, size(kept) > $most AS cut
 }
-CALL (edges) {
-  UNWIND edges AS edge
-  UNWIND [edge[3], edge[4]] AS id
-  WITH DISTINCT id
-  MATCH (entity:Entity {id: id})
-  WITH entity ORDER BY entity.id
-  RETURN collect(<entity._row>) AS entities
-}
-RETURN origin, edges, entities, hubs
+RETURN origin, next, more, edges, cut, hubs

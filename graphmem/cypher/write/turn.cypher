@@ -73,8 +73,9 @@ CALL () {
 CALL () {
   UNWIND $counts AS row
   MERGE (counted:Count {owner: $owner, kind: row.kind, type: row.type})
-  ON CREATE SET counted.total = 0, counted.known = 0, counted.observations = 0
+  ON CREATE SET counted.total = 0, counted.known = 0, counted.observations = 0,
+    counted.recorded = 0
   SET counted.total = counted.total + row.total, counted.known = counted.known + row.known,
-    counted.observations = counted.observations + row.observations
+    counted.observations = counted.observations + row.observations, counted.recorded = counted.recorded + row.recorded
 }
 RETURN owner.sequence AS sequence

@@ -1,0 +1,17 @@
+// entity.by_id: some live entities by their ids, in the order given; those whose values do not fit are left out.
+//
+// params  entity_ids: LIST<STRING>
+// returns entities: LIST<LIST>
+// mode    read
+// index   entity_id
+// cost    light
+UNWIND $entity_ids AS id
+MATCH (entity:Entity {id: id})
+WHERE entity.owner = $owner AND entity.live
+WITH collect(entity) AS found
+WITH found, <entity._fitting> AS fitting
+CALL (found, fitting) {
+  UNWIND found[..fitting] AS entity
+  RETURN collect(<entity._row>) AS entities
+}
+RETURN entities
