@@ -120,13 +120,13 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _token_is_long(self) -> Self:
         token = self.bearer_token.get_secret_value() if self.bearer_token else None
-        if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
-            raise ValueError("SERVICE_BEARER_TOKEN must be ASCII letters, digits and signs, without spaces")
         if token is not None and len(token) < TOKEN_LENGTH:
             raise ValueError(
                 f"SERVICE_BEARER_TOKEN has {len(token)} characters and needs {TOKEN_LENGTH}: "
                 'make one with python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
             )
+        if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
+            raise ValueError("SERVICE_BEARER_TOKEN must be ASCII letters, digits and signs, without spaces")
         return self
 
     @property

@@ -169,7 +169,7 @@ def _edges(rows: Sequence[Row], names: Row) -> Table:
                     ends[0],
                     row["relationship_type"],
                     ends[1],
-                    _value(row["snapshot"]) if row["snapshot"] else "",
+                    _value(row["snapshot"]) if row.get("snapshot") else "",
                 ),
             )
         )

@@ -178,7 +178,9 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     """
     own = _BY_NAME.get(entity_type) or _BY_CONTENT.get(entity_type) or ()
     for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):
-        shown = [_shown(snapshot.get(name)) for name in names]
+        shown = [
+            _shown(snapshot.get(name, snapshot.get(_ALSO.get((entity_type, name), name)))) for name in names
+        ]
         if all(shown):
             return " ".join(shown)
     return f"{entity_type} {entity_id[4:12]}"

@@ -186,15 +186,16 @@ class Reader:
         )
 
     def link(
-        self, index: int, raw: Mapping[str, Any], count: int, path: str, kind: str = "create"
+        self, index: int, raw: Mapping[str, Any], count: int, path: str | None = None, kind: str = "create"
     ) -> Link | None:
         """Return what one element of ``relationships`` says.
 
         Args:
             count: how many items there are for it to refer to.
-            path: where it stands in the request, for issues.
+            path: where it stands in the request, for issues; ``$.relationships[index]`` unless given.
             kind: what is said of it: create, delete or restore.
         """
+        path = f"$.relationships[{index}]" if path is None else path
         before = len(self.issues)
         name = ""
         try:

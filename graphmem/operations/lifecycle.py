@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EntityId
-from graphmem.domain import identity
+from graphmem.domain import canonical, identity
 from graphmem.domain.items import Reader
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.operations import answers
@@ -68,7 +69,7 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
         "entity_type": stored["entity_type"],
         "canonical_name": stored["canonical_name"],
         "field": arguments.field,
-        "value": arguments.value,
+        "value": orjson.Fragment(canonical.encode(arguments.value)),
         "observation_id": stored["observation_id"],
         "version": stored["version"],
         "snapshot": stored.get("entity_snapshot_after", {}),

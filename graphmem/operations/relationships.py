@@ -333,7 +333,7 @@ async def create_relationships(context: Context, arguments: CreateRelationships)
         context,
         "relationships.create_many",
         arguments,
-        lambda reader: ([], [reader.link(i, one, 0, f"$.relationships[{i}]") for i, one in enumerate(raw)]),
+        lambda reader: ([], [reader.link(i, one, 0) for i, one in enumerate(raw)]),
     )
     stored = links(receipt)
     fresh = 0 if receipt.replayed else sum(one["action"] == "created" for one in stored)

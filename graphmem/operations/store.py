@@ -96,8 +96,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         found = [reader.item(index, raw) for index, raw in enumerate(arguments.entities)]
         count = len(arguments.entities)
         related = [
-            reader.link(index, link.given(), count, f"$.relationships[{index}]")
-            for index, link in enumerate(arguments.relationships)
+            reader.link(index, link.given(), count) for index, link in enumerate(arguments.relationships)
         ]
         return found, related
 

@@ -85,7 +85,7 @@ def test_what_nobody_says_has_a_default():
 
 
 def test_null_under_a_reserved_key_is_nothing_said():
-    said = dict.fromkeys(RESERVED - {"entity_type"})
+    said = dict.fromkeys(RESERVED - {"entity_type", "canonical_name"})
     assert taken({**said, **ADA}, observed_at=5, priority=1.0) == taken(ADA, observed_at=5, priority=1.0)
 
 
@@ -103,9 +103,21 @@ def test_an_item_with_nothing_but_a_canonical_name_is_enough():
     )
 
 
-def test_a_blank_canonical_name_is_no_name():
-    item = taken({"entity_type": "recipe", "canonical_name": " \t", "serves": 4})
-    assert (item.basis, set(item.fields)) == ("content", {"serves"})
+def test_a_canonical_name_is_taken_back_by_null():
+    item = taken({"entity_type": "person", "target_id": TARGET, "canonical_name": None})
+    assert dict(item.fields) == {"canonical_name": "null"}
+
+
+def test_a_canonical_name_of_null_identifies_nothing():
+    item = taken({"entity_type": "recipe", "canonical_name": None, "serves": 4})
+    assert (item.basis, set(item.fields)) == ("content", {"canonical_name", "serves"})
+
+
+@pytest.mark.parametrize("blank", ["", " \t"])
+def test_a_blank_canonical_name_is_refused(blank):
+    assert faults({**ADA, "canonical_name": blank}) == [
+        ("ERR_CANONICAL_NAME", "$.entities[0].canonical_name")
+    ]
 
 
 def test_a_target_id_names_the_entity_outright():
@@ -214,9 +226,8 @@ def test_a_blank_observation_source_is_refused(given_):
     ]
 
 
-@pytest.mark.parametrize("raw", [{"entity_type": "person"}, {"entity_type": "person", "canonical_name": " "}])
-def test_an_item_that_says_nothing_is_refused(raw):
-    assert faults(raw) == [("ERR_EMPTY_ITEM", "$.entities[0]")]
+def test_an_item_that_says_nothing_is_refused():
+    assert faults({"entity_type": "person"}) == [("ERR_EMPTY_ITEM", "$.entities[0]")]
 
 
 def test_an_item_without_a_type_is_refused():
