@@ -32,6 +32,8 @@ from graphmem.errors import (
 from graphmem.settings import DEFAULT_OWNER, Settings
 
 Row = dict[str, Any]
+GRACE = 2.0
+"""Seconds that an answer may take beyond its statement's own limit."""
 OnNotification = Callable[[str, str], None]
 """Told the query's name and the server's remark; tests turn remarks into failures."""
 
@@ -64,7 +66,7 @@ def translate(exc: BaseException) -> GraphmemError:
     code = getattr(exc, "code", None) or ""
     if isinstance(exc, GraphmemError):
         return exc
-    if code in _TIMEOUTS:
+    if code in _TIMEOUTS or isinstance(exc, TimeoutError):
         return DatabaseTimeout()
     if code in _FULL:
         return DatabaseFull()
@@ -248,11 +250,13 @@ class Graph:
             default_access_mode="WRITE",
             fetch_size=-1,
         ) as session:
-            result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
-            rows = await result.data()
-            if self._on_notification:
-                self._remark(name, await result.consume())
-            return rows
+            # The server ends a statement that takes too long; this ends the wait for a server that is gone.
+            async with asyncio.timeout(timeout + GRACE):
+                result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
+                rows = await result.data()
+                if self._on_notification:
+                    self._remark(name, await result.consume())
+                return rows
 
     def _remark(self, name: str, summary: neo4j.ResultSummary) -> None:
         assert self._on_notification

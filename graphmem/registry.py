@@ -20,12 +20,17 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, read
 from graphmem.auth import Actor, Scope
-from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
+from graphmem.domain.reduction import Torn
+from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.graph import Graph, OwnerGraph, round_trips
 from graphmem.settings import Settings
 from graphmem.writer import Writers
 
 _log = structlog.get_logger("graphmem.operation")
+
+
+READS = 20
+"""How often a reading is tried that commits fall into."""
 
 
 class Face(enum.Flag):
@@ -129,8 +134,13 @@ class Operation(Generic[A]):
         if services.settings.sandbox and not self.sandbox:
             raise SandboxDisabled(operation=self.name)
         arguments = read(self.arguments, self.name, raw)
-        answer = await self.function(Context(actor, services), arguments)
-        return orjson.dumps(answer)
+        for _ in range(READS):
+            try:
+                return orjson.dumps(await self.function(Context(actor, services), arguments))
+            except Torn:
+                # Only a reading is torn, and only by a commit: it is whole a moment later.
+                continue
+        raise DatabaseTimeout("this changes faster than it can be read: try again in a moment")
 
 
 REGISTRY: dict[str, Operation[Any]] = {}

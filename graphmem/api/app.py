@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -95,12 +94,11 @@ async def _no_route(request: Request, exc: Exception) -> Response:
     if exc.status_code not in (404, 405):
         return refusal(InternalError())
     path = request.url.path
-    supported = sorted({
-        method
-        for operation in REGISTRY.values()
-        for method, route in operation.routes
-        if re.fullmatch(re.sub(r"{\w+}", "[^/]+", route), path.removeprefix("/api"))
-    })  # fmt: skip
+    routes = [route for route in request.app.router.routes if isinstance(route, Route)]
+    takes = {
+        method for route in routes if route.path_regex.match(path) for method in route.methods or ("POST",)
+    }
+    supported = sorted(takes - {"HEAD"})
     hint = f"use {' or '.join(supported)}" if supported else "GET /openapi.yaml lists every path"
     details = {"method": request.method, "path": path[:200], "supported": supported, "hint": hint}
     return refusal(RouteNotFound(**details))

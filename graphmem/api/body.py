@@ -82,7 +82,7 @@ def _check_type(content_type: str) -> None:
 
 async def _read(request: Request, most: int) -> bytes:
     declared = request.headers.get("content-length", "")
-    size = int(declared) if declared.isascii() and declared.isdigit() else 0
+    size = int(declared[:18]) if declared.isascii() and declared.isdigit() else 0
     if size > most:
         if size <= DRAINED:
             async for _ in request.stream():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.auth import Actor
-from graphmem.errors import GraphmemError, HostRefused, InternalError
+from graphmem.errors import GraphmemError, HostRefused, InternalError, ServiceBusy
 from graphmem.log import new_trace_id
 from graphmem.settings import LOOPBACK, Settings
 
@@ -60,6 +61,12 @@ class Trace:
             begin = time.perf_counter()
             try:
                 await self.app(scope, receive, tell)
+            except asyncio.CancelledError:
+                # A shutdown gives up what takes too long; its caller hears of it.
+                if started:
+                    raise
+                stopping = ServiceBusy("the service is stopping: try again in a moment")
+                await refusal(stopping)(scope, receive, tell)
             except Exception as exc:
                 _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
                 if started:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-import orjson
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -138,7 +138,7 @@ def tell_error(error: GraphmemError, trace: str, as_json: bool) -> NoReturn:
     """Print an error and leave with its exit code."""
     envelope = error.envelope(trace)
     if as_json:
-        sys.stderr.write(orjson.dumps(envelope, default=str).decode() + "\n")
+        sys.stderr.write(json.dumps(envelope, default=str) + "\n")
     else:
         stderr.print(f"[bold red]error[/] {error.code}:", end=" ", highlight=False)
         stderr.print(plain(str(error)))

@@ -101,7 +101,7 @@ def entities(rows: Sequence[Row], title: str | None = None) -> Table:
         counts = str(row["version"]), str(row["observation_count"])
         table.add_row(
             *map(
-                Text,
+                plain,
                 (
                     row["entity_id"],
                     row["entity_type"],
@@ -164,7 +164,7 @@ def _edges(rows: Sequence[Row], names: Row) -> Table:
         ]
         table.add_row(
             *map(
-                Text,
+                plain,
                 (
                     ends[0],
                     row["relationship_type"],

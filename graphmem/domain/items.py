@@ -63,7 +63,7 @@ class Item:
     """One observation to be, as far as it is known before the database is looked at.
 
     ``entity_type`` is ``None`` where ``target_id`` alone names the entity. ``fields`` holds canonical JSON
-    by name, ``shapes`` the discovered type of each value.
+    by name, ``shapes`` the discovered type of each value, ``path`` where it stands in its request.
     """
 
     index: int
@@ -77,6 +77,7 @@ class Item:
     specificity: float
     observation_source: str
     kind: str = "value"
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ class Link:
     target: End
     fields: Mapping[str, str]
     kind: str = "create"
+    path: str = ""
 
 
 @dataclass(slots=True)
@@ -183,6 +185,7 @@ class Reader:
             specificity=specificity,
             observation_source=str(source),
             kind=kind,
+            path=path,
         )
 
     def link(
@@ -212,7 +215,7 @@ class Reader:
                 fields[field_name] = self._encoded(index, f"{path}.metadata.{field_name}", value)
         if len(self.issues) > before or source is None or target is None:
             return None
-        return Link(index, name, source, target, fields, kind)
+        return Link(index, name, source, target, fields, kind, path)
 
     def _fields(self, index: int, path: str, said: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
         before = len(self.issues)

@@ -14,6 +14,7 @@ themselves (``cypher/entity/recompute.cypher``). Both give the same.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -104,6 +105,19 @@ def turned(known: Turn | None, observation: Observation) -> Turn | None:
         return known
     turn = Turn(ranks.time_rank(observation.observed_at), observation.id, observation.kind)
     return turn if known is None or turn > known else known
+
+
+class Torn(Exception):
+    """What was read of one thing is of two moments: a commit fell between. Reading again helps."""
+
+
+def check(version: int, *lists: list[str]) -> int:
+    """Return the checksum (CRC-32) that a thing carries over its version and the lists of its snapshot.
+
+    The database reads a node's properties one by one, and a commit may fall between two of them.
+    """
+    text = "\x1f".join((str(version), *("\x1e".join(one) for one in lists)))
+    return zlib.crc32(text.encode())
 
 
 def shown(folded: Fold) -> list[tuple[str, Winner]]:

@@ -17,10 +17,10 @@ def read_request(data: bytes, name: str) -> dict[str, Any]:
     try:
         value = canonical.decode(data)
     except ValueError as whole:
-        lines = [line for line in data.splitlines() if line.strip()]
+        lines = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
         if len(lines) < 2:
             raise _unreadable(name, str(whole)) from None
-        return {"entities": [_line(name, number, line) for number, line in enumerate(lines, 1)]}
+        return {"entities": [_line(name, number, line) for number, line in lines]}
     if isinstance(value, dict):
         return value
     if isinstance(value, list):

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from graphmem.domain import discovery, identity, times
 from graphmem.domain.identity import CANONICAL_NAME
+from graphmem.domain.reduction import Torn, check
 
 Fields = dict[str, Any]
 
@@ -142,6 +143,7 @@ class EntityRow(NamedTuple):
     values: list[str]
     winners: list[str]
     live: bool
+    check: int | None
 
 
 class ObservationRow(NamedTuple):
@@ -183,6 +185,7 @@ class RelationshipRow(NamedTuple):
     fields: list[str]
     values: list[str]
     winners: list[str]
+    check: int | None
 
 
 class SchemaRow(NamedTuple):
@@ -224,8 +227,19 @@ def provenance(
     return {name: winner for name, value, winner in held if value != "null" and name != without}
 
 
+def _whole(row: EntityRow | RelationshipRow) -> None:
+    """Refuse a row that was read while it was written; what is recomputed from observations has no check."""
+    if row.check is not None and row.check != check(row.version, row.fields, row.values, row.winners):
+        raise Torn
+
+
 def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
-    """Return the answer for an entity."""
+    """Return the answer for an entity.
+
+    Raises:
+        Torn: a commit fell into the reading of it.
+    """
+    _whole(row)
     answer: Entity = {
         "entity_id": row.id,
         "entity_type": row.type,
@@ -246,13 +260,15 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
 
 def recomputed(row: list[Any]) -> EntityRow:
     """Return one row of ``entity.recompute`` as an entity's: its fields in canonical order, its name."""
-    entity_id, kind, version, count, created_at, last, fields, values, winners, live = row
+    entity_id, kind, version, count, created_at, last, fields, values, winners, live, _ = row
     held = sorted(zip(fields, values, winners, strict=True), key=lambda one: one[0].encode("utf-16-be"))
     names = [name for name, _, _ in held]
     texts = [value for _, value, _ in held]
     shown = identity.name_of(kind, entity_id, dict(zip(names, texts, strict=True)))
     held_by = [winner for _, _, winner in held]
-    return EntityRow(entity_id, kind, shown, version, count, created_at, last, names, texts, held_by, live)
+    return EntityRow(
+        entity_id, kind, shown, version, count, created_at, last, names, texts, held_by, live, None
+    )
 
 
 def observation(row: ObservationRow) -> Observation:
@@ -303,7 +319,12 @@ def relationship_observation(row: ObservationRow) -> RelationshipObservation:
 
 
 def relationship(row: RelationshipRow) -> Relationship:
-    """Return the answer for a relationship."""
+    """Return the answer for a relationship.
+
+    Raises:
+        Torn: a commit fell into the reading of it.
+    """
+    _whole(row)
     return {
         "relationship_key": row.key,
         "relationship_id": row.id,

@@ -28,8 +28,6 @@ class Draft:
     bumped: set[str] = field(default_factory=set)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
-    folds: list[reduction.Fold] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
 
     def entity(self, entity_id: str) -> Thing | None:
         """Return an entity as it stands at this point of the request."""
@@ -104,13 +102,14 @@ def decide(state: State, request: WriteRequest, clock: int) -> Receipt:
     links = [_link(draft, link) for link in request.links]
     if draft.issues:
         raise StoreRefused(issues=draft.issues)
+    after = [draft.entity(item.entity_id) for item in request.items]
     receipt = Receipt(
         transaction_id=request.transaction_id,
         recorded_at=recorded_at,
         items=[item for item in items if item],
         links=[link for link in links if link],
-        folds=draft.folds,
-        names=draft.names,
+        folds=[thing.fold for thing in after if thing],
+        names=[thing.name for thing in after if thing],
         warnings=draft.warnings,
     )
     if request.commit:
@@ -135,20 +134,18 @@ def _item(draft: Draft, item: Item) -> StoredItem | None:
     known = draft.entity(item.entity_id)
     entity_type = known.kind if known else item.entity_type
     if entity_type is None or (known is None and item.basis == "target_id"):
-        _refuse(
-            draft, item.index, "target_id", "ERR_TARGET_NOT_FOUND", f"there is no entity {item.entity_id}"
-        )
+        _refuse(draft, item, "target_id", "ERR_TARGET_NOT_FOUND", f"there is no entity {item.entity_id}")
         return None
     if item.entity_type not in (None, entity_type):
         message = f"{item.entity_id} is of type {entity_type}, not {item.entity_type}"
-        _refuse(draft, item.index, "entity_type", "ERR_TARGET_TYPE", message)
+        _refuse(draft, item, "entity_type", "ERR_TARGET_TYPE", message)
         return None
     said = draft.request.item_observation(item, entity_type, draft.recorded_at)
     repeated = draft.is_known(said)
     thing = known or Thing(item.entity_id, entity_type)
     if _cannot_turn(item.kind, thing):
         is_so = "deleted already" if item.kind == "delete" else "not deleted"
-        _refuse(draft, item.index, "entity_id", "ERR_NOTHING_TO_TURN", f"{item.entity_id} is {is_so}")
+        _refuse(draft, item, "entity_id", "ERR_NOTHING_TO_TURN", f"{item.entity_id} is {is_so}")
         return None
     if not repeated:
         _warn(draft, item, thing, said)
@@ -157,8 +154,6 @@ def _item(draft: Draft, item: Item) -> StoredItem | None:
         joined = discovery.join(schema, item.shapes)
         if joined != schema or (known is None and entity_type not in draft.state.schemas):
             draft.schemas[entity_type] = joined
-    draft.folds.append(thing.fold)
-    draft.names.append(thing.name)
     action = "created" if known is None else "extended" if item.basis == "target_id" else "matched_existing"
     return StoredItem(item.entity_id, entity_type, said.id, action, item.basis, thing.version, repeated)
 
@@ -204,16 +199,16 @@ def _link(draft: Draft, link: Link) -> StoredLink | None:
         if entity is None or not entity.live:
             what = "ERR_RELATIONSHIP_ENTITY_DELETED" if entity else "ERR_RELATIONSHIP_ENTITY_NOT_FOUND"
             message = f"{found[side]} is deleted" if entity else f"there is no entity {found[side]}"
-            _refuse_link(draft, link, f"{side}_entity_id", what, message)
+            _refuse(draft, link, f"{side}_entity_id", what, message)
             return None
     if found["source"] == found["target"]:
-        _refuse_link(draft, link, "target", "ERR_RELATIONSHIP_TO_ITSELF", "both ends are the same entity")
+        _refuse(draft, link, "target", "ERR_RELATIONSHIP_TO_ITSELF", "both ends are the same entity")
         return None
     said = request.link_observation(link, draft.recorded_at)
     known = draft.relationship(said.home)
     if link.kind != "create" and (known is None or _cannot_turn(link.kind, known)):
         is_so = "no such live relationship" if link.kind == "delete" else "no such deleted relationship"
-        _refuse_link(draft, link, "relationship_key", "ERR_NOTHING_TO_TURN", f"there is {is_so}: {said.home}")
+        _refuse(draft, link, "relationship_key", "ERR_NOTHING_TO_TURN", f"there is {is_so}: {said.home}")
         return None
     repeated = draft.is_known(said)
     thing = known or Thing(said.home, link.relationship_type)
@@ -228,11 +223,6 @@ def _cannot_turn(kind: str, thing: Thing) -> bool:
     return (kind == "delete" and not thing.live) or (kind == "restore" and thing.live)
 
 
-def _refuse(draft: Draft, index: int, name: str, code: str, message: str) -> None:
-    path = f"$.entities[{index}].{name}"
-    draft.issues.append({"code": code, "index": index, "path": path, "message": message})
-
-
-def _refuse_link(draft: Draft, link: Link, name: str, code: str, message: str) -> None:
-    path = f"$.relationships[{link.index}].{name}"
-    draft.issues.append({"code": code, "index": link.index, "path": path, "message": message})
+def _refuse(draft: Draft, part: Item | Link, name: str, code: str, message: str) -> None:
+    path = f"{part.path}.{name}"
+    draft.issues.append({"code": code, "index": part.index, "path": path, "message": message})

@@ -68,15 +68,18 @@ class Thing:
     def properties(self) -> dict[str, Any]:
         """Return what its node holds of it, the snapshot as four parallel lists in one order."""
         names = sorted(self.fold, key=reduction.canonical.name_order)
+        values = [self.fold[name].value for name in names]
+        winners = [self.fold[name].observation_id for name in names]
         return {
             "version": self.version,
             "observation_count": self.observation_count,
             "created_at": self.created_at,
             "last_observation_at": self.last_observation_at,
             "fields": names,
-            "values": [self.fold[name].value for name in names],
+            "values": values,
             "ranks": [self.fold[name].rank for name in names],
-            "winners": [self.fold[name].observation_id for name in names],
+            "winners": winners,
+            "check": reduction.check(self.version, names, values, winners),
             "size": self.size,
             "live": self.live,
             "turn": list(self.turn) if self.turn else None,
@@ -166,7 +169,9 @@ def empty() -> State:
 
 
 def _thing(home: str, kind: str, row: list[Any]) -> Thing:
-    version, count, created_at, last, fields, values, winners, ranks, turn = row
+    version, count, created_at, last, fields, values, winners, ranks, turn, check = row
+    if check != reduction.check(version, fields, values, winners) or len(ranks) != len(fields):
+        raise reduction.Torn
     held = zip(fields, ranks, winners, values, strict=True)
     fold = {name: Winner(rank, winner, value) for name, rank, winner, value in held}
     return Thing(home, kind, version, count, created_at, last, fold, Turn(*turn) if turn else None)

@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from graphmem.domain import times
+from graphmem.domain.reduction import Torn
 from graphmem.errors import (
     DatabaseFull,
     GraphmemError,
@@ -186,6 +187,9 @@ class _Writer:
                     written = await self._optimistic(batch)
                 else:
                     written = await self._locked(batch)
+            except Torn:
+                # Another process wrote while this one looked: the turn is as good as lost.
+                written = False
             except DatabaseFull:
                 raise
             except Unavailable as exc:

@@ -8,8 +8,11 @@
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_by_type
 // cost    light
 // Keys are those of idempotency. Transactions are the ids of requests whose acknowledgement may be lost.
-OPTIONAL MATCH (owner:Owner {id: $owner})
-RETURN CASE WHEN owner IS NULL THEN null ELSE [owner.sequence, owner.recorded_at] END AS owner,
+// The sequence is read before everything else: what is committed after it makes the write find another one. Read
+// later, it could be that of a commit whose entities were read before it. The limit keeps the planner from moving it.
+OPTIONAL MATCH (found:Owner {id: $owner})
+WITH CASE WHEN found IS NULL THEN null ELSE [found.sequence, found.recorded_at] END AS owner LIMIT 1
+RETURN owner,
   COLLECT {
     UNWIND $keys AS key
     MATCH (transaction:Transaction {owner: $owner, idempotency_key: key})
@@ -26,7 +29,7 @@ RETURN CASE WHEN owner IS NULL THEN null ELSE [owner.sequence, owner.recorded_at
     WHERE entity.owner = $owner
     RETURN [entity.id, entity.type, entity.version, entity.observation_count, entity.created_at,
       entity.last_observation_at, entity.fields, entity.values, entity.winners, entity.ranks,
-      entity.turn]
+      entity.turn, entity.check]
   } AS entities,
   COLLECT {
     UNWIND $observations AS id
@@ -40,7 +43,8 @@ RETURN CASE WHEN owner IS NULL THEN null ELSE [owner.sequence, owner.recorded_at
     WHERE relationship.owner = $owner
     RETURN [relationship.key, relationship.version, relationship.observation_count,
       relationship.created_at, relationship.last_observation_at, relationship.fields, relationship.values,
-      relationship.winners, relationship.ranks, relationship.turn]
+      relationship.winners, relationship.ranks, relationship.turn,
+      relationship.check]
   } AS relationships,
   COLLECT {
     UNWIND $types + COLLECT {
