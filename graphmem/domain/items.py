@@ -277,7 +277,9 @@ class Reader:
             return None
         if not isinstance(target, str) or not ids.ENTITY_ID.fullmatch(target):
             message = "an entity id is ent_ and 24 hexadecimal digits"
-            self.refuse("ERR_ENTITY_ID_FORMAT", f"{path}.target_id", message, index)
+            # An operation about one entity calls it by its own argument.
+            name = "entity_id" if path == "$" else "target_id"
+            self.refuse("ERR_ENTITY_ID_FORMAT", f"{path}.{name}", message, index)
             return None
         return target
 

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, Moment, Offset, Spelled, Total
 from graphmem.domain import identity, items, times
-from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
 from graphmem.operations.answers import ObservationRow
 from graphmem.operations.entities import EntityType, FindEntity, IncludeDeleted, find_entity
@@ -185,7 +185,7 @@ class CreatedObservation(TypedDict):
     tool="create_observation",
     command="observations create",
     scope=Scope.WRITE,
-    errors=(NotFound, StoreRefused),
+    errors=(NotFound, StoreRefused, IdempotencyMismatch),
     example='--entity-id ent_0123456789abcdef01234567 --fields \'{"phone": "+44 1632 960000"}\'',
 )
 async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:

@@ -160,7 +160,7 @@ def _ends(filters: RelationshipFilters, at: str) -> dict[str, Any]:
     return {"outgoing": outgoing and source in (None, at), "incoming": incoming, "other": other}
 
 
-class Named(Writing):
+class Named(Arguments):
     """A relationship, named by its key or id, or by its type and both ends."""
 
     relationship_key: Annotated[
@@ -347,7 +347,7 @@ async def create_relationships(context: Context, arguments: CreateRelationships)
     }
 
 
-class TurnRelationship(Named):
+class TurnRelationship(Named, Writing):
     """What ``relationships.delete`` and ``relationships.restore`` take."""
 
     reason: Reason = None

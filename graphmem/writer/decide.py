@@ -134,7 +134,13 @@ def _item(draft: Draft, item: Item) -> StoredItem | None:
     known = draft.entity(item.entity_id)
     entity_type = known.kind if known else item.entity_type
     if entity_type is None or (known is None and item.basis == "target_id"):
-        _refuse(draft, item, "target_id", "ERR_TARGET_NOT_FOUND", f"there is no entity {item.entity_id}")
+        _refuse(
+            draft,
+            item,
+            "entity_id" if item.path == "$" else "target_id",
+            "ERR_TARGET_NOT_FOUND",
+            f"there is no entity {item.entity_id}",
+        )
         return None
     if item.entity_type not in (None, entity_type):
         message = f"{item.entity_id} is of type {entity_type}, not {item.entity_type}"

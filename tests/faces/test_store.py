@@ -8,6 +8,8 @@ from graphmem.errors import IdempotencyMismatch, StoreRefused
 from tests.support.faces import Call
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
+ACME = {"entity_type": "company", "name": "Acme"}
+WORKS = {"relationship_type": "works at", "source_index": 0, "target_index": 1, "metadata": {"since": 1840}}
 
 
 def test_what_is_stored_is_answered_and_read_back(call: Call) -> None:
@@ -37,9 +39,76 @@ def test_the_same_key_with_other_content_is_refused_and_writes_nothing(call: Cal
     assert call("server.stats")["total_observations"] == 1
 
 
+def test_relationships_are_content_of_a_key_too(call: Call) -> None:
+    first = call("store", entities=[ADA, ACME], relationships=[WORKS], idempotency_key="k")
+    again = call("store", entities=[ADA, ACME], relationships=[WORKS], idempotency_key="k")
+    assert again["replayed"]
+    (made,), (replayed,) = first["relationships_created"], again["relationships_created"]
+    assert replayed == {**made, "deduplicated": True}
+    with pytest.raises(IdempotencyMismatch):
+        call("store", entities=[ADA, ACME], idempotency_key="k")
+    assert call("server.stats")["total_relationships"] == 1
+
+
 def test_a_bad_item_refuses_the_whole_request_by_index(call: Call) -> None:
     with pytest.raises(StoreRefused) as refused:
         call("store", entities=[ADA, {"name": "nobody"}])
     (issue,) = refused.value.details["issues"]
     assert (issue["index"], issue["path"]) == (1, "$.entities[1].entity_type")
     assert call("server.stats")["total_entities"] == 0
+
+
+def test_a_bad_relationship_refuses_the_items_too(call: Call) -> None:
+    with pytest.raises(StoreRefused) as refused:
+        call("store", entities=[ADA, ACME], relationships=[WORKS, {**WORKS, "target_index": 2}])
+    (issue,) = refused.value.details["issues"]
+    assert (issue["index"], issue["path"]) == (1, "$.relationships[1].target_index")
+    assert call("server.stats")["total_entities"] == 0
+
+
+def test_an_unknown_relationship_type_names_the_nearest(call: Call) -> None:
+    with pytest.raises(StoreRefused) as refused:
+        call("store", entities=[ADA, ACME], relationships=[{**WORKS, "relationship_type": "WORK_AT"}])
+    (issue,) = refused.value.details["issues"]
+    assert (issue["path"], issue["nearest"]) == ("$.relationships[0].relationship_type", "WORKS_AT")
+
+
+def test_a_plan_says_what_would_happen_and_writes_nothing(call: Call) -> None:
+    plan = call("store", entities=[ADA, ACME], relationships=[WORKS], commit=False)
+    assert [item["action"] for item in plan["entities"]] == ["would_create", "would_create"]
+    assert (plan["transaction_id"], plan["recorded_at"], plan["commit"]) == (None, None, False)
+    assert call("server.stats") == call("server.stats") | {"total_entities": 0, "sequence": 0}
+
+
+def test_storing_a_then_b_then_a_again_is_three_observations(call: Call) -> None:
+    for mood in ("calm", "angry", "calm"):
+        stored = call("store", entities=[{**ADA, "mood": mood}])
+    (item,) = stored["entities"]
+    assert (item["version"], item["entity_snapshot_after"]["mood"]) == (3, "calm")
+    page = call("observations.query", filters={"entity_id": item["entity_id"]}, include_total_count=True)
+    assert [one["fields"]["mood"] for one in page["observations"]] == ["calm", "angry", "calm"]
+    assert page["total"] == 3
+
+
+def test_values_of_every_kind_come_back_through_every_face(call: Call, exact) -> None:
+    said = {
+        "nothing_nested": [None, {"a": None}],
+        "big": 10**399 + 7,
+        "small": -(10**399),
+        "one": 1,
+        "one_float": 1.0,
+        "yes": True,
+        "minus_zero": -0.0,
+        "huge": 1e21,
+        "tiny": 1e-7,
+        "nested": {"b": [[], {}, ""], "a": {"ß": [1, 1.0, True, "1"]}},
+        "unicode": "e\u0301 \U0001f9d1\u200d\U0001f680 \u202eabc\u202c \x00 \x7f \ufeff \ufffd",
+        "': \"`$.": "odd name",
+        "empty": "",
+    }
+    (item,) = call("store", entities=[{"entity_type": "thing", "name": "values", **said}])["entities"]
+    expected = exact({"name": "values", **said})
+    assert exact(item["entity_snapshot_after"]) == expected
+    assert exact(call("entities.snapshot", entity_id=item["entity_id"])["snapshot"]) == expected
+    (one,) = call("observations.query", filters={"entity_id": item["entity_id"]})["observations"]
+    assert exact(one["fields"]) == expected

@@ -51,7 +51,9 @@ def by_rest(loop: Loop, app: Any, owner: str) -> Call:
             path = path.replace(part, quote(str(rest.pop(part[1:-1])), safe=""))
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         headers = {"Authorization": f"Bearer {owner}", "X-Client-Name": "test"}
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as http:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=headers
+        ) as http:
             if method == "GET":
                 params = {k: str(v).lower() if isinstance(v, bool) else v for k, v in rest.items()}
                 return await http.get(path, params=params)
@@ -124,7 +126,9 @@ def argv(name: str, arguments: dict[str, Any]) -> list[str]:
             words += [option, json.dumps(value)]
         elif isinstance(value, bool):
             words.append(option if value else f"--no-{option[2:]}")
-        elif isinstance(value, dict) or (isinstance(value, list) and any(not isinstance(v, str) for v in value)):
+        elif isinstance(value, dict) or (
+            isinstance(value, list) and any(not isinstance(v, str) for v in value)
+        ):
             words += [option, json.dumps(value)]
         elif isinstance(value, list):
             words += [word for one in value for word in (option, one)]

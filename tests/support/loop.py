@@ -1,4 +1,4 @@
-"""One event loop for the whole run, in a thread: the driver's connections belong to the loop that made them."""
+"""One event loop for the whole run, in a thread: the connections of the driver belong to the loop of theirs."""
 
 from __future__ import annotations
 

@@ -39,7 +39,9 @@ def nested(levels: int) -> Any:
 
 def test_each_end_is_an_item_or_an_entity():
     link = reader().link(4, {"relationship_type": "works-at", **ENDS}, 1)
-    assert link == Link(4, "WORKS_AT", End(index=0), End(entity_id=LONDON), {})
+    assert link == Link(
+        4, "WORKS_AT", End(index=0), End(entity_id=LONDON), {}, "create", "$.relationships[4]"
+    )
 
 
 def test_an_end_is_resolved_to_its_entity():

@@ -1,0 +1,59 @@
+"""What the tests of the faces share: many calls at once, and services in processes of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from graphmem.auth import Actor
+from graphmem.domain import canonical
+from graphmem.errors import GraphmemError
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import Settings
+from tests.support.loop import Loop
+from tests.support.service import Service, running
+
+Together = Callable[[str, Sequence[dict[str, Any]]], list[Any]]
+TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
+
+
+@pytest.fixture
+def together(loop: Loop, services: Services, owner: str) -> Together:
+    """Call one operation many times at once; each outcome is the answer or the error."""
+
+    async def one(name: str, arguments: dict[str, Any]) -> Any:
+        try:
+            return canonical.decode(await REGISTRY[name].run(services, Actor(owner=owner), arguments))
+        except GraphmemError as exc:
+            return exc
+
+    async def every(name: str, calls: Sequence[dict[str, Any]]) -> list[Any]:
+        return await asyncio.gather(*(one(name, arguments) for arguments in calls))
+
+    return lambda name, calls: loop.run(every(name, calls))
+
+
+@pytest.fixture(scope="session")
+def exact() -> Callable[[Any], str]:
+    """A text of a value that tells 1 from 1.0 and from true, and 0.0 from -0.0."""
+    return lambda value: json.dumps(value, sort_keys=True)
+
+
+@pytest.fixture(scope="session")
+def service(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service without a token, with an owner of its own."""
+    with running(settings, tmp_path_factory.mktemp("service"), str(uuid.uuid4())) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def guarded(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that wants a token."""
+    folder = tmp_path_factory.mktemp("guarded")
+    with running(settings, folder, str(uuid.uuid4()), SERVICE_BEARER_TOKEN=TOKEN) as found:
+        yield found

@@ -1,0 +1,275 @@
+"""Who may call: tokens, hosts and origins, and when a service refuses to start."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client, MCPError
+from pydantic import SecretStr
+
+from graphmem.api.app import create_app
+from graphmem.errors import ConfigurationInvalid
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import DEFAULT_OWNER, Settings, load
+from tests.faces.conftest import TOKEN
+from tests.faces.test_http_edges import Http, envelope, sender, url
+from tests.support.loop import Loop
+from tests.support.service import Service, command, environment, free_port
+
+GUARDED = sorted(
+    {(method, prefix + url(path)) for operation in REGISTRY.values() if not operation.public
+     for method, path in operation.routes for prefix in ("", "/api")}
+    | {("GET", "/openapi.yaml"), ("GET", "/api/openapi.yaml"), ("POST", "/mcp"), ("POST", "/api/mcp")}
+    | {("GET", "/nowhere"), ("GET", "/health/"), ("GET", "/healthx"), ("GET", "/api/api/health")}
+    | {("GET", "/mcp"), ("GET", "/.well-known"), ("DELETE", "/stats"), ("OPTIONS", "/stats")}
+)  # fmt: skip
+PUBLIC = sorted(
+    prefix + path
+    for operation in REGISTRY.values()
+    if operation.public
+    for _, path in operation.routes
+    for prefix in ("", "/api")
+)
+
+
+@pytest.fixture
+def guarded_http(loop: Loop, services: Services) -> Http:
+    settings = services.settings.model_copy(update={"bearer_token": SecretStr(TOKEN)})
+    return sender(loop, create_app(replace(services, settings=settings)))
+
+
+@pytest.fixture
+def open_http(loop: Loop, services: Services) -> Http:
+    return sender(loop, create_app(services))
+
+
+def test_the_public_routes_are_those_of_the_interface() -> None:
+    assert PUBLIC == ["/api/health", "/api/server-info", "/health", "/server-info"]
+
+
+@pytest.mark.parametrize(("method", "path"), GUARDED)
+def test_without_a_token_nothing_but_the_public_is_answered(
+    guarded_http: Http, method: str, path: str
+) -> None:
+    answer = guarded_http(method, path)
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert envelope(answer)["error_code"] == "AUTH_REQUIRED"
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN.upper()}", "Bearer", "Bearer ", "", TOKEN,
+     f"Basic {TOKEN}", f"Token {TOKEN}", f"Bearer Bearer {TOKEN}", f"Bearer\t{TOKEN}", f"Bearer {TOKEN},x",
+     "Bearer \xe9" * 20, "Bearer " + "x" * 10_000, "Bearer \x00", f"Bearer {TOKEN}\x00"],
+    ids=lambda text: ascii(text[:30]),
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/stats", "/mcp", "/api/openapi.yaml", "/nowhere"])
+def test_a_wrong_token_is_refused(guarded_http: Http, path: str, authorization: str) -> None:
+    method = "POST" if path == "/mcp" else "GET"
+    answer = guarded_http(method, path, headers={"Authorization": authorization.encode("latin-1")})
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, 'Bearer error="invalid_token"')
+    assert envelope(answer)["error_code"] == "AUTH_INVALID"
+    assert TOKEN not in answer.text
+
+
+def test_the_token_opens_every_route(guarded_http: Http) -> None:
+    for method, path in GUARDED:
+        assert guarded_http(method, path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code != 401
+
+
+@pytest.mark.parametrize("scheme", ["bearer", "BEARER", "Bearer "])
+def test_the_scheme_may_be_spelled_in_any_case(guarded_http: Http, scheme: str) -> None:
+    assert guarded_http("GET", "/stats", headers={"Authorization": f"{scheme} {TOKEN}"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+@pytest.mark.parametrize("authorization", [None, "Bearer wrong"])
+def test_what_is_public_asks_for_nothing(guarded_http: Http, path: str, authorization: str | None) -> None:
+    headers = {"Authorization": authorization} if authorization else {}
+    assert guarded_http("GET", path, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/.well-known/x", "/.well-known/oauth-protected-resource/mcp", "/api/.well-known/x"]
+)
+def test_discovery_routes_ask_for_nothing(guarded_http: Http, path: str) -> None:
+    assert envelope(guarded_http("GET", path))["error_code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/.well-known/../stats", "/.well-known/..%2fstats", "/.well-known/%2e%2e/stats", "/health/../stats"],
+)
+def test_no_detour_leads_past_the_token(guarded_http: Http, path: str) -> None:
+    assert guarded_http("GET", path).status_code in (401, 404)
+
+
+@pytest.mark.parametrize(
+    "name", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Host", "X-Original-URL"]
+)
+@pytest.mark.parametrize("value", ["127.0.0.1", "for=127.0.0.1", "localhost", "/health"])
+def test_no_right_comes_from_an_address(guarded_http: Http, name: str, value: str) -> None:
+    assert guarded_http("GET", "/stats", headers={name: value}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "query", [f"access_token={TOKEN}", f"token={TOKEN}", f"authorization=Bearer%20{TOKEN}"]
+)
+def test_a_token_in_the_address_is_no_token(guarded_http: Http, query: str) -> None:
+    assert guarded_http("GET", f"/stats?{query}").status_code == 401
+
+
+def test_a_token_is_wrong_where_none_is_set(open_http: Http) -> None:
+    body = envelope(open_http("GET", "/stats", headers={"Authorization": f"Bearer {TOKEN}"}))
+    assert body["error_code"] == "AUTH_INVALID"
+
+
+def test_a_running_service_wants_its_token(guarded: Service) -> None:
+    with httpx.Client(base_url=guarded.url) as http:
+        assert http.get("/stats").status_code == 401
+        assert http.get("/health").status_code == 200
+        assert http.get("/stats", headers=guarded.headers).status_code == 200
+        assert http.get("/server-info").json()["authentication"] == "bearer"
+
+
+def test_mcp_wants_the_token_too(guarded: Service, loop: Loop) -> None:
+    async def connect() -> Any:
+        async with Client(f"{guarded.url}/mcp") as client:
+            return await client.list_tools()
+
+    with pytest.raises(BaseException) as refused:
+        loop.run(connect())
+    said = refused.value
+    while isinstance(said, BaseExceptionGroup):
+        said = said.exceptions[0]
+    assert isinstance(said, MCPError | httpx.HTTPStatusError) or "401" in repr(said)
+
+
+# Starting
+
+
+@pytest.mark.parametrize(
+    ("host", "env", "token", "starts"),
+    [
+        ("127.0.0.1", "development", None, True),
+        ("::1", "development", None, True),
+        ("localhost", "development", None, True),
+        ("127.0.0.1", "production", None, False),
+        ("0.0.0.0", "development", None, False),
+        ("::", "development", None, False),
+        ("192.0.2.1", "development", None, False),
+        ("", "development", None, False),
+        ("127.0.0.2", "development", None, False),
+        ("localhost.evil.com", "development", None, False),
+        ("0.0.0.0", "production", TOKEN, True),
+    ],
+)
+def test_strangers_are_not_served_without_a_token(
+    host: str, env: str, token: str | None, starts: bool
+) -> None:
+    settings = load(host=host, env=env, bearer_token=token)
+    if starts:
+        settings.check_bind()
+    else:
+        with pytest.raises(ConfigurationInvalid, match="SERVICE_BEARER_TOKEN"):
+            settings.check_bind()
+
+
+@pytest.mark.parametrize("token", ["x", "x" * 31, " " * 5])
+def test_a_short_token_is_refused(token: str) -> None:
+    with pytest.raises(ConfigurationInvalid, match="32") as refused:
+        load(bearer_token=token)
+    assert token.strip() == "" or token not in str(refused.value.details)
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "said"),
+    [
+        (["--host", "0.0.0.0"], {}, "SERVICE_BEARER_TOKEN"),
+        (["--env", "production"], {}, "SERVICE_BEARER_TOKEN"),
+        ([], {"SERVICE_BEARER_TOKEN": "short"}, "SERVICE_BEARER_TOKEN"),
+        ([], {"GRAPHMEM_POOL_SIZE": "many"}, "pool_size"),
+    ],
+)
+def test_a_service_that_may_not_start_says_what_to_set(
+    settings: Settings, tmp_path: Path, words: list[str], variables: dict[str, str], said: str
+) -> None:
+    result = subprocess.run(
+        command(DEFAULT_OWNER, "serve", "--port", str(free_port()), *words),
+        env=environment(settings, tmp_path, **variables),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (result.returncode, result.stdout) == (ConfigurationInvalid.exit_code, "")
+    assert said in re.sub(r"\s", "", result.stderr)
+    assert "Traceback" not in result.stderr
+
+
+# Hosts and origins
+
+OURS = [
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    "localhost:3080",
+    "127.0.0.1:65535",
+    "[::1]:1",
+    "LOCALHOST:80",
+    "localhost:",
+]
+FOREIGN = [
+    "evil.com", "evil.com:3080", "localhost.evil.com", "127.0.0.1.evil.com", "localhost:1@evil",
+    "localhost@evil.com", "evil.com:80@localhost", "localhost:1.evil", "localhost:x", "localhost:99999", "",
+    "127.0.0.1.", "127.1", "0.0.0.0", "[::]", "::1", "[::1", "localhost evil.com", "localhost,evil.com",
+    "localhost#", "localhost?", "localhost/", "\xe9", "2130706433", "192.168.0.1", "[::ffff:127.0.0.1]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", OURS)
+@pytest.mark.parametrize("path", ["/stats", "/health", "/openapi.yaml"])
+def test_our_own_hosts_are_answered_for(open_http: Http, host: str, path: str) -> None:
+    assert open_http("GET", path, headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/stats"), ("GET", "/health"), ("POST", "/mcp"), ("GET", "/x")]
+)
+def test_a_foreign_host_is_refused(open_http: Http, method: str, path: str, host: str) -> None:
+    answer = open_http(method, path, headers={"Host": host.encode("latin-1")})
+    assert (answer.status_code, envelope(answer)["error_code"]) == (403, "HOST_NOT_ALLOWED")
+
+
+@pytest.mark.parametrize("host", OURS)
+def test_our_own_pages_may_ask(open_http: Http, host: str) -> None:
+    assert open_http("GET", "/stats", headers={"Origin": f"http://{host}"}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", [*(f"http://{host}" for host in FOREIGN), "null", "localhost", "file://"])
+@pytest.mark.parametrize(("method", "path"), [("POST", "/store"), ("POST", "/mcp"), ("GET", "/stats")])
+def test_a_foreign_page_is_refused(open_http: Http, method: str, path: str, origin: str) -> None:
+    answer = open_http(method, path, headers={"Origin": origin.encode("latin-1")})
+    assert (answer.status_code, envelope(answer)["error_code"]) == (403, "HOST_NOT_ALLOWED")
+
+
+def test_a_token_opens_every_host_and_no_foreign_page(guarded_http: Http) -> None:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    assert guarded_http("GET", "/stats", headers={**headers, "Host": "memory.example.org"}).status_code == 200
+    answer = guarded_http("GET", "/stats", headers={**headers, "Origin": "https://evil.com"})
+    assert envelope(answer)["error_code"] == "HOST_NOT_ALLOWED"
+
+
+def test_hosts_that_were_named_are_the_only_ones(loop: Loop, services: Services) -> None:
+    settings = load(allowed_hosts="memory.example.org, other.example.org", bearer_token=TOKEN)
+    http = sender(loop, create_app(replace(services, settings=settings)))
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    for host, status in (("memory.example.org", 200), ("other.example.org:443", 200), ("evil.com", 403)):
+        assert http("GET", "/stats", headers={**headers, "Host": host}).status_code == status
+        assert http("GET", "/stats", headers={**headers, "Origin": f"https://{host}"}).status_code == status

@@ -1,0 +1,331 @@
+"""The command line, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from graphmem.auth import Actor
+from graphmem.cli import session
+from graphmem.cli.main import app
+from graphmem.registry import REGISTRY, Face
+from graphmem.settings import Settings
+from tests.support.faces import Call, argv
+from tests.support.service import environment
+
+ODD = "ev\x1b[2J\x1b]0;pwned\x07il \x9b31m\u202egnp\r\n\x00\x08"
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815, "note": "[bold]x[/bold] [/] :smile:"}
+Command = Callable[..., Result]
+OPERATIONS = [operation for operation in REGISTRY.values() if Face.CLI in operation.faces]
+
+
+@pytest.fixture
+def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, owner: str) -> Command:
+    """Run a command as a person would, and return what it printed where."""
+    monkeypatch.setattr(session, "local_actor", lambda: Actor(owner=owner, client="test"))
+    where = environment(settings, settings.data_path)
+
+    def run(*words: str, stdin: bytes | None = None, **more: str) -> Result:
+        return CliRunner().invoke(app, list(words), env={**where, **more}, input=stdin or b"")
+
+    return run
+
+
+def ids(stored: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.console, "_width", 250)
+
+
+@pytest.fixture
+def stored(run: Call) -> list[str]:
+    """Entities of which every text tries to steer a terminal."""
+    odd = {"entity_type": "thing", "name": ODD, ODD: ODD, "x": [ODD, {ODD: ODD}]}
+    links = [{"relationship_type": "OWNS", "source_index": 0, "target_index": 1, "metadata": {ODD: ODD}}]
+    stored = run("store", entities=[odd, ADA], relationships=links)
+    (link,) = stored["relationships_created"]
+    return [*ids(stored), link["relationship_key"], link["relationship_id"]]
+
+
+ENDS = {"relationship_type": "OWNS", "source_entity_id": "$one", "target_entity_id": "$two"}
+CALLS: dict[str, dict[str, Any]] = {
+    "store": {"entities": [ADA]},
+    "observations.create": {"entity_id": "$one", "fields": {"x": ODD}},
+    "observations.query": {},
+    "entities.query": {},
+    "entities.get": {"entity_id": "$one"},
+    "entities.snapshot": {"entity_id": "$one"},
+    "entities.provenance": {"entity_id": "$one", "field": ODD},
+    "entities.find": {"identifier": "Ada Lovelace"},
+    "entities.related": {"entity_id": "$two"},
+    "relationships.list": {"entity_id": "$two"},
+    "schemas.list": {},
+    "schemas.get": {"entity_type": "thing"},
+    "relationships.get": {"relationship_id": "$link"},
+    "relationships.snapshot": {"relationship_key": "$key"},
+    "relationships.create": {**ENDS, "metadata": {ODD: ODD}},
+    "relationships.create_many": {"relationships": [ENDS]},
+    "relationships.delete": {"relationship_key": "$key", "reason": ODD},
+    "relationships.restore": {"relationship_key": "$key", "reason": ODD},
+    "entities.correct": {"entity_id": "$one", "field": ODD, "value": {ODD: ODD}},
+    "entities.delete": {"entity_id": "$one", "reason": ODD},
+    "entities.restore": {"entity_id": "$one", "reason": ODD},
+    "server.health": {},
+    "server.info": {},
+    "server.stats": {},
+}
+
+
+def words(name: str, stored: list[str]) -> list[str]:
+    known = dict(zip(("$one", "$two", "$key", "$link"), stored, strict=True))
+
+    def fill(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {n: fill(v) for n, v in value.items()}
+        if isinstance(value, list):
+            return [fill(v) for v in value]
+        return known.get(value, value) if isinstance(value, str) else value
+
+    return argv(name, fill(CALLS[name]))
+
+
+def before(command: Command, stored: list[str], name: str) -> None:
+    """Do what a command needs to have been done."""
+    if name.endswith(".restore"):
+        assert command(*words(name.replace("restore", "delete"), stored)).exit_code == 0
+
+
+def test_every_command_is_tried_here() -> None:
+    assert set(CALLS) == {operation.name for operation in OPERATIONS}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_nothing_that_was_stored_steers_a_terminal(command: Command, stored: list[str], name: str) -> None:
+    before(command, stored, name)
+    result = command(*[word for word in words(name, stored) if word != "--json"])
+    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
+    assert result.stdout.strip()
+    controls = set(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", result.stdout))
+    assert not controls
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_json_is_one_document_and_nothing_else(command: Command, stored: list[str], name: str) -> None:
+    before(command, stored, name)
+    result = command(*words(name, stored))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert isinstance(json.loads(result.stdout), dict)
+    assert result.stdout.count("\n") == 1
+
+
+def test_json_may_be_asked_for_before_the_command(command: Command) -> None:
+    assert json.loads(command("--json", "stats").stdout)["total_entities"] == 0
+
+
+def test_an_empty_memory_is_shown(command: Command) -> None:
+    for name in ("entities list", "observations list", "schemas list", "stats", "info", "health"):
+        result = command(*name.split())
+        assert (result.exit_code, result.stderr) == (0, ""), name
+
+
+@pytest.mark.usefixtures("wide")
+def test_a_table_says_who_said_what(command: Command, run: Call) -> None:
+    (one,) = run("store", entities=[ADA], observation_source="human")["entities"]
+    shown = command("entities", "snapshot", one["entity_id"]).stdout
+    for text in (
+        "Ada Lovelace",
+        "1815",
+        one["observation_id"],
+        "human",
+        "anonymous via test",
+        "[bold]x[/bold] [/] :smile:",
+    ):
+        assert text in shown, text
+
+
+@pytest.mark.usefixtures("wide")
+def test_a_table_of_what_was_stored_says_what_happened(command: Command) -> None:
+    entities = json.dumps([ADA, {"entity_type": "note", "text": "hm"}])
+    shown = command("store", "--entities", entities).stdout
+    assert "created" in shown
+    assert "CONTENT_IDENTITY" in shown
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("entities get ent_000000000000000000000000", 4, "RESOURCE_NOT_FOUND"),
+        ("entities list --limit 0", 2, "VALIDATION_INVALID_FORMAT"),
+        ("entities list --limit many", 2, "VALIDATION_INVALID_FORMAT"),
+        ("schemas get invoice", 4, "RESOURCE_NOT_FOUND"),
+        ("schemas get 9", 2, "VALIDATION_INVALID_FORMAT"),
+        ("entities related x --depth 9", 2, "VALIDATION_INVALID_FORMAT"),
+        ("store", 2, "VALIDATION_INVALID_FORMAT"),
+        ("store --entities {", 2, "INVALID_JSON"),
+        ("store --entities @/nowhere.json", 2, "VALIDATION_INVALID_FORMAT"),
+        ("store --entities [7]", 2, "ERR_STORE_RESOLUTION_FAILED"),
+        ("store --file /nowhere.json", 2, "VALIDATION_INVALID_FORMAT"),
+        ("store --file /", 2, "VALIDATION_INVALID_FORMAT"),
+        ("--base-url http://127.0.0.1:1 stats", 7, "SERVICE_UNREACHABLE"),
+        ("--base-url nonsense stats", 7, "SERVICE_UNREACHABLE"),
+    ],
+)
+def test_an_error_is_told_on_stderr_with_its_exit_code(
+    command: Command, line: str, code: int, said: str
+) -> None:
+    for_people = command(*line.split())
+    assert (for_people.exit_code, for_people.stdout) == (code, "")
+    assert f"error {said}:" in for_people.stderr
+    assert "trace_id" in for_people.stderr
+    assert "Traceback" not in for_people.stderr
+    for_programs = command("--json", *line.split())
+    assert (for_programs.exit_code, for_programs.stdout) == (code, "")
+    envelope = json.loads(for_programs.stderr)
+    assert envelope["error_code"] == said
+    assert set(envelope) == {"error_code", "message", "details", "trace_id", "timestamp"}
+
+
+def test_the_same_key_with_other_content_exits_with_5(command: Command, run: Call) -> None:
+    run("store", entities=[ADA], idempotency_key="k")
+    result = command("store", "--entities", json.dumps([{**ADA, "born": 1}]), "--idempotency-key", "k")
+    assert result.exit_code == 5
+
+
+@pytest.mark.parametrize(
+    "line", ["nonsense", "entities", "entities nonsense", "entities get", "entities list --nonsense"]
+)
+def test_a_wrong_command_line_exits_with_2(command: Command, line: str) -> None:
+    result = command(*line.split())
+    assert (result.exit_code, bool(result.stderr or result.stdout)) == (2, True)
+
+
+def test_an_error_does_not_steer_a_terminal(command: Command) -> None:
+    result = command("entities", "get", ODD)
+    assert result.exit_code == 4
+    assert not set(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", result.stderr))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["entities get \udcff", "entities search \udcff", "schemas get \udcff",
+     'store --entities "\udcff"', "entities list --limit \udcff"],
+    ids=ascii,
+)  # fmt: skip
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_bytes_that_are_no_text_are_told_in_the_envelope(
+    command: Command, as_json: list[str], line: str
+) -> None:
+    result = command(*as_json, *line.split())
+    assert result.exit_code in (2, 4), result.output
+    assert not isinstance(result.exception, UnicodeError | TypeError)
+
+
+def test_a_file_name_that_is_no_text_is_told_in_the_envelope(command: Command) -> None:
+    result = command("store", "--file", "/nowhere\udcff", "--json")
+    assert json.loads(result.stderr)["error_code"] == "VALIDATION_INVALID_FORMAT"
+
+
+# Help
+
+
+def test_help_shows_every_command_and_an_example_of_each(command: Command) -> None:
+    top = command("--help", COLUMNS="200").stdout
+    for operation in OPERATIONS:
+        shown = command(*operation.command, "--help", COLUMNS="300").stdout
+        assert f"graphmem {' '.join(operation.command)}" in shown
+        assert operation.example.split(" ")[0] in shown
+        assert operation.command[0] in top
+        assert operation.summary.rstrip(".").split(",")[0][:40] in re.sub(r"\s+", " ", shown)
+
+
+@pytest.mark.parametrize("name", [o.name for o in OPERATIONS if o.scope == "read"])
+def test_the_example_of_a_command_is_understood(command: Command, name: str) -> None:
+    import shlex
+
+    operation = REGISTRY[name]
+    result = command(*operation.command, *shlex.split(operation.example), "--json")
+    assert result.exit_code in (0, 4), result.stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["serve", "demo", "db start", "db stop", "db status", "db info", "db logs", "--env demo mcp"]
+)
+def test_the_other_commands_have_an_example_too(command: Command, line: str) -> None:
+    shown = command(*line.split(), "--help", COLUMNS="200").stdout
+    assert ('"args": ["mcp"]' if "mcp" in line else f"graphmem {line}") in shown
+
+
+def test_the_version_is_told(command: Command) -> None:
+    assert re.fullmatch(r"graphmem \d+\.\d+\.\d+\n", command("--version").stdout)
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (json.dumps({"entities": [ADA], "observed_at": "2026-01-01"}), 1),
+        (json.dumps([ADA, {**ADA, "name": "Grace"}]), 2),
+        (json.dumps(ADA) + "\n\n" + json.dumps({**ADA, "name": "Grace"}) + "\n", 2),
+        ("[\n  " + json.dumps(ADA) + "\n]", 1),
+    ],
+    ids=["object", "list", "lines", "spread"],
+)
+@pytest.mark.parametrize("by", ["file", "stdin"])
+def test_a_file_is_stored(command: Command, tmp_path: Path, text: str, count: int, by: str) -> None:
+    path = tmp_path / "items.json"
+    path.write_text(text, "utf-8")
+    if by == "file":
+        result = command("store", "--file", str(path), "--json")
+    else:
+        result = command("store", "--file", "-", "--json", stdin=text.encode())
+    assert json.loads(result.stdout)["entities_created"] == count
+
+
+def test_an_option_wins_over_the_file(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "items.json"
+    path.write_text(json.dumps({"entities": [ADA], "commit": True}), "utf-8")
+    result = command("store", "--file", str(path), "--no-commit", "--json")
+    assert json.loads(result.stdout)["commit"] is False
+
+
+@pytest.mark.parametrize("prefix", ["@", ""])
+def test_an_option_may_name_a_file_or_stdin(command: Command, tmp_path: Path, prefix: str) -> None:
+    path = tmp_path / "items.json"
+    path.write_text(json.dumps([ADA]), "utf-8")
+    value = f"@{path}" if prefix else "-"
+    result = command("store", "--entities", value, "--json", stdin=json.dumps([ADA]).encode())
+    assert json.loads(result.stdout)["entities_created"] == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"7", b'"x"', b"\xff\xfe{}", b"{}\n{", b'{"a": 1}\nnonsense\n', b"[" * 5000, b'[{"a": NaN}]'],
+    ids=lambda data: ascii(data[:20]),
+)
+def test_a_file_that_cannot_be_read_says_where(command: Command, tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "items.json"
+    path.write_bytes(data)
+    result = command("store", "--file", str(path), "--json")
+    envelope = json.loads(result.stderr)
+    assert (result.exit_code, envelope["error_code"]) == (2, "INVALID_JSON")
+    assert str(path) in envelope["message"]
+
+
+def test_a_bad_line_is_named(command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "items.ndjson"
+    path.write_text(f"{json.dumps(ADA)}\n\nnonsense\n", "utf-8")
+    assert "line 3" in json.loads(command("store", "--file", str(path), "--json").stderr)["message"]

@@ -1,0 +1,317 @@
+"""Parity: every operation gives the same answer and the same error through every face.
+
+A row is tried through each of them on the same owner's data, and compared with what the registry's own
+runner says. An operation without rows fails, so that a later one cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+import yaml
+from mcp import Client, StdioServerParameters
+from typer.testing import CliRunner
+
+from graphmem.api import openapi
+from graphmem.api.app import create_app
+from graphmem.auth import Actor
+from graphmem.cli import session
+from graphmem.cli.main import app as cli
+from graphmem.domain import canonical
+from graphmem.errors import CATALOGUE, GraphmemError
+from graphmem.mcp.tools import create_server
+from graphmem.registry import REGISTRY, Face, Services
+from graphmem.settings import Settings
+from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
+from tests.support.faces import argv, flat
+from tests.support.loop import Loop
+from tests.support.service import Service, command, environment
+
+Outcome = tuple[Any, ...]
+Outcomes = dict[int, list[Outcome]]
+
+
+def answered(row: Row, body: bytes | str) -> Outcome:
+    answer = canonical.decode(body)
+    return "ok", json.dumps(
+        {name: value for name, value in answer.items() if name not in MAY_DIFFER.get(row.name, ())},
+        sort_keys=True,
+    )
+
+
+def refused(body: bytes | str) -> Outcome:
+    envelope = canonical.decode(body)
+    assert set(envelope) == {"error_code", "message", "details", "trace_id", "timestamp"}
+    assert re.fullmatch(r"[0-9a-f]{32}", envelope["trace_id"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", envelope["timestamp"])
+    return envelope["error_code"], envelope["message"], json.dumps(envelope["details"], sort_keys=True)
+
+
+@dataclass(frozen=True)
+class World:
+    """The data that every face is asked about."""
+
+    loop: Loop
+    services: Services
+    settings: Settings
+    service: Service
+    rows: list[Row]
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(owner=self.service.owner, client="test")
+
+    def each(self, face: Face, ask: Callable[[Row], list[Outcome]]) -> Outcomes:
+        return {i: ask(row) for i, row in enumerate(self.rows) if face in REGISTRY[row.name].faces}
+
+
+@pytest.fixture(scope="session")
+def world(loop: Loop, services: Services, settings: Settings, service: Service) -> World:
+    actor = Actor(owner=service.owner, client="test")
+
+    def run(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return canonical.decode(loop.run(REGISTRY[name].run(services, actor, arguments)))
+
+    stored = run("store", {**STORE, "idempotency_key": "parity"})
+    ada, acme = (item["entity_id"] for item in stored["entities"])
+    (link,) = stored["relationships_created"]
+    known = {"$ada": ada, "$acme": acme}
+    known |= {"$link": link["relationship_key"], "$link_id": link["relationship_id"]}
+
+    def fill(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: fill(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [fill(inner) for inner in value]
+        return known.get(value, value) if isinstance(value, str) else value
+
+    rows = [replace(row, arguments=fill(row.arguments)) for row in ROWS]
+    for row in rows:
+        # What writes is written once here; each face then repeats it, and hears the same.
+        if REGISTRY[row.name].scope == "write" and not row.code:
+            run(row.name, row.arguments)
+    return World(loop, services, settings, service, rows)
+
+
+def by_runner(world: World) -> Outcomes:
+    def ask(row: Row) -> list[Outcome]:
+        try:
+            return [
+                answered(
+                    row, world.loop.run(REGISTRY[row.name].run(world.services, world.actor, row.arguments))
+                )
+            ]
+        except GraphmemError as exc:
+            return [refused(json.dumps(exc.envelope("0" * 32)))]
+
+    return world.each(Face.REST, ask)
+
+
+# REST
+
+
+def requests(row: Row) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return each way to ask for a row over HTTP: every route that can say it, bare and under /api."""
+    found: list[tuple[str, str, dict[str, Any]]] = []
+    for method, path in REGISTRY[row.name].routes:
+        given = flat(row.arguments) if method == "GET" else row.arguments
+        places = re.findall(r"{(\w+)}", path)
+        if not set(places) <= set(flat(row.arguments)):
+            continue
+        rest = {name: value for name, value in given.items() if name not in places}
+        url = path.format_map({name: quote(flat(row.arguments)[name], safe="") for name in places})
+        if method == "GET":
+            sent = {"params": {n: str(v).lower() if isinstance(v, bool) else v for n, v in rest.items()}}
+        else:
+            sent = {"content": json.dumps(rest), "headers": {"Content-Type": "application/json"}}
+        found += [(method, prefix + url, sent) for prefix in ("", "/api")]
+    assert found, f"{row.name} has no route that can say {row.arguments}"
+    return found
+
+
+def told(row: Row, answer: httpx.Response) -> Outcome:
+    if answer.is_success:
+        assert answer.status_code == 200
+        return answered(row, answer.content)
+    outcome = refused(answer.content)
+    assert answer.status_code == CATALOGUE[outcome[0]].status
+    assert answer.headers["x-trace-id"] == answer.json()["trace_id"]
+    return outcome
+
+
+def by_asgi(world: World) -> Outcomes:
+    app = create_app(world.services, lambda settings, authorization: world.actor)
+
+    async def ask(row: Row) -> list[Outcome]:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            return [told(row, await http.request(m, url, **sent)) for m, url, sent in requests(row)]
+
+    return world.each(Face.REST, lambda row: world.loop.run(ask(row)))
+
+
+def by_wire(world: World) -> Outcomes:
+    with world.service.http() as http:
+        return world.each(
+            Face.REST, lambda row: [told(row, http.request(m, url, **sent)) for m, url, sent in requests(row)]
+        )
+
+
+# MCP
+
+
+async def ask_tools(world: World, client: Client) -> Outcomes:
+    async def ask(row: Row) -> list[Outcome]:
+        answer = await client.call_tool(REGISTRY[row.name].tool, row.arguments)
+        text = answer.content[0].text
+        assert json.dumps(canonical.decode(text)) == json.dumps(answer.structured_content)
+        return [refused(text) if answer.is_error else answered(row, text)]
+
+    return {i: await ask(row) for i, row in enumerate(world.rows) if Face.MCP in REGISTRY[row.name].faces}
+
+
+def in_memory(mode: Any) -> Callable[[World], Outcomes]:
+    async def every(world: World) -> Outcomes:
+        async with Client(create_server(world.services, lambda: world.actor), mode=mode) as client:
+            return await ask_tools(world, client)
+
+    return lambda world: world.loop.run(every(world))
+
+
+def by_mcp_http(mode: Any) -> Callable[[World], Outcomes]:
+    async def every(world: World) -> Outcomes:
+        async with Client(f"{world.service.url}/mcp", mode=mode) as client:
+            return await ask_tools(world, client)
+
+    return lambda world: world.loop.run(every(world))
+
+
+def by_stdio(mode: Any) -> Callable[[World], Outcomes]:
+    async def every(world: World) -> Outcomes:
+        program, *words = command(world.service.owner, "mcp")
+        where = environment(world.settings, world.settings.data_path / "stdio")
+        async with Client(StdioServerParameters(command=program, args=words, env=where), mode=mode) as client:
+            return await ask_tools(world, client)
+
+    return lambda world: world.loop.run(every(world))
+
+
+# The command line
+
+
+def by_commands(*words: str) -> Callable[[World], Outcomes]:
+    def every(world: World) -> Outcomes:
+        where = environment(world.settings, world.settings.data_path)
+        said = [word.format(url=world.service.url) for word in words]
+
+        def ask(row: Row) -> list[Outcome]:
+            if row.not_in_cli:
+                return []
+            result = CliRunner().invoke(cli, [*said, *argv(row.name, row.arguments)], env=where)
+            if result.exit_code == 0:
+                return [answered(row, result.stdout)]
+            assert not result.stdout
+            outcome = refused(result.stderr)
+            assert result.exit_code == CATALOGUE[outcome[0]].exit_code
+            return [outcome]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(session, "local_actor", lambda: world.actor)
+            return world.each(Face.CLI, ask)
+
+    return every
+
+
+FACES: dict[str, Callable[[World], Outcomes]] = {
+    "rest": by_asgi,
+    "rest-wire": by_wire,
+    "mcp": in_memory("auto"),
+    "mcp-legacy": in_memory("legacy"),
+    "mcp-http": by_mcp_http("auto"),
+    "mcp-http-legacy": by_mcp_http("legacy"),
+    "mcp-stdio": by_stdio("auto"),
+    "mcp-stdio-legacy": by_stdio("legacy"),
+    "cli": by_commands(),
+    "cli-base-url": by_commands("--base-url", "{url}"),
+}
+
+
+@pytest.fixture(scope="session")
+def expected(world: World) -> Outcomes:
+    return by_runner(world)
+
+
+@pytest.fixture(scope="session", params=FACES)
+def outcomes(request: pytest.FixtureRequest, world: World, expected: Outcomes) -> Outcomes:
+    return FACES[request.param](world)
+
+
+def test_every_operation_has_a_row_that_succeeds_and_one_that_fails() -> None:
+    for name in REGISTRY:
+        assert {bool(row.code) for row in ROWS if row.name == name} == {False, True}, name
+
+
+@pytest.mark.parametrize(
+    "index", range(len(ROWS)), ids=lambda i: f"{ROWS[i].name}-{ROWS[i].code or 'ok'}-{i}"
+)
+def test_a_call_gives_what_its_row_says(expected: Outcomes, index: int) -> None:
+    assert [outcome[0] for outcome in expected[index]] == [ROWS[index].code or "ok"]
+
+
+@pytest.mark.parametrize(
+    "index", range(len(ROWS)), ids=lambda i: f"{ROWS[i].name}-{ROWS[i].code or 'ok'}-{i}"
+)
+def test_a_face_says_what_the_runner_says(outcomes: Outcomes, expected: Outcomes, index: int) -> None:
+    for outcome in outcomes.get(index, []):
+        assert outcome == expected[index][0]
+
+
+def test_every_face_was_asked_every_row_that_it_has(outcomes: Outcomes) -> None:
+    assert sum(map(bool, outcomes.values())) >= len(ROWS) - 4
+
+
+@pytest.mark.parametrize("text", ["é", " ", "\\", "'", "+", "a b", "x" * 200, "%41", "?x", "#x"])
+def test_any_id_reaches_the_operation_through_the_client(world: World, text: str) -> None:
+    found = [every(world_of(world, text)) for every in (by_runner, by_commands("--base-url", "{url}"))]
+    assert found[0] == found[1]
+    assert found[0][0][0][0] == "RESOURCE_NOT_FOUND"
+
+
+@pytest.mark.parametrize("text", ["a/b", "..", ".", "/", "../stats"])
+def test_an_id_that_is_a_path_reaches_nothing_else(world: World, text: str) -> None:
+    (outcome,) = by_commands("--base-url", "{url}")(world_of(world, text))[0]
+    assert outcome[0] in ("RESOURCE_NOT_FOUND", "NOT_FOUND")
+
+
+def world_of(world: World, entity_id: str) -> World:
+    return World(
+        world.loop,
+        world.services,
+        world.settings,
+        world.service,
+        [Row("entities.get", {"entity_id": entity_id})],
+    )
+
+
+@pytest.mark.parametrize("prefix", ["", "/api"])
+def test_the_description_is_served(world: World, prefix: str) -> None:
+    with world.service.http() as http:
+        answer = http.get(f"{prefix}/openapi.yaml")
+    assert yaml.safe_load(answer.content) == openapi.document()
+
+
+def test_tools_are_listed_with_their_schemas(world: World) -> None:
+    async def listed() -> dict[str, Any]:
+        async with Client(f"{world.service.url}/mcp") as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    tools = world.loop.run(listed())
+    assert set(tools) == {operation.tool for operation in REGISTRY.values() if Face.MCP in operation.faces}
+    assert all(tool.output_schema and tool.description for tool in tools.values())

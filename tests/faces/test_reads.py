@@ -1,0 +1,336 @@
+"""Reading entities: pages, single ones, snapshots as of a time, provenance, look-up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmem.errors import InvalidInput, NotFound, UnknownField
+from tests.support.faces import Call
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "Ada@Example.org", "born": 1815}
+NOBODY = "ent_" + "0" * 24
+
+
+def ids(stored: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+def people(count: int) -> list[dict[str, Any]]:
+    return [{"entity_type": "person", "name": f"p{i}"} for i in range(count)]
+
+
+@pytest.fixture
+def ada(run: Call) -> str:
+    return ids(run("store", entities=[ADA]))[0]
+
+
+# Pages
+
+
+def test_pages_tile_without_a_gap_or_a_double(run: Call) -> None:
+    stored = ids(run("store", entities=people(7)))
+    for size in (1, 2, 3, 7, 500):
+        pages = [
+            run("entities.query", entity_type="person", limit=size, offset=offset, include_total_count=True)
+            for offset in range(0, 7, size)
+        ]
+        assert [one["entity_id"] for page in pages for one in page["entities"]] == sorted(stored)
+        assert {page["total"] for page in pages} == {7}
+    past = run("entities.query", offset=7, include_total_count=True)
+    assert (past["entities"], past["total"]) == ([], 7)
+    assert run("entities.query", offset=1_000_000_000)["entities"] == []
+
+
+def test_a_total_is_answered_only_where_it_was_asked_for(run: Call, ada: str) -> None:
+    assert "total" not in run("entities.query")
+
+
+def test_entities_of_a_type_are_listed_in_any_spelling_of_it(call: Call) -> None:
+    (person, task) = ids(call("store", entities=[ADA, {"entity_type": "task", "title": "t"}]))
+    for spelled in ("person", "people", "Persons", " PERSON "):
+        page = call("entities.query", filters={"entity_type": spelled}, include_total_count=True)
+        assert (ids(page), page["total"]) == ([person], 1)
+    both = call("entities.query", filters={"entity_types": ["people", "task"]}, include_total_count=True)
+    assert (ids(both), both["total"]) == (sorted([person, task]), 2)
+    assert ids(call("entities.query", filters={"entity_type": "invoice"})) == []
+
+
+def test_filters_stand_inside_or_beside(run: Call, ada: str) -> None:
+    run("store", entities=[{"entity_type": "task", "title": "t"}])
+    inside = run("entities.query", filters={"entity_type": "person"})
+    assert inside == run("entities.query", entity_type="person") == run(
+        "entities.query", entity_type="person", filters={"entity_type": "person"}
+    )  # fmt: skip
+    assert ids(inside) == [ada]
+    with pytest.raises(InvalidInput, match="given twice"):
+        run("entities.query", entity_type="person", filters={"entity_type": "task"})
+
+
+def test_a_page_may_leave_out_the_snapshots(call: Call) -> None:
+    call("store", entities=[ADA])
+    (one,) = call("entities.query", include_snapshots=False)["entities"]
+    assert not {"snapshot", "provenance"} & set(one)
+    assert (one["version"], one["canonical_name"]) == (1, "Ada Lovelace")
+
+
+@pytest.mark.parametrize("name", ["entities.query", "observations.query", "schemas.list"])
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("limit", 0), ("limit", 501), ("limit", -1), ("limit", "x"), ("limit", True), ("limit", None),
+        ("limit", 1.5), ("limit", 10**400), ("limit", []), ("offset", -1), ("offset", 10**10),
+        ("include_total_count", "perhaps"), ("include_total_count", None), ("include_total_count", 2),
+    ],
+)  # fmt: skip
+def test_a_page_out_of_bounds_is_refused(run: Call, name: str, argument: str, value: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run(name, **{argument: value})
+    assert [issue["path"] for issue in refused.value.details["issues"]] == [f"$.{argument}"]
+
+
+def test_the_largest_page_is_500(call: Call) -> None:
+    assert call("entities.query", limit=500)["limit"] == 500
+    with pytest.raises(InvalidInput):
+        call("entities.query", limit=501)
+
+
+@pytest.mark.parametrize(
+    "filters", ["x", [], None, {"entity_type": 7}, {"entity_type": "9"}, {"entity_type": None, "x": 1}]
+)
+def test_filters_that_do_not_fit_are_refused(run: Call, filters: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run("entities.query", filters=filters)
+    assert all(issue["path"].startswith("$.filters") for issue in refused.value.details["issues"])
+
+
+def test_an_unknown_argument_is_refused_with_those_that_are_known(run: Call) -> None:
+    with pytest.raises(UnknownField) as refused:
+        run("entities.query", filters={"entity_tpye": "person"}, lmit=1)
+    details = refused.value.details
+    assert set(details["unknown_fields"]) == {"entity_tpye", "lmit"}
+    assert set(details["json_paths"]) == {"$.filters.entity_tpye", "$.lmit"}
+    assert {"entity_type", "limit", "filters"} <= set(details["allowed_fields"])
+
+
+# Single ones, and their past
+
+
+def test_what_is_not_there_is_404_and_says_what_was_asked_for(call: Call) -> None:
+    for name, arguments in (
+        ("entities.get", {}),
+        ("entities.snapshot", {}),
+        ("entities.snapshot", {"at": "2026-01-01"}),
+        ("entities.provenance", {"field": "x"}),
+        ("relationships.list", {}),
+        ("entities.related", {}),
+    ):
+        with pytest.raises(NotFound) as missing:
+            call(name, entity_id=NOBODY, **arguments)
+        assert missing.value.details == {"entity_id": NOBODY}
+
+
+def test_every_answer_about_an_entity_carries_its_version(run: Call, ada: str) -> None:
+    stored = run("store", entities=[{**ADA, "born": 1816}])
+    answers = [
+        stored["entities"][0],
+        run("entities.get", entity_id=ada),
+        run("entities.snapshot", entity_id=ada),
+        run("entities.snapshot", entity_id=ada, at="9999-12-31"),
+        run("entities.provenance", entity_id=ada, field="born"),
+        run("entities.query")["entities"][0],
+        run("entities.find", identifier="Ada Lovelace")["entities"][0],
+    ]
+    assert [answer["version"] for answer in answers] == [2] * len(answers)
+    assert run("observations.create", entity_id=ada, fields={"x": 1})["version"] == 3
+
+
+@pytest.mark.parametrize("name", ["relationships.list", "entities.related", "observations.query"])
+def test_lists_about_one_entity_carry_its_version_too(run: Call, ada: str, name: str) -> None:
+    assert run(name, entity_id=ada)["version"] == 1
+
+
+def test_at_is_when_it_was_so_and_at_ingested_when_it_was_known(call: Call) -> None:
+    def stored(mood: str, at: str) -> dict[str, Any]:
+        return call("store", entities=[{**ADA, "mood": mood}], observed_at=at)
+
+    def snapshot(**when: str) -> dict[str, Any]:
+        return call("entities.snapshot", entity_id=entity_id, **when)
+
+    first = stored("calm", "2026-01-01")
+    (entity_id,) = ids(first)
+    known = stored("angry", "2026-03-01")["recorded_at"]
+    before = snapshot(at="2026-02-15", at_ingested=known)
+    stored("bored", "2026-02-01")  # A backfill: it was so before, and is known only now.
+    assert snapshot()["snapshot"]["mood"] == "angry"
+    assert snapshot(at="2026-02-15")["snapshot"]["mood"] == "bored"
+    assert snapshot(at="2026-02-15", at_ingested=known) == before
+    assert before["snapshot"]["mood"] == "calm"
+    assert snapshot(at_ingested=first["recorded_at"])["snapshot"]["mood"] == "calm"
+    versions = {
+        "now": snapshot()["version"],
+        "known": snapshot(at_ingested=known)["version"],
+        "first": snapshot(at_ingested=first["recorded_at"])["version"],
+    }
+    assert versions == {"now": 3, "known": 2, "first": 1}
+
+
+@pytest.mark.parametrize(
+    ("at", "seen"),
+    [
+        ("2026-01-01T00:00:00Z", True),
+        ("2025-12-31T23:59:59.999999Z", False),
+        ("2026-01-01T01:00:00+01:00", True),
+        ("2026-01-01", True),
+        ("0001-01-01", False),
+        ("9999-12-31T23:59:59.999999Z", True),
+    ],
+)
+def test_a_snapshot_as_of_a_time_has_what_was_observed_up_to_it(run: Call, at: str, seen: bool) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA], observed_at="2026-01-01"))
+    answer = run("entities.snapshot", entity_id=entity_id, at=at)
+    assert (bool(answer["snapshot"]), answer["observation_count"], answer["version"]) == (seen, seen, seen)
+
+
+def test_the_past_has_the_name_of_its_time(run: Call) -> None:
+    (entity_id,) = ids(run("store", entities=[{**ADA, "observed_at": "2020-01-01"}]))
+    run("store", entities=[{"target_id": entity_id, "name": "Countess of Lovelace"}])
+    assert run("entities.get", entity_id=entity_id)["canonical_name"] == "Countess of Lovelace"
+    past = run("entities.snapshot", entity_id=entity_id, at="2021-01-01")
+    assert past["canonical_name"] == "Ada Lovelace"
+
+
+@pytest.mark.parametrize(
+    "at", ["", "yesterday", 7, True, [], "2026-13-01", "2026-02-30", "0000-01-01", "10000-01-01"]
+)
+@pytest.mark.parametrize("clock", ["at", "at_ingested"])
+def test_a_time_that_is_none_is_refused(run: Call, ada: str, clock: str, at: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run("entities.snapshot", entity_id=ada, **{clock: at})
+    assert [issue["path"] for issue in refused.value.details["issues"]] == [f"$.{clock}"]
+
+
+def test_a_snapshot_may_carry_the_observations_behind_it(call: Call) -> None:
+    (entity_id,) = ids(call("store", entities=[ADA]))
+    call("store", entities=[{**ADA, "born": 1816}])
+    answer = call("entities.snapshot", entity_id=entity_id, expand_provenance=True)
+    observations = answer["provenance_observations"]
+    assert set(observations) == set(answer["provenance"].values())
+    for field, winner in answer["provenance"].items():
+        assert observations[winner]["fields"][field] == answer["snapshot"][field]
+
+
+# Provenance
+
+
+def test_provenance_is_the_observation_that_set_the_field(call: Call) -> None:
+    first = call("store", entities=[ADA], observation_source="human", source_priority=7)
+    (entity_id,) = ids(first)
+    call("store", entities=[{"target_id": entity_id, "other": 1}])
+    answer = call("entities.provenance", entity_id=entity_id, field="born")
+    assert (answer["value"], answer["version"]) == (1815, 2)
+    assert answer["observation_ids"] == [first["entities"][0]["observation_id"]]
+    (one,) = answer["observations"]
+    assert (one["observation_source"], one["source_priority"]) == ("human", 7)
+    assert (one["transaction_id"], one["fields"]["born"]) == (first["transaction_id"], 1815)
+    assert one["provenance"] == {"agent": "anonymous", "client": "test"}
+
+
+def test_an_unknown_field_is_404_and_lists_those_that_are_there(call: Call) -> None:
+    (entity_id,) = ids(call("store", entities=[ADA]))
+    with pytest.raises(NotFound) as missing:
+        call("entities.provenance", entity_id=entity_id, field="brn")
+    assert missing.value.details["fields"] == ["born", "email", "name"]
+
+
+def test_a_field_cleared_by_null_has_no_provenance(run: Call, ada: str) -> None:
+    run("store", entities=[{**ADA, "born": None}])
+    with pytest.raises(NotFound) as missing:
+        run("entities.provenance", entity_id=ada, field="born")
+    assert missing.value.details["fields"] == ["email", "name"]
+
+
+def test_the_provenance_of_the_past_is_that_of_its_time(run: Call) -> None:
+    old = run("store", entities=[{**ADA, "observed_at": "2020-01-01"}])
+    run("store", entities=[{**ADA, "born": 1816}])
+    answer = run("entities.provenance", entity_id=ids(old)[0], field="born", at="2021-01-01")
+    assert (answer["value"], answer["version"]) == (1815, 1)
+    assert answer["observation_ids"] == [old["entities"][0]["observation_id"]]
+
+
+# Look-up
+
+
+@pytest.mark.parametrize(
+    ("identifier", "mode", "matched"),
+    [
+        ("Ada Lovelace", "name", "name"),
+        ("  ada \t LOVELACE ", "name", "name"),
+        ("Ａｄａ Lovelace", "name", "name"),
+        ("ADA@example.ORG", "identifier", "email"),
+        ("x-77", "identifier", "external_id"),
+        ("X-77", "identifier", "external_id"),
+    ],
+)
+def test_an_entity_is_found_by_what_names_it(run: Call, identifier: str, mode: str, matched: str) -> None:
+    (entity_id,) = ids(run("store", entities=[{**ADA, "external_id": "x-77"}]))
+    found = run("entities.find", identifier=identifier)
+    assert (ids(found), found["match_mode"], found["total"]) == ([entity_id], mode, 1)
+    assert found["entities"][0]["matched"] == matched
+
+
+def test_an_entity_is_found_by_its_id(call: Call) -> None:
+    (entity_id,) = ids(call("store", entities=[ADA]))
+    for spelled in (entity_id, f" {entity_id} ", entity_id.upper()):
+        found = call("entities.find", identifier=spelled)
+        assert (ids(found), found["match_mode"]) == ([entity_id], "id")
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    ["Ada", "Ann", "plan", "lovelace ada", "Ada Lovelac", "*", "Ada*", "/.*/", "name:Ada", "", " ", "\x00",
+     NOBODY, "ent_", "ent_x", "x" * 10_000, "'; MATCH (n) DELETE n //"],
+)  # fmt: skip
+def test_what_names_nothing_exactly_finds_nothing_and_says_why(run: Call, ada: str, identifier: str) -> None:
+    run("store", entities=[{"entity_type": "task", "title": "planning"}])
+    found = run("entities.find", identifier=identifier)
+    assert (found["entities"], found["total"], found["match_mode"]) == ([], 0, "none")
+    assert found["hint"]
+
+
+def test_an_id_is_never_matched_as_text(run: Call) -> None:
+    run("store", entities=[{"entity_type": "note", "canonical_name": NOBODY, "x": 1}])
+    assert run("entities.find", identifier=NOBODY)["entities"] == []
+
+
+def test_an_identifier_that_is_too_long_is_refused(run: Call) -> None:
+    with pytest.raises(InvalidInput):
+        run("entities.find", identifier="x" * 10_001)
+
+
+def test_a_long_name_is_found_whole_and_only_whole(run: Call) -> None:
+    name = "long " * 100
+    (one, other) = ids(
+        run("store", entities=[{"entity_type": "thing", "name": name + end} for end in ("a", "b")])
+    )
+    assert ids(run("entities.find", identifier=name + "A")) == [one]
+    assert ids(run("entities.find", identifier=name + "b")) == [other]
+    assert ids(run("entities.find", identifier=name)) == []
+
+
+def test_a_type_narrows_a_look_up(call: Call) -> None:
+    person, company = ids(
+        call("store", entities=[{"entity_type": kind, "name": "Jordan"} for kind in ("person", "company")])
+    )
+    assert set(ids(call("entities.find", identifier="jordan"))) == {person, company}
+    assert ids(call("entities.find", identifier="jordan", entity_type="people")) == [person]
+    assert ids(call("entities.find", identifier=person, entity_type="company")) == []
+
+
+def test_after_a_rename_only_the_new_name_matches(run: Call, ada: str) -> None:
+    run("store", entities=[{"target_id": ada, "name": "Countess"}])
+    assert ids(run("entities.find", identifier="Ada Lovelace")) == []
+    assert ids(run("entities.find", identifier="countess")) == [ada]
+    assert ids(run("store", entities=[ADA])) == [ada]
+    assert ids(run("entities.find", identifier="Ada Lovelace")) == [ada]

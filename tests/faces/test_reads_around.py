@@ -1,0 +1,374 @@
+"""Reading what is around entities: relationships, what they reach, observations, schemas, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from tests.support.faces import Call
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
+NOBODY = "ent_" + "0" * 24
+AT = "2026-01-31T09:00:00Z"
+
+
+def ids(stored: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+def edge(kind: str, source: int, target: int, **metadata: Any) -> dict[str, Any]:
+    ends = {"source_index": source, "target_index": target}
+    return {"relationship_type": kind, **ends, "metadata": metadata}
+
+
+def chain(run: Call, *edges: tuple[str, int, int]) -> list[str]:
+    """Store as many things as the relationships need; return their ids."""
+    count = max(max(source, target) for _, source, target in edges) + 1
+    things = [{"entity_type": "thing", "name": f"t{i}"} for i in range(count)]
+    return ids(run("store", entities=things, relationships=[edge(*one) for one in edges]))
+
+
+# Relationships
+
+
+def test_relationships_are_listed_in_both_directions(call: Call) -> None:
+    a, b, c = chain(call, ("OWNS", 0, 1), ("MANAGES", 2, 0), ("OWNS", 1, 2))
+    page = call("relationships.list", entity_id=a, include_total_count=True)
+    assert [one["target_entity_id"] for one in page["outgoing"]] == [b]
+    assert [one["source_entity_id"] for one in page["incoming"]] == [c]
+    assert sorted(page["relationships"], key=str) == sorted(page["outgoing"] + page["incoming"], key=str)
+    assert page["total"] == 2
+    assert "related_entities" not in page
+
+
+def test_the_entities_at_the_other_ends_may_come_along(call: Call) -> None:
+    a, b, c = chain(call, ("OWNS", 0, 1), ("MANAGES", 2, 0), ("MANAGES", 0, 1))
+    page = call("relationships.list", entity_id=a, expand_entities=True)
+    assert sorted(one["entity_id"] for one in page["related_entities"]) == sorted([b, c])
+    assert {one["snapshot"]["name"] for one in page["related_entities"]} == {"t1", "t2"}
+
+
+def test_pages_of_relationships_tile_newest_first(run: Call) -> None:
+    hub, *_ = chain(run, ("OWNS", 0, 1))
+    for i in range(2, 7):
+        item = {"entity_type": "thing", "name": f"t{i}"}
+        link = {"relationship_type": "OWNS", "source_index": 0, "target_entity_id": hub}
+        run("store", entities=[item], relationships=[link])
+    whole = run("relationships.list", entity_id=hub)["relationships"]
+    times = [one["last_observation_at"] for one in whole]
+    assert (len(whole), times) == (6, sorted(times, reverse=True))
+    pages = [
+        run("relationships.list", entity_id=hub, limit=2, offset=i)["relationships"] for i in (0, 2, 4, 6)
+    ]
+    assert [one for page in pages for one in page] == whole
+
+
+def test_an_entity_without_relationships_has_an_empty_page(run: Call) -> None:
+    (ada,) = ids(run("store", entities=[ADA]))
+    page = run("relationships.list", entity_id=ada, include_total_count=True, expand_entities=True)
+    assert (page["relationships"], page["total"], page["related_entities"]) == ([], 0, [])
+
+
+# What can be reached
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reached"),
+    [
+        ({}, {1: 1, 4: 1}),
+        ({"depth": 2}, {1: 1, 4: 1, 2: 2}),
+        ({"max_hops": 2}, {1: 1, 4: 1, 2: 2}),
+        ({"depth": 3}, {1: 1, 4: 1, 2: 2, 3: 3}),
+        ({"depth": 5}, {1: 1, 4: 1, 2: 2, 3: 3}),
+        ({"depth": 3, "direction": "outgoing"}, {1: 1, 2: 2, 3: 3}),
+        ({"depth": 3, "direction": "incoming"}, {4: 1}),
+        ({"depth": 3, "relationship_types": ["OWNS"]}, {1: 1, 2: 2}),
+        ({"depth": 3, "relationship_types": ["owns", "part-of"]}, {1: 1, 2: 2, 3: 3}),
+        ({"relationship_types": ["SETTLES"]}, {}),
+    ],
+)
+def test_a_walk_reaches_what_its_arguments_allow(
+    run: Call, arguments: dict[str, Any], reached: dict[int, int]
+) -> None:
+    things = chain(run, ("OWNS", 0, 1), ("OWNS", 1, 2), ("PART_OF", 2, 3), ("MANAGES", 4, 0))
+    found = run("entities.related", entity_id=things[0], **arguments)
+    assert {one["entity_id"]: one["depth"] for one in found["entities"]} == {
+        things[i]: depth for i, depth in reached.items()
+    }
+    assert (found["total"], found["truncated"], found["hubs"]) == (len(reached), False, [])
+    depths = [one["depth"] for one in found["entities"]]
+    assert depths == sorted(depths)
+
+
+def test_a_walk_goes_round_a_cycle_once_and_leaves_out_its_origin(call: Call) -> None:
+    things = chain(call, ("OWNS", 0, 1), ("OWNS", 1, 2), ("OWNS", 2, 0), ("MANAGES", 1, 0))
+    found = call("entities.related", entity_id=things[0], depth=5)
+    assert sorted(ids(found)) == sorted(things[1:])
+    keys = [one["relationship_key"] for one in found["relationships"]]
+    assert len(keys) == len(set(keys)) == 4
+
+
+def test_a_limit_cuts_a_walk_and_says_so(run: Call) -> None:
+    things = chain(run, *[("OWNS", 0, i) for i in range(1, 6)])
+    found = run("entities.related", entity_id=things[0], limit=3)
+    assert (len(found["entities"]), found["total"], found["truncated"]) == (3, 3, True)
+    named = {things[0], *ids(found)}
+    assert all({one["source_entity_id"], one["target_entity_id"]} <= named for one in found["relationships"])
+    whole = run("entities.related", entity_id=things[0], limit=5)
+    assert (len(whole["entities"]), whole["truncated"]) == (5, False)
+
+
+def test_a_walk_may_leave_out_the_entities(run: Call) -> None:
+    things = chain(run, ("OWNS", 0, 1))
+    found = run("entities.related", entity_id=things[0], include_entities=False)
+    assert ("entities" in found, found["total"], len(found["relationships"])) == (False, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"depth": 0}, "$.depth"),
+        ({"depth": 6}, "$.depth"),
+        ({"depth": True}, "$.depth"),
+        ({"max_hops": 9}, "$.depth"),
+        ({"direction": "up"}, "$.direction"),
+        ({"relationship_types": ["SMELLS_OF"]}, "$.relationship_types[0]"),
+        ({"relationship_types": "OWNS"}, "$.relationship_types"),
+        ({"depth": 1, "max_hops": 2}, "$.max_hops"),
+        ({"entity_id": ""}, "$.entity_id"),
+        ({"entity_id": 7}, "$.entity_id"),
+    ],
+)
+def test_a_walk_that_is_asked_for_wrongly_is_refused(run: Call, arguments: dict[str, Any], path: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run("entities.related", **{"entity_id": NOBODY, **arguments})
+    assert path in [issue["path"] for issue in refused.value.details["issues"]]
+
+
+# Observations
+
+
+@pytest.fixture
+def told(run: Call) -> dict[str, Any]:
+    """Two entities with observations at some times; the second of Ada's shares its time with the task's."""
+    stored = [
+        run("store", entities=[{**ADA, "n": 1}], observed_at="2026-01-01"),
+        run(
+            "store",
+            entities=[{**ADA, "n": 2}, {"entity_type": "task", "title": "t"}],
+            observed_at="2026-01-02",
+        ),
+        run("store", entities=[{**ADA, "n": 3}], observed_at="2025-01-01"),
+    ]
+    found = [item["observation_id"] for answer in stored for item in answer["entities"]]
+    ada, task = ids(stored[1])
+    return {"ada": ada, "task": task, "observations": found, "recorded": [s["recorded_at"] for s in stored]}
+
+
+def listed(page: dict[str, Any], told: dict[str, Any]) -> list[int]:
+    return [told["observations"].index(one["id"]) for one in page["observations"]]
+
+
+def test_observations_are_listed_newest_first_and_counted(run: Call, told: dict[str, Any]) -> None:
+    def query(**filters: Any) -> tuple[list[int], int]:
+        page = run("observations.query", filters=filters, include_total_count=True)
+        return listed(page, told), page["total"]
+
+    newest = sorted((1, 2), key=lambda i: told["observations"][i], reverse=True)
+    assert query() == ([*newest, 0, 3], 4)
+    assert query(entity_id=told["ada"]) == ([1, 0, 3], 3)
+    assert query(entity_type="people") == ([1, 0, 3], 3)
+    assert query(entity_type="task") == ([2], 1)
+    assert query(entity_type="invoice") == ([], 0)
+    assert query(observation_id=told["observations"][3]) == ([3], 1)
+    assert query(observation_id="obs_0") == ([], 0)
+
+
+def test_observations_are_narrowed_by_their_times(run: Call, told: dict[str, Any]) -> None:
+    assert listed(run("observations.query", observed_until="2026-01-01", entity_id=told["ada"]), told) == [
+        0,
+        3,
+    ]
+    since = told["recorded"][2]
+    assert listed(run("observations.query", created_since=since), told) == [3]
+    assert listed(run("observations.query", updated_since=since, entity_type="person"), told) == [3]
+    assert listed(run("observations.query", source_id="src_none"), told) == []
+
+
+def test_pages_of_observations_tile(run: Call, told: dict[str, Any]) -> None:
+    for filters in ({}, {"entity_id": told["ada"]}, {"entity_type": "person"}):
+        whole = listed(run("observations.query", filters=filters), told)
+        pages = [run("observations.query", filters=filters, limit=1, offset=i) for i in range(5)]
+        assert [i for page in pages for i in listed(page, told)] == whole
+
+
+@pytest.mark.parametrize("other", [{"entity_id": "task"}, {"entity_type": "task"}])
+def test_all_filters_hold_together(run: Call, told: dict[str, Any], other: dict[str, str]) -> None:
+    filters = {
+        name: told.get(value, value) if name == "entity_id" else value for name, value in other.items()
+    }
+    page = run("observations.query", filters={"observation_id": told["observations"][0], **filters})
+    assert listed(page, told) == []
+
+
+def test_an_entity_of_another_type_has_no_observations_of_that_type(run: Call, told: dict[str, Any]) -> None:
+    page = run("observations.query", filters={"entity_id": told["ada"], "entity_type": "task"})
+    assert listed(page, told) == []
+
+
+def test_an_observation_tells_who_said_it_and_when(call: Call) -> None:
+    stored = call(
+        "store", entities=[{**ADA, "specificity_score": 0.5}], observed_at=AT, source_priority=7,
+        observation_source="human", idempotency_key="k",
+    )  # fmt: skip
+    (entity_id,) = ids(stored)
+    (one,) = call("observations.query", filters={"entity_id": entity_id})["observations"]
+    assert one == {
+        "id": stored["entities"][0]["observation_id"],
+        "entity_id": entity_id,
+        "entity_type": "person",
+        "kind": "value",
+        "observed_at": "2026-01-31T09:00:00.000000Z",
+        "recorded_at": stored["recorded_at"],
+        "created_at": stored["recorded_at"],
+        "fields": {"name": "Ada Lovelace", "email": "ada@example.org"},
+        "source_priority": 7.0,
+        "specificity_score": 0.5,
+        "observation_source": "human",
+        "source_id": None,
+        "interpretation_id": None,
+        "schema_version": None,
+        "identity_basis": "email",
+        "transaction_id": stored["transaction_id"],
+        "idempotency_key": "k",
+        "provenance": {"agent": "anonymous", "client": "test"},
+    }
+
+
+def test_an_observation_is_added_by_id(call: Call) -> None:
+    (entity_id,) = ids(call("store", entities=[ADA]))
+    made = call("observations.create", entity_id=entity_id, fields={"x": 1, "email": None})
+    assert (made["entity_id"], made["entity_type"], made["version"]) == (entity_id, "person", 2)
+    assert (made["snapshot"], made["replayed"]) == ({"name": "Ada Lovelace", "x": 1}, False)
+    assert [warning["code"] for warning in made["store_warnings"]] == ["NULL_CLEARED_FIELD"]
+
+
+@pytest.mark.parametrize("identifier", ["ada@EXAMPLE.org", "ada lovelace"])
+def test_an_observation_is_added_by_what_names_the_entity(run: Call, identifier: str) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA]))
+    made = run("observations.create", entity_type="people", entity_identifier=identifier, fields={"x": 1})
+    assert made["entity_id"] == entity_id
+
+
+def test_an_observation_of_nobody_is_404(call: Call) -> None:
+    call("store", entities=[ADA])
+    with pytest.raises(NotFound) as missing:
+        call("observations.create", entity_id=NOBODY, fields={"x": 1})
+    assert missing.value.details == {"entity_id": NOBODY}
+    with pytest.raises(NotFound) as missing:
+        call("observations.create", entity_type="person", entity_identifier="Ada", fields={"x": 1})
+    assert missing.value.details == {"entity_type": "person", "entity_identifier": "Ada"}
+    assert call("server.stats")["total_observations"] == 1
+
+
+def test_an_observation_of_one_of_several_is_refused_with_the_candidates(run: Call) -> None:
+    stored = run("store", entities=[{**ADA, "intent": "create_new"}] * 2)
+    with pytest.raises(InvalidInput) as refused:
+        run("observations.create", entity_type="person", entity_identifier="Ada Lovelace", fields={"x": 1})
+    (issue,) = refused.value.details["issues"]
+    assert (issue["path"], set(issue["candidates"])) == ("$.entity_identifier", set(ids(stored)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({}, "$.entity_id"),
+        ({"entity_identifier": "Ada Lovelace"}, "$.entity_id"),
+        ({"entity_type": "person"}, "$.entity_id"),
+        ({"entity_id": "nope"}, "$.entity_id"),
+        ({"entity_id": "the entity", "fields": {}}, "$.fields"),
+        ({"entity_id": "the entity", "fields": {"": 1}}, "$.fields."),
+        ({"entity_id": "the entity", "fields": []}, "$.fields"),
+        ({"entity_id": "the entity", "fields": {"a": [float("nan")]}}, "$.fields.a[0]"),
+        ({"entity_id": "the entity", "entity_type": "task"}, "$.entity_type"),
+        ({"entity_id": "the entity", "observed_at": "2999-01-01"}, "$.observed_at"),
+    ],
+)
+def test_an_observation_that_does_not_fit_is_refused_with_its_place(
+    run: Call, arguments: dict[str, Any], path: str
+) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA]))
+    if arguments.get("entity_id") == "the entity":
+        arguments = {**arguments, "entity_id": entity_id}
+    with pytest.raises(InvalidInput) as refused:
+        run("observations.create", **{"fields": {"x": 1}, **arguments})
+    assert [issue["path"] for issue in refused.value.details["issues"]] == [path]
+
+
+def test_an_observation_with_a_key_is_stored_once(call: Call) -> None:
+    (entity_id,) = ids(call("store", entities=[ADA]))
+    request = {"entity_id": entity_id, "fields": {"x": 1}, "idempotency_key": "k"}
+    first = call("observations.create", **request)
+    again = call("observations.create", **request)
+    assert again == {**first, "replayed": True}
+    assert call("server.stats")["total_observations"] == 2
+
+
+# Schemas and counts
+
+
+def test_a_schema_is_what_was_seen(call: Call) -> None:
+    call("store", entities=[{**ADA, "mix": 1, "when": "2026-01-01", "none": None, "flag": True}])
+    call("store", entities=[{**ADA, "mix": "one", "when": "soon", "list": [], "map": {}}])
+    schema = call("schemas.get", entity_type="people")
+    assert {name: field["type"] for name, field in schema["fields"].items()} == {
+        "email": "string", "flag": "boolean", "list": "array", "map": "object", "mix": "number|string",
+        "name": "string", "none": "null", "when": "string",
+    }  # fmt: skip
+    assert schema["field_names"] == sorted(schema["fields"])
+    assert (schema["entity_type"], schema["entity_count"], schema["observation_count"]) == ("person", 1, 2)
+    assert schema["identity"][0] == ["email"]
+
+
+def test_schemas_are_listed_by_type(run: Call) -> None:
+    kinds = ["alpha", "beta", "gamma", "alphabet"]
+    run("store", entities=[{"entity_type": kind, "name": kind} for kind in kinds])
+
+    def page(**arguments: Any) -> tuple[list[str], int]:
+        found = run("schemas.list", include_total_count=True, **arguments)
+        return [one["entity_type"] for one in found["schemas"]], found["total"]
+
+    assert page() == (sorted(kinds), 4)
+    assert page(limit=2, offset=1) == (["alphabet", "beta"], 4)
+    assert page(keyword=" ALPHA ") == (["alpha", "alphabet"], 2)
+    assert page(keyword="zeta") == ([], 0)
+
+
+def test_a_type_that_was_never_stored_is_404(call: Call) -> None:
+    with pytest.raises(NotFound) as missing:
+        call("schemas.get", entity_type="people")
+    assert missing.value.details == {"entity_type": "person"}
+
+
+def test_the_counts_are_those_of_what_was_stored(call: Call) -> None:
+    assert call("server.stats")["last_updated"] is None
+    a, _, _ = chain(call, ("OWNS", 0, 1), ("MANAGES", 2, 0))
+    last = call("store", entities=[ADA, {"target_id": a, "x": 1}])["recorded_at"]
+    assert call("server.stats") == {
+        "total_entities": 4,
+        "total_observations": 5,
+        "total_relationships": 2,
+        "entities_by_type": {"person": 1, "thing": 3},
+        "observations_by_type": {"person": 1, "thing": 4},
+        "relationships_by_type": {"MANAGES": 1, "OWNS": 1},
+        "sequence": 2,
+        "last_updated": last,
+    }
+
+
+def test_a_refused_store_says_so_as_a_store_does(run: Call) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA]))
+    with pytest.raises(StoreRefused):
+        run("observations.create", entity_id=entity_id, fields={"a": "\ud800"})

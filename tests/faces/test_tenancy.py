@@ -1,0 +1,193 @@
+"""Two owners see nothing of each other: walked over the registry, so that later operations are covered."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from graphmem.arguments import nested_filters
+from graphmem.errors import GraphmemError, UnknownField
+from graphmem.registry import REGISTRY, Services
+from tests.support import faces
+from tests.support.faces import Call
+from tests.support.loop import Loop
+
+ADA = {
+    "entity_type": "person",
+    "name": "Ada Lovelace",
+    "email": "ada@example.org",
+    "observed_at": "2026-01-01",
+}
+ACME = {"entity_type": "company", "name": "Acme", "observed_at": "2026-01-01"}
+WORKS = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+KEY = "key-of-alice"
+
+PLAIN = {
+    "limit", "offset", "include_total_count", "include_snapshots", "include_entities", "expand_entities",
+    "expand_provenance", "at", "at_ingested", "observed_at", "observed_until", "created_since", "depth",
+    "direction", "commit", "source_priority", "observation_source", "filters", "include_deleted",
+    "reason", "metadata", "value",
+}  # fmt: skip
+"""Arguments that name nothing of anybody's."""
+
+
+@dataclass
+class Alice:
+    """Another owner's data: what of it nobody else may see, and what others might ask with."""
+
+    owner: str = field(default_factory=lambda: str(uuid.uuid4()))
+    marker: str = field(default_factory=lambda: f"marker-{uuid.uuid4().hex}")
+    secrets: set[str] = field(default_factory=set)
+    values: dict[str, list[Any]] = field(default_factory=dict)
+    along: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Arguments that another one needs beside it."""
+
+    def store(self, run: Call) -> None:
+        """Store, and note every id of what was stored."""
+        request = {"entities": [{**ADA, "secret": self.marker}, ACME], "relationships": [WORKS]}
+        stored = run("store", **request, idempotency_key=KEY)
+        ada, acme = (item["entity_id"] for item in stored["entities"])
+        (link,) = stored["relationships_created"]
+        told = [item["observation_id"] for item in stored["entities"]]
+        self.secrets = {
+            self.marker, self.owner, ada, acme, *told, stored["transaction_id"], link["relationship_key"],
+            link["relationship_id"], link["observation_id"],
+        }  # fmt: skip
+        ends = {"relationship_type": "WORKS_AT", "source_index": 0, "target_entity_id": acme}
+        ends_by_id = {"relationship_type": "WORKS_AT", "source_entity_id": ada, "target_entity_id": acme}
+        self.along = {"entity_identifier": {"entity_type": "person"}, "relationship_type": ends_by_id}
+        self.values = {
+            "relationship_id": [link["relationship_id"], link["relationship_key"]],
+            "relationship_key": [link["relationship_key"]],
+            "relationship_type": ["WORKS_AT"],
+            "source_entity_id": [ada],
+            "target_entity_id": [acme],
+            "entity_id": [ada, acme],
+            "observation_id": told,
+            "source_id": ["src_" + "0" * 32],
+            "entity_type": ["person"],
+            "entity_types": [["person", "company"]],
+            "identifier": [ada, ada.upper(), "Ada Lovelace", "ada@example.org", self.marker, told[0]],
+            "entity_identifier": [ada, "Ada Lovelace"],
+            "field": ["secret", "name"],
+            "fields": [{"x": 1}],
+            "keyword": ["pers", self.marker],
+            "relationship_types": [["WORKS_AT"]],
+            "idempotency_key": [KEY],
+            "entities": [
+                [{"entity_type": "thing", "name": "mine"}],
+                [{"target_id": ada, "x": 1}],
+                [{**ADA, "secret": "mine"}, ACME],
+            ],
+            "relationships": [[ends_by_id], [ends], [{**ends_by_id, "target_entity_id": ada}]],
+        }
+
+
+@pytest.fixture(scope="module")
+def alice(loop: Loop, services: Services) -> Alice:
+    alice = Alice()
+    alice.store(faces.by_runner(loop, services, alice.owner))
+    return alice
+
+
+def names(name: str) -> dict[str, bool]:
+    """Return every argument of an operation, those of its filters too, and whether it is required."""
+    model = REGISTRY[name].arguments
+    inner = nested_filters(model)
+    found = {n: info.is_required() for n, info in (inner.model_fields if inner else {}).items()}
+    return {**found, **{n: info.is_required() for n, info in model.model_fields.items()}}
+
+
+def questions(name: str, alice: Alice) -> Iterator[dict[str, Any]]:
+    """Yield what an operation can be asked with that is Alice's: each value of each argument."""
+    arguments = names(name)
+    needed = {n: alice.values.get(n, [1])[0] for n, required in arguments.items() if required}
+    yield needed
+    for argument in arguments:
+        along = {n: value for n, value in alice.along.get(argument, {}).items() if n in arguments}
+        for value in alice.values.get(argument, []):
+            yield {**needed, **along, argument: value}
+
+
+def leaks(alice: Alice, said: str, asked: dict[str, Any] | None = None) -> set[str]:
+    """Return what of Alice's stands in an answer, other than what was asked with."""
+    ends = ("relationship_type", "source_entity_id", "target_entity_id")
+    # A key is made of the ends that were asked with.
+    known = json.dumps([asked, ":".join(str((asked or {}).get(end)) for end in ends)])
+    return {secret for secret in alice.secrets if secret in said and (asked is None or secret not in known)}
+
+
+@pytest.fixture(params=["run", "rest", "mcp"])
+def bob(request: pytest.FixtureRequest) -> Call:
+    return request.getfixturevalue(request.param)
+
+
+def test_every_argument_is_known_to_this_test(alice: Alice) -> None:
+    unknown = {
+        (name, n) for name in REGISTRY for n in names(name) if n not in PLAIN and n not in alice.values
+    }
+    assert not unknown, "say in Alice.values what another owner could ask with, or that it names nothing"
+
+
+@pytest.mark.parametrize("same_names", [False, True])
+@pytest.mark.parametrize("name", REGISTRY)
+def test_nothing_of_another_owner_is_seen(bob: Call, alice: Alice, name: str, same_names: bool) -> None:
+    if same_names:
+        bob("store", entities=[ADA, ACME], relationships=[WORKS])
+    for asked in questions(name, alice):
+        status, said = outcome(bob, name, asked)
+        assert status in (200, 400, 404), (asked, said)
+        assert not leaks(alice, said, None if status == 200 else asked), asked
+
+
+def outcome(bob: Call, name: str, asked: dict[str, Any]) -> tuple[int, str]:
+    try:
+        return 200, json.dumps(bob(name, **asked))
+    except GraphmemError as exc:
+        return exc.status, json.dumps([str(exc), exc.details])
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_nothing_of_another_owner_is_changed(
+    run: Call, loop: Loop, services: Services, alice: Alice, name: str
+) -> None:
+    hers = faces.by_runner(loop, services, alice.owner)
+    entity_ids = alice.values["entity_id"]
+    before = [hers("server.stats"), *(hers("entities.get", entity_id=one) for one in entity_ids)]
+    for asked in questions(name, alice):
+        outcome(run, name, asked)
+    assert [hers("server.stats"), *(hers("entities.get", entity_id=one) for one in entity_ids)] == before
+
+
+def test_an_entity_of_another_owner_is_not_there(call: Call, alice: Alice) -> None:
+    (ada, _) = alice.values["entity_id"]
+    for name, more in (
+        ("entities.get", {}), ("entities.snapshot", {}), ("entities.snapshot", {"at": "2027-01-01"}),
+        ("entities.provenance", {"field": "secret"}), ("relationships.list", {}), ("entities.related", {}),
+        ("observations.create", {"fields": {"x": 1}}), ("observations.query", {}),
+    ):  # fmt: skip
+        with pytest.raises(GraphmemError) as missing:
+            call(name, entity_id=ada, **more)
+        assert (missing.value.code, missing.value.details) == ("RESOURCE_NOT_FOUND", {"entity_id": ada})
+
+
+def test_the_same_content_of_two_owners_has_other_ids(run: Call, alice: Alice) -> None:
+    stored = run(
+        "store", entities=[{**ADA, "secret": alice.marker}, ACME], relationships=[WORKS], idempotency_key=KEY
+    )
+    assert (stored["replayed"], stored["entities_created"], stored["observations_created"]) == (False, 2, 2)
+    said = json.dumps(stored)
+    assert leaks(alice, said) == {alice.marker}
+
+
+@pytest.mark.parametrize("claim", ["owner", "user_id", "owner_id", "tenant"])
+@pytest.mark.parametrize("name", REGISTRY)
+def test_nobody_says_in_the_arguments_who_they_are(run: Call, alice: Alice, name: str, claim: str) -> None:
+    needed = next(questions(name, alice))
+    with pytest.raises(UnknownField):
+        run(name, **needed, **{claim: alice.owner})

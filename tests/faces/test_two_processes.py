@@ -1,0 +1,148 @@
+"""Two processes on one owner, and readers beside writers: nothing is lost, nobody sees half a write."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graphmem import cypher
+from graphmem.auth import Actor
+from graphmem.domain import canonical
+from graphmem.registry import REGISTRY, Services
+from graphmem.runtime import open_services
+from graphmem.settings import Settings
+from graphmem.writer import turn
+from tests.support.loop import Loop
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
+
+
+async def ask(where: Services, owner: str, name: str, **arguments: Any) -> dict[str, Any]:
+    return canonical.decode(await REGISTRY[name].run(where, Actor(owner=owner), arguments))
+
+
+@pytest.fixture
+def second(loop: Loop, settings: Settings) -> Iterator[Services]:
+    """What another process would have."""
+    opened = open_services(settings)
+    yield loop.run(opened.__aenter__())
+    loop.run(opened.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def locked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the turns that took the lock first."""
+    taken: list[int] = []
+    real = turn._Writer._locked
+
+    async def counted(writer: Any, batch: list[Any]) -> bool:
+        taken.append(len(batch))
+        return await real(writer, batch)
+
+    monkeypatch.setattr(turn._Writer, "_locked", counted)
+    return taken
+
+
+def test_two_processes_on_one_owner_lose_nothing(
+    loop: Loop, services: Services, second: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Small turns, so that the two meet often.
+    monkeypatch.setattr(turn, "TURN_REQUESTS", 4)
+
+    async def both() -> list[dict[str, Any]]:
+        items = [{"entity_type": "thing", "name": f"n{i % 5}", f"f{i}": i} for i in range(200)]
+        where = (services, second)
+        stores = (ask(where[i % 2], owner, "store", entities=[item]) for i, item in enumerate(items))
+        return await asyncio.gather(*stores)
+
+    answers = loop.run(both())
+    assert len({answer["recorded_at"] for answer in answers}) == 200
+    query = "MATCH (t:Transaction) WHERE t.owner = $o RETURN t.sequence AS n ORDER BY n"
+    assert [row["n"] for row in loop.run(services.graph.script(query, o=owner))] == list(range(1, 201))
+    page = loop.run(ask(services, owner, "entities.query"))
+    fields = {name for one in page["entities"] for name in one["snapshot"]} - {"name"}
+    assert fields == {f"f{i}" for i in range(200)}
+    assert [one["version"] for one in page["entities"]] == [40] * 5
+
+
+def test_the_sequence_is_read_before_what_is_decided_on(loop: Loop, services: Services) -> None:
+    """Read later, it may be that of a commit that the entities were read before: the turn then undoes it."""
+    plan = loop.run(_plan(services, cypher.query("write.look").text))
+    # Operators run from the leaves up, and of two branches the left one first.
+    late = [details for details in _ancestors(plan, "entity:Entity") if "owner.sequence" in details]
+    assert not late
+
+
+def _ancestors(tree: list[Any], mark: str) -> list[str]:
+    """Return the details of the operators that come after one whose details hold ``mark``."""
+    details, *children = tree
+    for child in children:
+        found = _ancestors(child, mark)
+        if found or mark in child[0]:
+            return [*found, details]
+    return []
+
+
+async def _plan(services: Services, text: str) -> list[Any]:
+    async with services.graph._driver.session() as session:
+        names = ("keys", "transactions", "entities", "observations", "relationships", "types")
+        none: dict[str, Any] = {name: [] for name in names}
+        result = await session.run("EXPLAIN " + text, {"owner": "", "args": none, **none})
+        summary = await result.consume()
+    return _tree(summary.plan)
+
+
+def _tree(plan: Any) -> list[Any]:
+    return [plan["args"].get("Details", ""), *(_tree(child) for child in plan.get("children", []))]
+
+
+def test_a_turn_that_lost_twice_takes_the_lock(
+    loop: Loop, services: Services, owner: str, locked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = 0
+
+    async def losing(writer: Any, batch: list[Any]) -> bool:
+        nonlocal lost
+        if lost == 0:
+            await writer.graph.write("owner.create", writer.owner)
+        lost += 1
+        return False
+
+    monkeypatch.setattr(turn._Writer, "_optimistic", losing)
+    stored = loop.run(ask(services, owner, "store", entities=[ADA]))
+    assert (lost, locked, stored["entities_created"]) == (turn.LOSSES_BEFORE_LOCK, [1], 1)
+
+
+def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, owner: str) -> None:
+    """Every answer is one version's: its values, the observations behind them, and never a fault."""
+    target = {"entity_type": "thing", "name": "t"}
+    filling = "x" * 300
+
+    async def race() -> tuple[dict[int, tuple[int, str]], list[dict[str, Any]]]:
+        written: dict[int, tuple[int, str]] = {}
+        seen: list[dict[str, Any]] = []
+        done = asyncio.Event()
+        (first,) = (await ask(services, owner, "store", entities=[target]))["entities"]
+
+        async def read() -> None:
+            while not done.is_set():
+                seen.append(await ask(services, owner, "entities.get", entity_id=first["entity_id"]))
+
+        readers = [asyncio.create_task(read()) for _ in range(6)]
+        for i in range(200):
+            said = {f"f{j}": f"{i}:{filling}" for j in range(20)} | {f"g{999 - i}": f"{i}:"}
+            (item,) = (await ask(services, owner, "store", entities=[{**target, **said}]))["entities"]
+            written[item["version"]] = (i, item["observation_id"])
+        done.set()
+        await asyncio.gather(*readers)
+        return written, seen
+
+    written, seen = loop.run(race())
+    for answer in (answer for answer in seen if answer["version"] > 1):
+        i, observation_id = written[answer["version"]]
+        assert {answer["snapshot"][f"f{j}"] for j in range(20)} == {f"{i}:{filling}"}
+        assert {answer["provenance"][f"f{j}"] for j in range(20)} == {observation_id}
+        assert len(answer["snapshot"]) == 21 + answer["version"] - 1

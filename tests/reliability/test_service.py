@@ -1,0 +1,216 @@
+"""The service as a process: how it starts, what it logs, how it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from graphmem.registry import Services
+from graphmem.settings import Settings
+from tests.support import faces
+from tests.support.loop import Loop
+from tests.support.service import Service, command, environment, running
+
+TOKEN = "canary-token-0123456789-abcdefghijklmnopqrstuvwxyz"
+BODY = json.dumps({"entities": [{"entity_type": "thing", "name": "slow"}]}).encode()
+
+
+@contextmanager
+def begun(service: Service) -> Iterator[socket.socket]:
+    """Begin a store and hold back the last byte of its body."""
+    where = urlsplit(service.url)
+    with socket.create_connection((where.hostname, where.port), timeout=30) as connection:
+        head = f"POST /store HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(BODY)}\r\n"
+        connection.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + BODY[:-1])
+        # The service answers another request, so it has read this one.
+        assert httpx.get(f"{service.url}/health").is_success
+        yield connection
+
+
+def received(connection: socket.socket) -> bytes:
+    found = b""
+    while part := connection.recv(65536):
+        found += part
+    return found
+
+
+# The end
+
+
+def test_a_request_under_way_is_finished_before_the_end(
+    settings: Settings, tmp_path: Path, owner: str, loop: Loop, services: Services
+) -> None:
+    with running(settings, tmp_path, owner) as service:
+        with begun(service) as connection:
+            service.send(signal.SIGTERM)
+            with pytest.raises(subprocess.TimeoutExpired):
+                service.wait(0.5)
+            with pytest.raises(httpx.TransportError):
+                httpx.get(f"{service.url}/health", timeout=2)
+            connection.sendall(BODY[-1:])
+            answer = received(connection)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert service.wait(10) == 0
+        assert "Traceback" not in service.console
+    assert faces.by_runner(loop, services, owner)("server.stats")["total_entities"] == 1
+
+
+def test_a_request_that_does_not_end_is_not_waited_for_for_ever(
+    settings: Settings, tmp_path: Path, owner: str
+) -> None:
+    with running(settings, tmp_path, owner, GRAPHMEM_SHUTDOWN_SECONDS="1") as service, begun(service):
+        begin = time.monotonic()
+        service.send(signal.SIGTERM)
+        assert service.wait(10) == 0
+        assert 0.5 < time.monotonic() - begin < 8
+
+
+def test_giving_up_a_request_shows_no_traceback(settings: Settings, tmp_path: Path, owner: str) -> None:
+    with running(settings, tmp_path, owner, GRAPHMEM_SHUTDOWN_SECONDS="1") as service, begun(service):
+        service.send(signal.SIGTERM)
+        assert service.wait(10) == 0
+        assert "Traceback" not in service.console
+
+
+def test_a_second_interrupt_ends_it_at_once(settings: Settings, tmp_path: Path, owner: str) -> None:
+    with running(settings, tmp_path, owner) as service, begun(service):
+        service.send(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            service.wait(0.5)
+        begin = time.monotonic()
+        service.send(signal.SIGINT)
+        service.wait(10)
+        assert time.monotonic() - begin < 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_idle_service_ends_at_once_even_with_connections_kept_open(
+    settings: Settings, tmp_path: Path, owner: str, number: signal.Signals
+) -> None:
+    with running(settings, tmp_path, owner) as service, service.http() as http:
+        assert http.get("/health").is_success
+        service.send(number)
+        assert service.wait(5) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_was_acknowledged_is_there_whatever_ends_the_service(
+    settings: Settings, tmp_path: Path, owner: str, loop: Loop, services: Services, number: signal.Signals
+) -> None:
+    acknowledged: list[str] = []
+    ended = threading.Event()
+
+    def store(worker: int) -> None:
+        with service.http() as http:
+            for i in range(10_000):
+                name = f"{worker}-{i}"
+                try:
+                    answer = http.post("/store", json={"entities": [{"entity_type": "thing", "name": name}]})
+                except httpx.TransportError:
+                    break
+                if not answer.is_success:
+                    break
+                acknowledged.append(name)
+        ended.set()
+
+    with running(settings, tmp_path, owner) as service:
+        workers = [threading.Thread(target=store, args=(i,)) for i in range(4)]
+        for worker in workers:
+            worker.start()
+        end = time.monotonic() + 20
+        while len(acknowledged) < 40 and time.monotonic() < end:
+            ended.wait(0.05)
+        service.send(number)
+        service.wait(20)
+        for worker in workers:
+            worker.join(30)
+    assert len(acknowledged) >= 40
+    call = faces.by_runner(loop, services, owner)
+    kept, offset = set(), 0
+    while page := call("entities.query", limit=500, offset=offset)["entities"]:
+        kept |= {one["canonical_name"] for one in page}
+        offset += 500
+    assert set(acknowledged) <= kept
+    stats = call("server.stats")
+    assert stats["sequence"] == stats["total_entities"] == len(kept)
+
+
+# The start
+
+
+def test_a_port_that_is_taken_is_told(settings: Settings, tmp_path: Path, owner: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = subprocess.run(
+            command(owner, "serve", "--port", str(port)),
+            env=environment(settings, tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert (result.returncode, result.stdout) == (6, "")
+    said = " ".join(result.stderr.split())
+    assert f"127.0.0.1:{port} cannot be bound" in said
+    assert "--port" in said
+    assert "Traceback" not in said
+
+
+def test_a_service_says_when_it_is_ready_and_where(settings: Settings, tmp_path: Path, owner: str) -> None:
+    with running(settings, tmp_path, owner) as service:
+        for text in ("is ready", service.url, f"{service.url}/mcp", str(tmp_path)):
+            assert text in service.console
+
+
+# Logs
+
+
+def test_every_line_of_a_request_has_its_trace_and_none_has_a_secret(
+    settings: Settings, tmp_path: Path, owner: str
+) -> None:
+    with running(settings, tmp_path, owner, SERVICE_BEARER_TOKEN=TOKEN) as service:
+        with service.http() as http:
+            traces = [
+                http.get("/stats", params={"limit": "canary-query"}),
+                http.get("/nowhere/x", params={"code": "canary-query"}),
+                http.get("/entities/canary-in-path", params={"sig": "canary-query"}),
+                http.post("/store", json={"entities": [{"entity_type": "thing", "x": "canary-body"}]}),
+                http.post("/store", content=b'{"canary-body'),
+                http.get("/stats", headers={"Authorization": "Bearer canary-wrong"}),
+                http.get("/stats", headers={"Authorization": "", "Cookie": "canary-cookie"}),
+                http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+            ]
+        service.send(signal.SIGTERM)
+        assert service.wait(10) == 0
+        lines, console = service.log, service.console
+    everything = json.dumps(lines) + console
+    for canary in (TOKEN, "canary-query", "canary-body", "canary-wrong", "canary-cookie"):
+        assert canary not in everything, canary
+    assert "Traceback" not in everything
+    told = {line.get("trace_id") for line in lines}
+    for answer in traces:
+        assert answer.headers["x-trace-id"] in told or answer.request.url.path == "/mcp"
+    ours = [
+        line for line in lines if line["logger"] in ("graphmem.operation", "graphmem.http", "graphmem.graph")
+    ]
+    assert ours
+    assert all(len(line["trace_id"]) == 32 for line in ours)
+    assert {"timestamp", "level", "event", "logger"} <= set.intersection(*(set(line) for line in lines))
+
+
+def test_a_log_file_is_readable_by_its_owner_alone(settings: Settings, tmp_path: Path, owner: str) -> None:
+    with running(settings, tmp_path, owner):
+        folder = tmp_path / "logs"
+        assert folder.stat().st_mode & 0o077 == 0

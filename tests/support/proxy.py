@@ -1,0 +1,148 @@
+"""A TCP proxy between a service and its database that can refuse, cut, stall, and lose answers on demand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit, urlunsplit
+
+NETWORK = (ConnectionError, OSError, asyncio.IncompleteReadError)
+
+
+class Proxy:
+    """Passes bytes on, until it is told otherwise. All of it runs on one event loop."""
+
+    def __init__(self, uri: str) -> None:
+        self._target = urlsplit(uri)
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._flowing = asyncio.Event()
+        self._refusing = False
+        self._lost: bytes | None = None
+        self._refuse_then = False
+        self.connections = 0
+        self.lost = 0
+        """How many answers were lost so far."""
+
+    @property
+    def uri(self) -> str:
+        """Where clients find it."""
+        assert self._server
+        port = self._server.sockets[0].getsockname()[1]
+        return urlunsplit(self._target._replace(netloc=f"127.0.0.1:{port}"))
+
+    async def start(self) -> None:
+        """Listen."""
+        self._flowing.set()
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+
+    async def close(self) -> None:
+        """Stop listening and end every connection."""
+        assert self._server
+        self._flowing.set()
+        self._server.close()
+        self.cut()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5)
+
+    def cut(self) -> None:
+        """End every connection there is, at once."""
+        for writer in list(self._open):
+            writer.transport.abort()
+
+    def refuse(self) -> None:
+        """Cut, and end every new connection too: the database is down."""
+        self._refusing = True
+        self.cut()
+
+    def stall(self) -> None:
+        """Keep connections open and pass nothing on: the database hangs, or a packet filter drops all."""
+        self._flowing.clear()
+
+    def resume(self) -> None:
+        """Be an ordinary proxy again."""
+        self._refusing = False
+        self._lost = None
+        self._flowing.set()
+
+    def lose_the_answer_to(self, mark: bytes, *, and_refuse: bool = False) -> None:
+        """Pass on the next bytes that hold ``mark``; then cut that connection when the answer to it comes.
+
+        The database has done what it was asked, and nobody hears of it.
+        """
+        self._lost = mark
+        self._refuse_then = and_refuse
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        self._open.add(writer)
+        self.connections += 1
+        try:
+            if not self._refusing:
+                await self._serve(reader, writer)
+        except NETWORK:
+            pass
+        finally:
+            self._tasks.discard(task)
+            self._open.discard(writer)
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(self._target.hostname, self._target.port)
+        marked = asyncio.Event()
+        ways = [
+            asyncio.create_task(self._forward(reader, back, marked)),
+            asyncio.create_task(self._return(there, writer, marked)),
+        ]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+            back.transport.abort()
+
+    async def _forward(
+        self, reader: asyncio.StreamReader, back: asyncio.StreamWriter, marked: asyncio.Event
+    ) -> None:
+        tail = b""
+        while data := await reader.read(65536):
+            await self._flowing.wait()
+            if self._lost is not None and self._lost in tail[1 - len(self._lost) :] + data:
+                self._lost = None
+                marked.set()
+            tail = data[-200:]
+            back.write(data)
+            await back.drain()
+
+    async def _return(
+        self, there: asyncio.StreamReader, writer: asyncio.StreamWriter, marked: asyncio.Event
+    ) -> None:
+        while data := await there.read(65536):
+            await self._flowing.wait()
+            if marked.is_set():
+                # The first bytes of an answer may come before the work is done: give it time to be durable.
+                with contextlib.suppress(TimeoutError):
+                    while await asyncio.wait_for(there.read(65536), 0.5):
+                        pass
+                self.lost += 1
+                if self._refuse_then:
+                    self.refuse()
+                return
+            writer.write(data)
+            await writer.drain()
+
+
+@contextlib.asynccontextmanager
+async def proxied(uri: str) -> AsyncIterator[Proxy]:
+    """Run a proxy to a database."""
+    proxy = Proxy(uri)
+    await proxy.start()
+    try:
+        yield proxy
+    finally:
+        await proxy.close()

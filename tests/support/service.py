@@ -1,0 +1,135 @@
+"""A service in a process of its own, started as users start it, on the database of this run.
+
+Run as a module (``python -m tests.support.service OWNER serve …``) this file is the ``graphmem`` command with
+another default owner, so that tests that share a database see nothing of each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from graphmem import settings as graphmem_settings
+from graphmem.settings import Settings
+
+READY_SECONDS = 40.0
+STOP_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class Service:
+    """A running service: where it is, who owns what it stores, and what it says."""
+
+    url: str
+    owner: str
+    process: subprocess.Popen[bytes]
+    folder: Path
+    token: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """The lines of its JSON log file."""
+        path = self.folder / "logs" / "graphmem.log"
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+    @property
+    def console(self) -> str:
+        """What it wrote to stderr and stdout."""
+        return (self.folder / "console").read_text("utf-8", errors="replace")
+
+    def http(self, **kwargs: Any) -> httpx.Client:
+        """Return a client of it."""
+        return httpx.Client(base_url=self.url, headers=self.headers, timeout=60.0, **kwargs)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    def wait(self, seconds: float = STOP_SECONDS) -> int:
+        """Return its exit code once it has ended."""
+        return self.process.wait(seconds)
+
+
+def free_port() -> int:
+    """Return a port that nobody has just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]:
+    """Return the environment in which a command reaches the database of this run."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GRAPHMEM_", "NEO4J_"))}
+    assert settings.neo4j_uri
+    return {
+        **kept,
+        "NEO4J_URI": settings.neo4j_uri,
+        "NEO4J_USERNAME": settings.neo4j_username,
+        "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
+        "GRAPHMEM_DATA_DIR": str(folder),
+        "GRAPHMEM_ENV": "test",
+        **more,
+    }
+
+
+def command(owner: str, *words: str) -> list[str]:
+    """Return the command line of ``graphmem`` for an owner of its own."""
+    return [sys.executable, "-m", "tests.support.service", owner, *words]
+
+
+@contextlib.contextmanager
+def running(settings: Settings, folder: Path, owner: str, **variables: str) -> Iterator[Service]:
+    """Start a service, wait until it is healthy, and stop it at the end."""
+    port = free_port()
+    token = variables.get("SERVICE_BEARER_TOKEN")
+    with (folder / "console").open("wb") as console:
+        process = subprocess.Popen(
+            command(owner, "serve", "--port", str(port)),
+            env=environment(settings, folder, **variables),
+            stdout=console,
+            stderr=console,
+        )
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    service = Service(f"http://127.0.0.1:{port}", owner, process, folder, token, headers)
+    try:
+        _wait_until_healthy(service)
+        yield service
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait_until_healthy(service: Service) -> None:
+    end = time.monotonic() + READY_SECONDS
+    while True:
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(f"{service.url}/health", timeout=2.0).is_success:
+                return
+        if service.process.poll() is not None or time.monotonic() > end:
+            raise AssertionError(f"the service is not up: {service.console}")
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    graphmem_settings.DEFAULT_OWNER = sys.argv.pop(1)
+    from graphmem.cli.main import main
+
+    main()
