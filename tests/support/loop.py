@@ -1,4 +1,4 @@
-"""One event loop for the whole run, in a thread: the connections of the driver belong to the loop of theirs."""
+"""One event loop for the whole run, in a thread: a connection of the driver belongs to one loop."""
 
 from __future__ import annotations
 
