@@ -79,8 +79,10 @@ def test_a_wrong_token_is_refused(guarded_http: Http, path: str, authorization: 
 
 
 def test_the_token_opens_every_route(guarded_http: Http) -> None:
-    for method, path in GUARDED:
-        assert guarded_http(method, path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code != 401
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    # MCP answers where the service runs: see test_mcp_wants_the_token_too.
+    for method, path in (route for route in GUARDED if not route[1].endswith("/mcp")):
+        assert guarded_http(method, path, headers=headers).status_code != 401
 
 
 @pytest.mark.parametrize("scheme", ["bearer", "BEARER", "Bearer "])
@@ -136,6 +138,18 @@ def test_a_running_service_wants_its_token(guarded: Service) -> None:
         assert http.get("/health").status_code == 200
         assert http.get("/stats", headers=guarded.headers).status_code == 200
         assert http.get("/server-info").json()["authentication"] == "bearer"
+
+
+def test_mcp_answers_with_the_token(guarded: Service) -> None:
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "get_stats", "arguments": {}},
+    }
+    with guarded.http() as http:
+        answer = http.post("/mcp", json=call, headers={"Accept": "application/json, text/event-stream"})
+    assert answer.json()["result"]["structuredContent"]["total_entities"] == 0
 
 
 def test_mcp_wants_the_token_too(guarded: Service, loop: Loop) -> None:

@@ -132,7 +132,7 @@ def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, own
                 seen.append(await ask(services, owner, "entities.get", entity_id=first["entity_id"]))
 
         readers = [asyncio.create_task(read()) for _ in range(6)]
-        for i in range(200):
+        for i in range(120):
             said = {f"f{j}": f"{i}:{filling}" for j in range(20)} | {f"g{999 - i}": f"{i}:"}
             (item,) = (await ask(services, owner, "store", entities=[{**target, **said}]))["entities"]
             written[item["version"]] = (i, item["observation_id"])

@@ -25,7 +25,7 @@ from tests.support.loop import Loop
 from tests.support.proxy import Proxy, proxied
 
 RETRY = 2.0
-BOUND = 8.0
+BOUND = 15.0
 """Seconds in which every call must have ended, whatever the database does."""
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"
 """The message of the Bolt protocol that commits an explicit transaction."""
