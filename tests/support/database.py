@@ -58,7 +58,7 @@ def _container() -> Any:
         return None
     from testcontainers.neo4j import Neo4jContainer
 
-    return Neo4jContainer(IMAGE)
+    return Neo4jContainer(IMAGE).with_env("NEO4J_db_memory_transaction_max", "128m")
 
 
 def _engine_answers() -> bool:

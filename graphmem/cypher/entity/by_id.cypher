@@ -9,6 +9,7 @@ UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
 WHERE entity.owner = $owner AND entity.live
 WITH collect(entity) AS found
+WITH found, [one IN found | one.size] AS sizes
 WITH found, <entity._fitting> AS fitting
 CALL (found, fitting) {
   UNWIND found[..fitting] AS entity

@@ -14,6 +14,7 @@ WITH entity, min([i IN range(0, size($kinds) - 1) WHERE $kinds[i] = identifier.k
 ORDER BY strength, entity.id
 WITH collect([entity, strength]) AS named
 WITH named, [pair IN named[..$limit] | pair[0]] AS found
+WITH named, found, [one IN found | one.size] AS sizes
 WITH named, found, <entity._fitting> AS fitting
 CALL (named, found, fitting) {
   UNWIND named[..CASE WHEN fitting < size(found) THEN fitting ELSE size(found) END] AS pair

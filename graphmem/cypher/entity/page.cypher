@@ -28,6 +28,7 @@ CALL (types) {
   }
   WITH entity ORDER BY entity.id SKIP $offset LIMIT $limit
   WITH collect(entity) AS found
+  WITH found, [one IN found | one.size] AS sizes
   WITH found, <entity._fitting> AS fitting
   CALL (found, fitting) {
     UNWIND found[..fitting] AS entity

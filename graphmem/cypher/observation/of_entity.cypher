@@ -14,6 +14,7 @@ CALL () {
   WITH seen, observation
   ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC SKIP $offset LIMIT $limit
   WITH collect(observation) AS found
+  WITH found, [one IN found | one.size] AS sizes
   WITH found, <entity._fitting> AS fitting
   CALL (found, fitting) {
     UNWIND found[..fitting] AS observation

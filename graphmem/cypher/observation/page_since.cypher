@@ -18,6 +18,7 @@ CALL (observation) {
 }
 WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit
 WITH collect(observation) AS found
+WITH found, [one IN found | one.size] AS sizes
 WITH found, <entity._fitting> AS fitting
 CALL (found, fitting) {
   UNWIND found[..fitting] AS observation
