@@ -170,7 +170,8 @@ def empty() -> State:
 
 def _thing(home: str, kind: str, row: list[Any]) -> Thing:
     version, count, created_at, last, fields, values, winners, ranks, turn, check = row
-    if check != reduction.check(version, fields, values, winners) or len(ranks) != len(fields):
+    torn = check is not None and check != reduction.check(version, fields, values, winners)
+    if torn or len(ranks) != len(fields):
         raise reduction.Torn
     held = zip(fields, ranks, winners, values, strict=True)
     fold = {name: Winner(rank, winner, value) for name, rank, winner, value in held}

@@ -204,6 +204,8 @@ class _Writer:
             if written:
                 return
             losses += 1
+            if loop.time() > end:
+                raise ServiceBusy("other writers were faster again and again: try again in a moment")
 
     def _given_up(self, exc: Unavailable, in_doubt: bool) -> Unavailable:
         if not in_doubt:

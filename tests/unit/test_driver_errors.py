@@ -1,0 +1,60 @@
+"""Every exception of the driver becomes one of the catalogue, and none shows what the driver said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import neo4j.exceptions
+import pytest
+
+from graphmem.errors import DatabaseFull, DatabaseTimeout, InternalError, Unavailable
+from graphmem.graph import translate
+
+SECRET = "what only the log may say"
+ROOTS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError)
+OURS = {
+    "ClientError", "CypherSyntaxError", "CypherTypeError", "ConstraintError", "Forbidden", "Neo4jError",
+    "DriverError", "SessionError", "TransactionError", "TransactionNestingError", "ResultError",
+    "ResultFailedError", "ResultConsumedError", "ResultNotSingleError", "BrokenRecordError",
+    "ConfigurationError", "AuthConfigurationError", "CertificateConfigurationError",
+    "UnsupportedServerProduct",
+}  # fmt: skip
+"""Those that mean a fault of our own. Every other one is the database's, and may pass."""
+
+
+def classes(*roots: type[Exception]) -> Iterator[type[Exception]]:
+    """Yield the exceptions of the driver."""
+    for root in roots:
+        yield root
+        yield from classes(*root.__subclasses__())
+
+
+@pytest.mark.parametrize(
+    "kind", sorted(set(classes(*ROOTS)), key=lambda k: k.__name__), ids=lambda k: k.__name__
+)
+def test_an_exception_of_the_driver_is_a_fault_of_ours_or_may_pass(kind: type[Exception]) -> None:
+    error = translate(kind(SECRET))
+    assert isinstance(error, InternalError if kind.__name__ in OURS else Unavailable)
+    assert SECRET not in str(error.envelope("t"))
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("Neo.ClientError.Transaction.TransactionTimedOut", DatabaseTimeout),
+        ("Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration", DatabaseTimeout),
+        ("Neo.TransientError.Transaction.LockAcquisitionTimeout", DatabaseTimeout),
+        ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", DatabaseFull),
+        ("Neo.TransientError.Transaction.DeadlockDetected", Unavailable),
+        ("Neo.DatabaseError.General.UnknownError", Unavailable),
+        ("Neo.ClientError.Statement.SyntaxError", InternalError),
+    ],
+)
+def test_a_code_of_the_server_is_what_it_says(code: str, kind: type[Exception]) -> None:
+    error = neo4j.exceptions.Neo4jError._hydrate_neo4j(code=code, message=SECRET)
+    assert isinstance(translate(error), kind)
+
+
+@pytest.mark.parametrize("exc", [OSError(SECRET), TimeoutError(SECRET), ConnectionResetError(SECRET)])
+def test_a_fault_of_the_network_may_pass(exc: Exception) -> None:
+    assert isinstance(translate(exc), Unavailable)
