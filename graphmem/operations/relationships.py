@@ -248,13 +248,17 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
     return {**answers.relationship(row), "observations": observations}
 
 
-class CreateRelationship(Observing):
-    """What ``relationships.create`` takes."""
+class OneRelationship(Arguments):
+    """One relationship to be: its type, its ends and its metadata."""
 
     relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
     source_entity_id: EntityId
     target_entity_id: EntityId
     metadata: dict[str, Any] | None = Field(default=None, description="What is known about it, as fields.")
+
+
+class CreateRelationship(OneRelationship, Observing):
+    """What ``relationships.create`` takes."""
 
 
 class CreatedRelationship(StoredRelationship):
@@ -287,15 +291,6 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
     assert row is not None
     snapshot = answers.relationship(RelationshipRow(*row["relationship"]))["snapshot"]
     return {**stored, "snapshot": snapshot, "replayed": receipt.replayed}
-
-
-class OneRelationship(Arguments):
-    """One relationship of many."""
-
-    relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
-    source_entity_id: EntityId
-    target_entity_id: EntityId
-    metadata: dict[str, Any] | None = Field(default=None, description="What is known about it, as fields.")
 
 
 class CreateRelationships(Observing):
@@ -406,7 +401,7 @@ async def _turn(context: Context, name: str, arguments: TurnRelationship, kind: 
     return {**stored, "success": True, "replayed": receipt.replayed}
 
 
-def _raw(one: CreateRelationship | OneRelationship) -> dict[str, Any]:
+def _raw(one: OneRelationship) -> dict[str, Any]:
     return {
         "relationship_type": one.relationship_type,
         "source_entity_id": one.source_entity_id,
