@@ -8,16 +8,18 @@ before every other observation. What follows the rank, at equal ranks, is the ob
 ``highest_priority``  priority, rank of the observation source, observed_at
 ``most_specific``   specificity, priority, rank of the observation source, observed_at
 =================  =======================================================================
+
+``merge_array`` is no order but a union: see :mod:`graphmem.domain.arrays`.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 from graphmem.domain.times import EARLIEST
 
-Policy = Literal["last_write", "highest_priority", "most_specific"]
 ObservationSource = Literal["sensor", "workflow_state", "llm_summary", "human", "import", "sync"]
 
 _SOURCES = {name: len(get_args(ObservationSource)) - i for i, name in enumerate(get_args(ObservationSource))}
@@ -45,20 +47,26 @@ def number_rank(number: float) -> str:
 
 
 def rank(
-    policy: Policy,
+    policy: str,
     *,
     correction: bool,
     observed_at: int,
     priority: float,
     specificity: float,
     observation_source: str | None,
+    sources: Mapping[str, int] | None = None,
 ) -> str:
-    """Return the rank of an observation for a field under ``policy``; ``observed_at`` in microseconds."""
+    """Return the rank of an observation for a field under ``policy``; ``observed_at`` in microseconds.
+
+    Args:
+        sources: the rank of each observation source, 0 to 9, where it is not the usual one.
+    """
     parts = ["1" if correction else "0"]
     if policy == "most_specific":
         parts.append(number_rank(specificity))
     if policy != "last_write":
         parts.append(number_rank(priority))
-        parts.append(str(source_rank(observation_source)))
+        usual = source_rank(observation_source)
+        parts.append(str(usual if sources is None else sources.get(observation_source or "", 0)))
     parts.append(time_rank(observed_at))
     return ".".join(parts)

@@ -2,7 +2,11 @@
 
 For each field, the winner among the observations that carry it is the greatest by (rank, id); see
 :mod:`graphmem.domain.ranks`. A winning null clears the field: it stays in the fold, so that an older
-value cannot come back, and is absent from the snapshot.
+value cannot come back, and is absent from the snapshot. Which order a field has, which fields are shown
+and how their values convert is said by the :class:`~graphmem.domain.rules.Rules` of the type.
+
+What is merged is folded apart: the snapshot of a survivor is the field-wise greatest over its members
+(:func:`together`).
 
 Whether an entity or a relationship lives is decided apart from its values, by its newest lifecycle
 observation (:data:`LIFECYCLE`): no value ever revives what was deleted.
@@ -15,12 +19,13 @@ themselves (``cypher/entity/recompute.cypher``). Both give the same.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from graphmem.domain import canonical, ranks
+from graphmem.domain import arrays, canonical, ranks
 from graphmem.domain.identity import CANONICAL_NAME
+from graphmem.domain.rules import PLAIN, Rules
 
 
 class Winner(NamedTuple):
@@ -73,30 +78,54 @@ class Observation:
     basis: str | None = None
     shapes: Mapping[str, str | None] = field(default_factory=dict)
 
-    def rank(self, policy: ranks.Policy = "last_write") -> str:
-        """Return this observation's rank for a field under a merge policy."""
-        return ranks.rank(
+    def claim(self, name: str, value: str, rules: Rules) -> Winner:
+        """Return what this observation holds up for a field; ``value`` is what a snapshot would show."""
+        policy, correction = rules.policy(name), self.kind == "correction"
+        if policy == "merge_array":
+            held = arrays.said(
+                self.id, value, correction=correction, observed_at=self.observed_at, priority=self.priority
+            )
+            return Winner(*held)
+        rank = ranks.rank(
             policy,
-            correction=self.kind == "correction",
+            correction=correction,
             observed_at=self.observed_at,
             priority=self.priority,
             specificity=self.specificity,
             observation_source=self.observation_source,
+            sources=rules.sources,
         )
+        return Winner(rank, self.id, value)
 
 
-def fold(known: Fold, observation: Observation) -> dict[str, Winner]:
+def fold(known: Fold, observation: Observation, rules: Rules = PLAIN) -> dict[str, Winner]:
     """Return the fold of everything in ``known`` and one observation more, in any order of arrival."""
     folded = dict(known)
     if observation.kind not in SAYING:
         return folded
-    rank = observation.rank()
-    for name, value in observation.fields.items():
-        challenger = Winner(rank, observation.id, value)
-        holder = folded.get(name)
-        if holder is None or challenger > holder:
-            folded[name] = challenger
+    for name, given in observation.fields.items():
+        value = rules.value(name, given) if rules.shows(name) else None
+        if value is not None:
+            folded[name] = greatest(folded.get(name), observation.claim(name, value, rules))
     return folded
+
+
+def greatest(holder: Winner | None, challenger: Winner) -> Winner:
+    """Return which of two holds a field, or what they hold together where the field is a union."""
+    if holder is None:
+        return challenger
+    if arrays.is_union(holder.rank):
+        return Winner(*arrays.union(holder, challenger))
+    return max(holder, challenger)
+
+
+def together(folds: Iterable[Fold]) -> dict[str, Winner]:
+    """Return the fold of a survivor from those of its members, itself among them, under the same rules."""
+    found: dict[str, Winner] = {}
+    for one in folds:
+        for name, winner in one.items():
+            found[name] = greatest(found.get(name), winner)
+    return found
 
 
 def turned(known: Turn | None, observation: Observation) -> Turn | None:

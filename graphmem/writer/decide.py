@@ -169,7 +169,7 @@ def _warn(draft: Draft, item: Item, before: Thing, said: Observation) -> None:
         holder = before.fold.get(name)
         if value != "null" or holder is None or holder.value == "null":
             continue
-        if (said.rank(), said.id) > (holder.rank, holder.observation_id):
+        if said.claim(name, value, reduction.PLAIN) > holder:
             draft.warnings.append({
                 "code": "NULL_CLEARED_FIELD",
                 "index": item.index,

@@ -154,4 +154,5 @@ def test_shipped_migrations_are_never_edited() -> None:
     assert {m.version: m.checksum for m in migrations.shipped()} == {
         1: "cd66a50e88b06c4cc4921dce55f8ddf2f5d489fe0bf766bccac732ab1c2582c9",
         2: "0472d2c32baa3bafd6de7fb556513096235dbe836c540212faf27af433f79332",
+        3: "66ca865c9cf9d138ac5efd7b14d11da13ec15666431d7a7469d4f8ed5534c7a6",
     }

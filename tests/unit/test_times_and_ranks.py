@@ -13,7 +13,7 @@ from graphmem.domain import ranks, times
 
 MICROS = st.integers(times.EARLIEST, times.LATEST)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-POLICIES = get_args(ranks.Policy)
+POLICIES = ("last_write", "highest_priority", "most_specific")
 SOURCES = (*get_args(ranks.ObservationSource), None)
 OBSERVATIONS = st.fixed_dictionaries(
     {
