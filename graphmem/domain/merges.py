@@ -47,7 +47,7 @@ class Merges:
                     found[fact.home] = fact.into
         return found
 
-    def version(self, entity_id: str, at: int, at_ingested: int) -> int:
+    def version(self, entity_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST) -> int:
         """Return how many transactions, up to two clocks, changed what an entity shows."""
         changed = {recorded for recorded, observed in self.touches.get(entity_id, ()) if observed <= at}
         # What shows an entity changes only where one of the facts was recorded.

@@ -3,6 +3,7 @@
 from graphmem.operations import (
     entities,
     graph,
+    health,
     lifecycle,
     merging,
     observations,
@@ -15,6 +16,7 @@ from graphmem.operations import (
 __all__ = [
     "entities",
     "graph",
+    "health",
     "lifecycle",
     "merging",
     "observations",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from graphmem.domain import canonical, identity, merges, ranks, reduction
-from graphmem.domain.merges import MergeFact, Merges
+from graphmem.domain.merges import Merges
 from graphmem.domain.reduction import Fold, Winner
 from graphmem.domain.rules import PLAIN, Rules
 from graphmem.domain.schema import Document
@@ -40,7 +40,7 @@ class _Own(NamedTuple):
     def winners(self) -> dict[str, Winner]:
         """Its fold under plain rules."""
         return {
-            name: Winner(_plain_rank(correction, observed_at), winner, value)
+            name: Winner(ranks.plain_rank(bool(correction), observed_at), winner, value)
             for name, correction, observed_at, winner, value in self.fold
         }
 
@@ -69,7 +69,7 @@ async def entities(context: Context, entity_ids: Iterable[str], at: int, at_inge
     found, known = await _own(context, wanted, at, at_ingested)
     log = Merges()
     if merging := [one.id for one in found.values() if one.merging]:
-        log = await merge_log(context, merging, known)
+        log = await replay.merges(context.graph.all, merging, known)
     into = log.into(at, known)
     more = [home for home in sorted(log.touches) if home not in found]
     if more:
@@ -80,18 +80,6 @@ async def entities(context: Context, entity_ids: Iterable[str], at: int, at_inge
         folds[entity_id] = await _fold(context, group, at, known)
         rows[entity_id] = _row(group, folds[entity_id], log, at, known)
     return AsOf(at, known, rows, into, folds)
-
-
-async def merge_log(context: Context, entity_ids: list[str], at_ingested: int) -> Merges:
-    """Return every merge among entities that were ever merged with some, as it was known at a time."""
-    row = await context.graph.one("entity.merges", entity_ids=entity_ids, at_ingested=at_ingested)
-    assert row is not None
-    facts = [
-        MergeFact(home, at, recorded_at, observation_id, canonical.decode(into) if kind == "merge" else None)
-        for home, at, recorded_at, observation_id, kind, into in row["facts"]
-    ]
-    touches = {home: tuple((recorded, at) for recorded, at in touched) for home, touched in row["touches"]}
-    return Merges.of(facts, touches)
 
 
 async def _own(
@@ -138,15 +126,4 @@ def _row(group: list[_Own], folded: Fold, log: Merges, at: int, known: int) -> E
         own=None,
         projection=None,
         head=[[None, first.schema_version]],
-    )
-
-
-def _plain_rank(correction: int, observed_at: int) -> str:
-    return ranks.rank(
-        "last_write",
-        correction=bool(correction),
-        observed_at=observed_at,
-        priority=0.0,
-        specificity=0.0,
-        observation_source=None,
     )

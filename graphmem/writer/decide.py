@@ -7,7 +7,8 @@ from graphmem.domain.items import Item, Link
 from graphmem.domain.reduction import Observation
 from graphmem.errors import IdempotencyMismatch, StoreRefused
 from graphmem.writer import changing, merging
-from graphmem.writer.draft import Draft, is_loop
+from graphmem.writer.draft import Draft
+from graphmem.writer.placing import is_loop
 from graphmem.writer.requests import Receipt, StoredItem, StoredLink, WriteRequest
 from graphmem.writer.state import State
 from graphmem.writer.things import Thing

@@ -10,10 +10,11 @@ from graphmem.domain.items import Issue
 from graphmem.domain.reduction import Observation
 from graphmem.domain.rules import PLAIN, Rules
 from graphmem.domain.schema import Active
+from graphmem.writer import placing
 from graphmem.writer.heads import Head
 from graphmem.writer.requests import Receipt, WriteRequest
 from graphmem.writer.state import Remembered, State
-from graphmem.writer.things import UNUSED, Thing, Things
+from graphmem.writer.things import Thing, Things
 
 
 @dataclass(slots=True)
@@ -83,38 +84,13 @@ class Draft:
             things.put(replace(known, version=known.version + 1))
 
     def shown_key(self, key: str) -> str:
-        """Return the key under which a relationship is shown: both of its ends resolved.
-
-        An end that was not looked at is resolved as it was when the relationship was last placed.
-        """
-        kind, *ends = key.split(":")
-        placed = ids.ends(self.relationships.root(key))
-        resolved = [
-            self.entities.root(end) if self.entities.get(end) else self.entities.root(was)
-            for end, was in zip(ends, placed, strict=True)
-        ]
-        return ids.relationship_key(kind, *resolved)
+        """Return the key under which a relationship is shown."""
+        return placing.shown_key(self.entities, self.relationships, key)
 
     def regroup(self, keys: list[str]) -> None:
-        """Show relationships where their ends are shown now; what no longer stands for any is unused."""
-        changed: set[str] = set()
-        for key in keys:
-            known = self.relationships[key]
-            shown = self.shown_key(key)
-            into = None if shown == key else shown
-            if known.into != into:
-                changed.update((key, self.relationships.root(key), shown))
-                self.relationships.put(replace(known, into=into))
-                stands = self.relationships.get(shown)
-                if into is not None and not is_loop(into) and (stands is None or stands.into is not None):
-                    self.relationships.put(replace(stands or Thing(shown, known.kind), into=None))
-            elif into is not None:
-                changed.add(shown)
-        for key in sorted(changed):
+        """Show relationships where their ends are shown now; the version of each that this changes rises."""
+        for key in placing.place(self.entities, self.relationships, keys):
             self.bump(self.relationships, key)
-            known = self.relationships.get(key)
-            if known and not known.observation_count and len(self.relationships.members(key)) == 1:
-                self.relationships.put(replace(known, into=UNUSED))
 
     def activate(self, entity_type: str, active: Active, change: str) -> None:
         """Make a document the registered one of a type."""
@@ -162,9 +138,3 @@ class Draft:
             state.keys[request.idempotency_key] = Remembered(
                 request.transaction_id, request.idempotency_key, hashed, self.recorded_at, answer
             )
-
-
-def is_loop(key: str) -> bool:
-    """Return whether both ends of a relationship are one entity: it is then not shown."""
-    source, target = ids.ends(key)
-    return source == target

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from graphmem.domain import reduction, times
+from graphmem.domain import canonical, reduction, times
+from graphmem.domain.merges import MergeFact, Merges
 from graphmem.domain.reduction import Observation, Winner
 from graphmem.domain.rules import Rules
 from graphmem.writer.state import State
@@ -18,11 +19,10 @@ Read = Callable[..., Awaitable[list[dict[str, Any]]]]
 """Runs a query of the owner by name, and returns its rows."""
 
 
-async def fold(
-    read: Read, home: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
-) -> dict[str, Winner]:
-    """Return the fold of one home as of two clocks (microseconds); it is read a stretch at a time."""
-    folded: dict[str, Winner] = {}
+async def observations(
+    read: Read, home: str, at: int = times.LATEST, at_ingested: int = times.LATEST
+) -> AsyncIterator[Observation]:
+    """Yield what was said of one home as of two clocks (microseconds), oldest first."""
     start, after, more = times.EARLIEST, "", True
     while more:
         (row,) = await read(
@@ -32,9 +32,29 @@ async def fold(
         more = row["more"]
         for one in row["observations"]:
             said = _observation(home, one)
-            folded = reduction.fold(folded, said, rules)
             start, after = said.observed_at, said.id
+            yield said
+
+
+async def fold(
+    read: Read, home: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
+) -> dict[str, Winner]:
+    """Return the fold of one home as of two clocks (microseconds)."""
+    folded: dict[str, Winner] = {}
+    async for said in observations(read, home, at, at_ingested):
+        folded = reduction.fold(folded, said, rules)
     return folded
+
+
+async def merges(read: Read, entity_ids: list[str], at_ingested: int = times.LATEST) -> Merges:
+    """Return every merge among entities that were ever merged with some, as it was known at a time."""
+    (row,) = await read("entity.merges", entity_ids=entity_ids, at_ingested=at_ingested)
+    facts = [
+        MergeFact(home, at, recorded_at, observation_id, canonical.decode(into) if kind == "merge" else None)
+        for home, at, recorded_at, observation_id, kind, into in row["facts"]
+    ]
+    touches = {home: tuple((recorded, at) for recorded, at in touched) for home, touched in row["touches"]}
+    return Merges.of(facts, touches)
 
 
 async def refold(read: Read, state: State, roots: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -18,8 +19,12 @@ _STALE: Final = "stale"
 """The projection of what shows something that was folded under other rules: no rules have this key."""
 
 
-def parameters(state: State, owner: str) -> dict[str, Any]:
-    """Return the parameters of ``write.turn`` for what was decided."""
+def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[str, Any]:
+    """Return the parameters of ``write.turn`` for what was decided.
+
+    Args:
+        always: things that are written even where nothing was decided of them.
+    """
     said: dict[str, list[Observation]] = {}
     for observation in state.added:
         said.setdefault(observation.home, []).append(observation)
@@ -31,13 +36,14 @@ def parameters(state: State, owner: str) -> dict[str, Any]:
         (state.relationships_before, state.relationships, False),
     )
     for before, after, is_entity in sides:
-        for home in sorted(_dirty(before, after)):
-            was, now = _Node.of(before, home, is_entity, state), _Node.of(after, home, is_entity, state)
+        for home in sorted(_dirty(before, after) | {one for one in always if after.get(one)}):
+            was, now = Node.of(before, home, is_entity), Node.of(after, home, is_entity)
             taken += was.hash if was else 0
             added += now.hash if now else 0
-            _count(counts, was, -1)
-            _count(counts, now, 1)
-            if now is not None and (home in said or was is None or was.properties != now.properties):
+            count(counts, was, -1)
+            count(counts, now, 1)
+            written = home in said or home in always
+            if now is not None and (written or was is None or was.properties != now.properties):
                 row = _entity_row(was, now) if is_entity else _relationship_row(was, now)
                 observed = [_observation_row(owner, one, is_entity) for one in said.get(home, ())]
                 row |= {"home": home, "observations": observed}
@@ -55,12 +61,16 @@ def parameters(state: State, owner: str) -> dict[str, Any]:
             state.heads[kind].row(owner, touched) for kind, touched in sorted(state.touched_heads.items())
         ],
         "versions": state.versions,
-        "counts": [
-            {"kind": kind, "type": name, **dict(zip(_COUNTED, deltas, strict=True))}
-            for (kind, name), deltas in sorted(counts.items())
-            if any(deltas)
-        ],
+        "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
+
+
+def counted(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
+    """Return the rows of counters."""
+    return [
+        {"kind": kind, "type": name, **dict(zip(_COUNTED, numbers, strict=True))}
+        for (kind, name), numbers in sorted(counts.items())
+    ]
 
 
 def _dirty(before: Things, after: Things) -> set[str]:
@@ -74,7 +84,7 @@ def _dirty(before: Things, after: Things) -> set[str]:
     return found
 
 
-class _Node:
+class Node:
     """What the node of one thing holds, and what it counts for."""
 
     def __init__(
@@ -86,7 +96,7 @@ class _Node:
         self._alone, self._projection = alone, projection
 
     @classmethod
-    def of(cls, things: Things, home: str, is_entity: bool, state: State) -> _Node | None:
+    def of(cls, things: Things, home: str, is_entity: bool) -> Node | None:
         """Return the node of a thing, ``None`` where there is none."""
         own = things.get(home)
         if own is None:
@@ -156,17 +166,18 @@ def _is_real(things: Things, home: str, shown: Thing) -> bool:
     return bool(shown.observation_count) and source != target
 
 
-def _count(counts: dict[tuple[str, str], list[int]], node: _Node | None, sign: int) -> None:
+def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int) -> None:
+    """Add what a thing counts for to the counters of its type, or take it away."""
     if node is None or not node.view.observation_count:
         return
-    count = counts.setdefault(("entity" if node.is_entity else "relationship", node.own.kind), [0, 0, 0, 0])
-    count[0] += sign * (node.live and node.is_shown)
-    count[1] += sign * node.is_shown
-    count[2] += sign * (node.own.observation_count if node.live else 0)
-    count[3] += sign * node.own.observation_count
+    numbers = counts.setdefault(("entity" if node.is_entity else "relationship", node.own.kind), [0, 0, 0, 0])
+    numbers[0] += sign * (node.live and node.is_shown)
+    numbers[1] += sign * node.is_shown
+    numbers[2] += sign * (node.own.observation_count if node.live else 0)
+    numbers[3] += sign * node.own.observation_count
 
 
-def _entity_row(was: _Node | None, now: _Node) -> dict[str, Any]:
+def _entity_row(was: Node | None, now: Node) -> dict[str, Any]:
     known, current = was.identifiers if was else set(), now.identifiers
     into, before = now.own.into, was.own.into if was else None
     return {
@@ -178,7 +189,7 @@ def _entity_row(was: _Node | None, now: _Node) -> dict[str, Any]:
     }
 
 
-def _relationship_row(was: _Node | None, now: _Node) -> dict[str, Any]:
+def _relationship_row(was: Node | None, now: Node) -> dict[str, Any]:
     into, before = now.own.into or None, (was.own.into or None) if was else None
     return {
         "properties": dict(now.properties),

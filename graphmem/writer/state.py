@@ -111,8 +111,15 @@ def touched(requests: Iterable[WriteRequest]) -> dict[str, Any]:
     }
 
 
-def seen(row: Mapping[str, Any]) -> State | None:
-    """Return the state that ``write.look`` answered, ``None`` where the owner has no node yet."""
+def seen(row: Mapping[str, Any], *, whole: bool = True) -> State | None:
+    """Return the state that ``write.look`` answered, ``None`` where the owner has no node yet.
+
+    Args:
+        whole: refuse what was not read whole, or is damaged.
+
+    Raises:
+        Torn: a commit fell into the reading of a thing.
+    """
     if row["owner"] is None:
         return None
     sequence, revision, recorded_at, hashed = row["owner"]
@@ -122,8 +129,8 @@ def seen(row: Mapping[str, Any]) -> State | None:
         revision=revision,
         recorded_at=recorded_at,
         hash=hashed,
-        entities=Things(thing(e[0], e[1], e[2:]) for e in row["entities"]),
-        relationships=Things(thing(r[0], r[1], r[2:]) for r in row["relationships"]),
+        entities=Things(thing(e[0], e[1], e[2:], whole=whole) for e in row["entities"]),
+        relationships=Things(thing(r[0], r[1], r[2:], whole=whole) for r in row["relationships"]),
         observed=set(row["observations"]),
         transactions={t.transaction_id: t for t in transactions},
         keys={t.idempotency_key: t for t in transactions if t.idempotency_key is not None},

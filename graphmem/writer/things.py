@@ -220,17 +220,17 @@ class Things:
         yield from ((home, into) for home, into in self._into.items() if into)
 
 
-def thing(home: str, kind: str, row: list[Any]) -> Thing:
+def thing(home: str, kind: str, row: list[Any], *, whole: bool = True) -> Thing:
     """Return a thing from a row of ``write.look``.
 
     Raises:
-        Torn: a commit fell into the reading of it.
+        Torn: a commit fell into the reading of it, and it is wanted ``whole``.
     """
     version, count, created_at, last, fields, values, winners, ranks, turn, check, own, into, projection = row
     torn = check is not None and check != reduction.check(version, fields, values, winners, own)
-    if torn or len(ranks) != len(fields):
+    if whole and (torn or len(ranks) != len(fields)):
         raise reduction.Torn
-    held = zip(fields, ranks, winners, values, strict=True)
+    held = zip(fields, ranks, winners, values, strict=whole)
     found = Thing(
         home=home,
         kind=kind,

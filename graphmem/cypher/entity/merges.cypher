@@ -10,7 +10,7 @@ CALL () {
   UNWIND $entity_ids AS id
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner
-  MATCH (entity)-[:MERGED*0..]-(other:Entity)
+  MATCH (entity)-[:MERGED*]-(other:Entity)
   WHERE other.owner = $owner
   RETURN collect(DISTINCT other.id) AS entities
 }

@@ -22,9 +22,8 @@ CALL () {
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner
   CALL (entity) {
-    WITH entity WHERE entity.merged_into IS NULL AND NOT EXISTS { (entity)<-[:MERGED_INTO]-() }
     RETURN entity AS member
-    UNION ALL
+    UNION
     WITH entity WHERE entity.merged_into IS NOT NULL OR EXISTS { (entity)<-[:MERGED_INTO]-() }
     MATCH (entity)-[:MERGED_INTO*0..]->(root:Entity)
     WHERE root.merged_into IS NULL
