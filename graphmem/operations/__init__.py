@@ -5,10 +5,21 @@ from graphmem.operations import (
     graph,
     lifecycle,
     observations,
+    relationship_types,
     relationships,
     schemas,
     server,
     store,
 )
 
-__all__ = ["entities", "graph", "lifecycle", "observations", "relationships", "schemas", "server", "store"]
+__all__ = [
+    "entities",
+    "graph",
+    "lifecycle",
+    "observations",
+    "relationship_types",
+    "relationships",
+    "schemas",
+    "server",
+    "store",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, NoReturn, NotRequired, cast
 
@@ -108,12 +108,14 @@ async def accept(
     arguments: Writing,
     parts: Callable[[Reader], Parts],
     *,
+    types: Iterable[str] = (),
     commit: bool = True,
 ) -> Receipt:
     """Hand a write to its owner's writer; return its receipt with snapshots as of its transaction.
 
     Args:
         parts: reads the items and links.
+        types: the relationship types that the links name.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writer.Writers`.
@@ -121,7 +123,8 @@ async def accept(
     actor = context.actor
     defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
     transaction_id = ids.transaction_id()
-    reader = Reader(actor.owner, transaction_id, defaults)
+    vocabulary = await context.services.vocabulary.covering(types)
+    reader = Reader(actor.owner, transaction_id, defaults, vocabulary)
     found, links = parts(reader)
     if reader.issues:
         raise StoreRefused(_told(reader.issues), issues=reader.issues)

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import random
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,7 @@ from graphmem.errors import (
 )
 from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
+from graphmem.vocabulary import Vocabulary
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
 from graphmem.writer.requests import Receipt, WriteRequest
@@ -57,8 +59,9 @@ class _Waiting:
 class Writers:
     """The writers of one process: one per owner that has something to write."""
 
-    def __init__(self, graph: Graph, settings: Settings) -> None:
+    def __init__(self, graph: Graph, vocabulary: Vocabulary, settings: Settings) -> None:
         self._graph = graph
+        self._vocabulary = vocabulary
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
 
@@ -72,7 +75,9 @@ class Writers:
         """
         writer = self._writers.get(request.owner)
         if writer is None:
-            writer = self._writers[request.owner] = _Writer(self._graph, request.owner, self._settings)
+            writer = self._writers[request.owner] = _Writer(
+                self._graph, self._vocabulary, request.owner, self._settings
+            )
         if len(writer.waiting) >= self._settings.max_waiting or writer.weight > QUEUE_CHARACTERS:
             raise ServiceBusy(waiting=len(writer.waiting))
         loop = asyncio.get_running_loop()
@@ -109,6 +114,7 @@ class Writers:
 @dataclass(slots=True)
 class _Writer:
     graph: Graph
+    vocabulary: Vocabulary
     owner: str
     settings: Settings
     waiting: deque[_Waiting] = field(default_factory=deque)
@@ -223,10 +229,10 @@ class _Writer:
             await self._write("owner.create")
             state = states.empty()
         decided = self._decide(state or states.empty(), batch)
-        if decided.rows and not await self._write(
-            "write.turn", **states.parameters(decided.state, self.owner)
-        ):
-            return False
+        if decided.rows:
+            params = states.parameters(decided.state, self.owner)
+            if not await self._write("write.turn", edge_types=await self._edge_types(params), **params):
+                return False
         decided.answer()
         return True
 
@@ -248,8 +254,13 @@ class _Writer:
             rows = await tx.run("write.look", **self._touched(batch))
             decided = self._decide(states.seen(rows[0]) or states.empty(), batch)
             if decided.rows:
-                await tx.run("write.turn", **states.parameters(decided.state, self.owner))
+                params = states.parameters(decided.state, self.owner)
+                await tx.run("write.turn", edge_types=await self._edge_types(params), **params)
         return decided
+
+    async def _edge_types(self, params: Mapping[str, Any]) -> frozenset[str]:
+        """Return the types of all edges that a turn may meet, those of its own relationships among them."""
+        return await self.vocabulary.covering({row["properties"]["type"] for row in params["relationships"]})
 
     async def _write(self, name: str, **params: Any) -> bool:
         try:
