@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NoReturn, NotRequired, cast
 
@@ -112,6 +112,7 @@ async def accept(
     arguments: Writing,
     parts: Callable[[Reader], Parts],
     *,
+    types: Iterable[str] = (),
     commit: bool = True,
     merging: Merging | None = None,
     change: Change | None = None,
@@ -121,6 +122,7 @@ async def accept(
     Args:
         parts: reads the items and links.
         merging, change: a merge, or a change of a schema, instead of them.
+        types: the relationship types that the links name.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writer.Writers`.
@@ -129,7 +131,8 @@ async def accept(
     defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
     transaction_id = ids.transaction_id()
     alternatives = context.services.writers.alternatives(actor.owner)
-    reader = Reader(actor.owner, transaction_id, defaults, alternatives)
+    vocabulary = await context.services.vocabulary.covering(types)
+    reader = Reader(actor.owner, transaction_id, defaults, alternatives, vocabulary)
     found, links = parts(reader)
     if reader.issues:
         raise StoreRefused(_told(reader.issues), issues=reader.issues)
