@@ -6,9 +6,13 @@ from graphmem.operations import (
     lifecycle,
     observations,
     relationships,
+    schema_analysis,
     schemas,
     server,
     store,
 )
 
-__all__ = ["entities", "graph", "lifecycle", "observations", "relationships", "schemas", "server", "store"]
+__all__ = [
+    "entities", "graph", "lifecycle", "observations", "relationships", "schema_analysis", "schemas", "server",
+    "store",
+]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, NoReturn, NotRequired, cast
 
 import orjson
@@ -11,7 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment
-from graphmem.domain import ids, items, reduction, times
+from graphmem.domain import ids, items, reduction, schema, times
 from graphmem.domain.items import Issue, Item, Link, Reader
 from graphmem.domain.ranks import ObservationSource
 from graphmem.domain.reduction import Fold, Winner
@@ -192,6 +192,36 @@ def links(receipt: Receipt) -> list[StoredRelationship]:
             "deduplicated": link.known or receipt.replayed,
         })  # fmt: skip
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReceipt:
+    """What became of a change to a schema: the document that counts now, as of the change's transaction.
+
+    ``added`` and ``removed`` are the fields that it declared and took out; times are microseconds.
+    """
+
+    entity_type: str
+    version: str
+    document: schema.Document
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    transaction_id: str
+    recorded_at: int
+    replayed: bool
+
+
+async def change_schema(
+    context: Context, operation_name: str, arguments: Writing, change: schema.Change
+) -> SchemaReceipt:
+    """Hand a change of a schema to its owner's writer.
+
+    Raises:
+        SchemaInvalid, UnknownType: as :func:`graphmem.domain.schema.decide` says.
+        IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writer.Writers`.
+    """
+    # PLACEHOLDER until the owner's writer takes changes of schemas: to be replaced whole.
+    raise NotImplementedError(f"{operation_name} of {context.actor.owner}: {arguments} {change.said()}")
 
 
 def not_found(refused: StoreRefused, *codes: str, **named: Any) -> NoReturn:

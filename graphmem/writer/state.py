@@ -278,6 +278,7 @@ def _schema_row(state: State, owner: str, entity_type: str) -> dict[str, Any]:
         "properties": {
             "owner": owner,
             "entity_type": entity_type,
+            "head": entity_type,
             "fields": names,
             "seen": ["|".join(sorted(shapes[name])) for name in names],
             "updated_at": state.touched_schemas[entity_type],
