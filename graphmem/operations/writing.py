@@ -16,7 +16,7 @@ from graphmem.domain.items import Issue, Item, Link, Reader
 from graphmem.domain.ranks import ObservationSource
 from graphmem.domain.reduction import Fold
 from graphmem.domain.schema import Change, Document
-from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
 from graphmem.operations import answers, as_of
 from graphmem.registry import Context
 from graphmem.writer import UNKNOWN_TYPE, Merging, Receipt, WriteRequest
@@ -180,7 +180,7 @@ async def change_schema(
 
     Raises:
         NotFound: there is nothing of that type to change.
-        InvalidInput: the change is not valid, or changes nothing; ``details.issues`` names each fault.
+        SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
     """
     try:
         receipt = await accept(context, operation_name, arguments, lambda _: ([], []), change=change)
@@ -188,7 +188,7 @@ async def change_schema(
         issue = exc.details["issues"][0]
         if issue["code"] == UNKNOWN_TYPE:
             raise NotFound(issue["message"], entity_type=change.entity_type) from exc
-        raise InvalidInput(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+        raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
     more = receipt.more
     return SchemaReceipt(
         entity_type=more["entity_type"],

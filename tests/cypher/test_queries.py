@@ -24,7 +24,7 @@ QUERIES = sorted(cypher.names())
 NOT_PER_OWNER = {"server.ping", "relationship_type.all", "relationship_type.register"}
 """May only shrink: every other query is bound to an owner."""
 
-WRITTEN_LATER = ("source_id", "interpretation_id")
+WRITTEN_LATER = ("source_id", "interpretation_id", "active_version", "document", "declared", "change")
 """Properties that our queries read and that nothing writes yet."""
 
 SCANS = {
