@@ -46,16 +46,16 @@ def test_what_is_registered_is_what_is_read(call: Call) -> None:
     assert {**listed, "versions": read["versions"]} == read
 
 
-def test_the_other_spelling_of_a_registration(call: Call) -> None:
+def test_the_other_spelling_of_a_registration(run: Call) -> None:
     fields = {"name": {"type": "string"}, "tags": {"type": "array"}}
     config = {
         "merge_policies": {"tags": {"strategy": "merge_array"}},
         "observation_source_priority": ["human"],
     }
     whole = {"entity_type": "beer", "schema_definition": {"fields": fields}, "reducer_config": config}
-    apart = call("schemas.register", **whole, schema_version="2.5", activate=True, user_specific=True)
+    apart = run("schemas.register", **whole, schema_version="2.5", activate=True, user_specific=True)
     assert apart["schema_version"] == "2.5"
-    nested = call("schemas.register", schema={**whole, "entity_type": "cider"})
+    nested = run("schemas.register", schema={**whole, "entity_type": "cider"})
     assert nested["schema"]["fields"] == apart["schema"]["fields"]
     assert nested["schema"]["fields"]["tags"]["merge"] == "merge_array"
     assert nested["schema"]["observation_source_priority"] == ["human"]
