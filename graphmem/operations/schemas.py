@@ -242,7 +242,7 @@ def _document(arguments: RegisterSchema) -> tuple[Document, str | None]:
     if isinstance(inner, dict):
         raw, path = {**inner, **raw}, f"{path}.schema_definition"
     issues = schema.Issues()
-    if "fields" not in raw:
+    if raw.get("fields") is None:
         issues.add(f"{path}.fields", "a schema needs fields: {name: {type}}", "ERR_FORMAT")
     if version is not None and not isinstance(version, str):
         issues.add(f"{path}.schema_version", "a version is a string such as 1.0", "ERR_SCHEMA_VERSION")

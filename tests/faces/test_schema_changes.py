@@ -72,6 +72,7 @@ def test_what_has_no_effect_is_said(call: Call) -> None:
     ("arguments", "path", "code"),
     [
         ({}, "$.schema.fields", "ERR_FORMAT"),
+        ({"schema": {"entity_type": "a", "fields": None}}, "$.schema.fields", "ERR_FORMAT"),
         ({"schema": {"fields": {}}}, "$.entity_type", "ERR_ENTITY_TYPE"),
         ({"schema": {"entity_type": 7, "fields": {}}}, "$.entity_type", "ERR_ENTITY_TYPE"),
         ({"schema": {"entity_type": "9", "fields": {}}}, "$.entity_type", "ERR_ENTITY_TYPE"),

@@ -95,7 +95,7 @@ def test_an_update_that_changes_nothing_is_refused():
         ({"remove": ["year"], "new_fields": {"year": "number"}}, "$.fields_to_remove", "ERR_GIVEN_TWICE"),
         ({"new_fields": {"a": "text"}}, "$.new_fields.a.type", "ERR_FORMAT"),
         ({"new_fields": [{"field_name": "a"}]}, "$.new_fields[0].type", "ERR_FORMAT"),
-        ({"new_fields": {"\ud800": "string"}}, "$.new_fields.\ud800", "ERR_FIELD_NAME"),
+        ({"new_fields": {"\ud800": "string"}}, "$.new_fields.?", "ERR_FIELD_NAME"),
         ({"new_fields": {"grapes": {"type": "array", "merge": "last_write"}, "year": "string"},
           "settings": {"canonical_name_fields": ["grapes"]}}, "$.canonical_name_fields", "ERR_IDENTITY"),
         ({"settings": {"colour": 1}}, "$.colour", "ERR_UNKNOWN_KEY"),

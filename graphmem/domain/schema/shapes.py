@@ -46,8 +46,9 @@ class Issues(list[Issue]):
     """The faults found so far."""
 
     def add(self, path: str, message: str, code: str = "ERR_FORMAT") -> None:
-        """Note one; the first hundred are enough."""
+        """Note one; the first hundred are enough. Names in it may hold what cannot be encoded."""
         if len(self) < ISSUES_TOLD:
+            path, message = (text.encode(errors="replace").decode() for text in (path, message))
             self.append({"path": path, "message": message, "code": code})
 
     def settle(self) -> None:
