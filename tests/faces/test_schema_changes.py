@@ -132,6 +132,13 @@ def test_an_update_of_a_shipped_type_goes_on_from_it(call: Call) -> None:
     assert read["identity"][0] == ["title", "date_start"]
 
 
+def test_what_is_registered_can_be_registered_again(call: Call) -> None:
+    first = call("schemas.register", schema=WINE)
+    again = call("schemas.register", schema=WINE)
+    assert (again["schema"], again["fields_added"]) == (first["schema"], [])
+    assert [one["version"] for one in call("schemas.get", entity_type="wine")["versions"]] == ["1.0"]
+
+
 def test_an_update_of_nothing_or_without_effect_is_refused(call: Call) -> None:
     with pytest.raises(NotFound) as missing:
         call("schemas.update", entity_type="unicorn", new_fields={"a": "string"})
@@ -142,7 +149,6 @@ def test_an_update_of_nothing_or_without_effect_is_refused(call: Call) -> None:
     assert refusal(call, "schemas.update", entity_type="wine", aliases=[]) == nothing
     year = {"year": {"type": "number", "constraints": {"min": 1800}}}
     assert refusal(call, "schemas.update", entity_type="wine", new_fields=year) == nothing
-    assert refusal(call, "schemas.register", schema=WINE) == nothing
     gone = refusal(call, "schemas.update", entity_type="wine", fields_to_remove=["nose"])
     assert gone == [("$.fields_to_remove", "ERR_NO_SUCH_FIELD")]
     assert call("schemas.get", entity_type="wine")["schema_version"] == "1.0"
