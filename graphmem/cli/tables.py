@@ -197,6 +197,15 @@ def _schemas(answer: Row) -> Table:
     return table
 
 
+def _candidates(answer: Row) -> Table:
+    table = _table(None, "score", "one", "other", "type", "because of")
+    for row in answer["candidates"]:
+        ends = [f"{row[f'canonical_name_{side}']} ({row[f'entity_{side}']})" for side in "ab"]
+        because = ", ".join(row["matched_fields"])
+        table.add_row(*map(plain, (f"{row['score']:.2f}", *ends, row["entity_type"], because)))
+    return table
+
+
 def _names(rows: Sequence[Row]) -> dict[str, str]:
     return {row["entity_id"]: row["canonical_name"] for row in rows}
 
@@ -237,6 +246,7 @@ def _value(value: Any) -> str:
 
 
 _LISTS: dict[str, Callable[[Row], RenderableType]] = {
+    "candidates": _candidates,
     "entities": _found,
     "observations": _observations,
     "relationships": _relationships,

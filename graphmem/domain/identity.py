@@ -206,7 +206,7 @@ def _shown(value: Any) -> str:
 
 
 def words(folded: str) -> list[str]:
-    """Return the words of a folded text: letters, digits and their marks. Apostrophes join, the rest parts."""
+    """Return the words of a folded text: letters, digits and their marks; apostrophes join them."""
     joined = folded.translate(_APOSTROPHES)
     if joined.isascii():
         return _ASCII_WORD.findall(joined)

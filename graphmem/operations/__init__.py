@@ -1,6 +1,7 @@
 """The operations: one file per noun. Importing this package fills the registry."""
 
 from graphmem.operations import (
+    duplicates,
     entities,
     graph,
     lifecycle,
@@ -11,4 +12,14 @@ from graphmem.operations import (
     store,
 )
 
-__all__ = ["entities", "graph", "lifecycle", "observations", "relationships", "schemas", "server", "store"]
+__all__ = [
+    "duplicates",
+    "entities",
+    "graph",
+    "lifecycle",
+    "observations",
+    "relationships",
+    "schemas",
+    "server",
+    "store",
+]
