@@ -106,7 +106,9 @@ def take_apart(text: str, kind: Kind) -> Name | None:
         parts = [word for word in parts if word not in _HONORIFICS] or parts
     marks = [mark for place, word in enumerate(parts) for mark in _marks(word, place, len(parts), kind)]
     rest = [word for place, word in enumerate(parts) if not (place and word in _STATED[kind])]
-    counting = [word for word in rest if word not in _PARTICLES] or rest
+    # A single letter of a person's name is an initial, and no particle.
+    initial = 1 if kind == "person" else 0
+    counting = [word for word in rest if word not in _PARTICLES or len(word) == initial] or rest
     if not counting:
         return None
     # A number that is there twice is another mark than one that is there once.
@@ -207,7 +209,7 @@ def _beside(left: list[str], kind: Kind, whole: int, weight: float) -> float:
 def alike(one: str, other: str, kind: Kind) -> float:
     """Return how alike two words are: 1 where equal, at least ``WORD`` where one may stand for the other.
 
-    The shorter a word is, the less of it may differ.
+    The shorter a word is, the less of it may differ; the first letter seldom does.
     """
     if one == other:
         return 1.0
@@ -235,7 +237,7 @@ def _another_ending(short: str, long: str) -> bool:
 
 def _one_slip(short: str, long: str) -> float:
     if len(short) < len(long):
-        return 0.92 if len(long) >= 5 else 0.6
+        return 0.92 if len(long) >= 5 and short[0] == long[0] else 0.6
     if sorted(short) == sorted(long):
         return 0.93 if len(long) >= 4 else 0.6
     return 0.9 if len(long) >= 6 and short[0] == long[0] else 0.7

@@ -277,7 +277,7 @@ def _email(text: str) -> str:
 
 def _phone(text: str) -> str:
     """Return the last nine digits of a number, which country and trunk prefixes leave alone."""
-    digits = "".join(c for c in fold_text(text).partition("ext")[0] if c.isdecimal())
+    digits = re.sub(r"\D", "", fold_text(text).partition("ext")[0])
     return digits[-9:] if len(digits) >= 6 else ""
 
 

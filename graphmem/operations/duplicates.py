@@ -43,6 +43,8 @@ NAMED = 5
 """How many a store names for each entity."""
 LOOKED_FOR = 200
 """A store that creates more entities than this names none."""
+REACH = 4
+"""How many names before and behind that of a new entity a store compares with it."""
 LOOK_SECONDS = 2.0
 """How long a store that is written already may take to look for duplicates."""
 
@@ -319,7 +321,8 @@ async def _likely(context: Context, created: dict[str, Profile]) -> dict[str, li
     row = await context.graph.one(
         "duplicate.near",
         probes=[_probe(one) for one in created.values()],
-        reach=max(2, min(12, 240 // len(created))),
+        # Many together look less far, so that a large store does not take twice its time.
+        reach=max(1, min(REACH, 10 * REACH // len(created))),
         compared=_FIELDS,
     )
     assert row is not None
