@@ -134,13 +134,20 @@ def _found(answer: Row) -> RenderableType:
     return entities(rows)
 
 
-def _stored(rows: Sequence[Row]) -> Table:
+def _stored(rows: Sequence[Row]) -> RenderableType:
     table = _table(None, "id", "type", "name", "what happened", "v.", "by")
     for row in rows:
         happened = row["action"] + (" (known already)" if row["deduplicated"] else "")
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], happened, str(row["version"])
         table.add_row(*map(plain, (*cells, row["identity_basis"])))
-    return table
+    likely = [
+        plain(
+            f"{row['canonical_name']} may be {one['canonical_name']} ({one['entity_id']}, {one['score']:.2f})"
+        )
+        for row in rows
+        for one in row.get("duplicate_candidates", [])
+    ]
+    return Group(table, *likely)
 
 
 def _related(rows: Sequence[Row]) -> Table:

@@ -206,8 +206,12 @@ def _equal(kind: str, a: Profile, b: Profile) -> Reason | None:
     assert one
     assert other
     value = min(common)
-    fields = sorted({one[value][0], other[value][0]})
-    return Reason("/".join(fields), one[value][1], other[value][1], 1.0)
+    return _reason(one[value], other[value], 1.0)
+
+
+def _reason(one: tuple[str, str], other: tuple[str, str], alike: float) -> Reason:
+    """Return how alike two values are, each with its field: ``invoice_number/number`` where these differ."""
+    return Reason("/".join(sorted({one[0], other[0]})), one[1], other[1], alike)
 
 
 def _vendors(a: Profile, b: Profile, reasons: list[Reason], doubts: list[float]) -> None:
@@ -241,8 +245,7 @@ def _limit(kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons:
         return _dates(one, other)
     if one.keys() & other.keys():
         return 1.0
-    (field, given), (_, said) = min(one.items())[1], min(other.items())[1]
-    reasons.append(Reason(field, given, said, 0.0))
+    reasons.append(_reason(min(one.items())[1], min(other.items())[1], 0.0))
     if kind in rule.hard or (kind in rule.soft and not proven):
         return CONFLICT
     return 0.95 if kind in rule.soft else 1.0 if proven else DOUBT

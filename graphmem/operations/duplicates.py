@@ -281,7 +281,7 @@ def _reason(reason: similarity.Reason) -> answers.Reason:
 async def name_likely(
     context: Context, receipt: Receipt, stored: Sequence[StoredEntity]
 ) -> list[dict[str, Any]]:
-    """Add to each entity that a store created its likely duplicates; return warnings.
+    """Add to each entity that a store created its likely duplicates, where it has some; return warnings.
 
     One read after the write, which is durable by then: whatever fails here becomes a warning. A replay is
     left as it is.
@@ -307,7 +307,7 @@ async def name_likely(
         _log.exception("looking for duplicates failed")
         return [_not_looked_for("looking for them failed")]
     for entry, item in zip(stored, receipt.items, strict=True):
-        if item.action == "created":
+        if item.action == "created" and likely[item.entity_id]:
             entry["duplicate_candidates"] = likely[item.entity_id]
     return []
 

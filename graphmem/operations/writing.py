@@ -73,7 +73,7 @@ class StoredEntity(TypedDict):
     ``action`` is created, matched_existing or extended (would_… in a plan); ``identity_basis`` the fields
     that identified it; ``deduplicated`` says that this very observation was there already. Where the answer
     would be too large, ``entity_snapshot_after`` stands with the last item of each entity only.
-    ``duplicate_candidates`` stands with what a store created: entities that are likely the same thing.
+    ``duplicate_candidates`` stands with what a store created where other entities are likely the same thing.
     """
 
     entity_id: str

@@ -31,7 +31,7 @@ PLAIN = {
     "limit", "offset", "include_total_count", "include_snapshots", "include_entities", "expand_entities",
     "expand_provenance", "at", "at_ingested", "observed_at", "observed_until", "created_since", "depth",
     "direction", "commit", "source_priority", "observation_source", "filters", "include_deleted",
-    "reason", "metadata", "value",
+    "reason", "metadata", "value", "threshold", "find_duplicates",
 }  # fmt: skip
 """Arguments that name nothing of anybody's."""
 
@@ -74,6 +74,7 @@ class Alice:
             "entity_types": [["person", "company"]],
             "identifier": [ada, ada.upper(), "Ada Lovelace", "ada@example.org", self.marker, told[0]],
             "entity_identifier": [ada, "Ada Lovelace"],
+            "cursor": ["", "ada"],
             "field": ["secret", "name"],
             "fields": [{"x": 1}],
             "keyword": ["pers", self.marker],
