@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, read
 from graphmem.auth import Actor, Scope
-from graphmem.domain.reduction import Torn
+from graphmem.domain.reduction import Stale, Torn
 from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.graph import Graph, OwnerGraph, round_trips
 from graphmem.settings import Settings
@@ -140,6 +140,8 @@ class Operation(Generic[A]):
             except Torn:
                 # Only a reading is torn, and only by a commit: it is whole a moment later.
                 continue
+            except Stale as exc:
+                await services.writers.refold(actor.owner, exc.entity_ids)
         raise DatabaseTimeout("this changes faster than it can be read: try again in a moment")
 
 

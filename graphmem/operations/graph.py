@@ -96,9 +96,9 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Neig
         ids = [entity_id for _, entity_id in reached]
         row = await context.graph.one("entity.by_id", entity_ids=ids)
         assert row is not None
-        found = [EntityRow(*one) for one in row["entities"]]
+        found = answers.entities(row["entities"])
         answer["truncated"] = walk.truncated or len(found) < len(ids)
-        answer["entities"] = [{**answers.entity(one), "depth": walk.depths[one.id]} for one in found]
+        answer["entities"] = [{**one, "depth": walk.depths[one["entity_id"]]} for one in found]
     elif arguments.include_entities:
         answer["entities"] = []
     return answer

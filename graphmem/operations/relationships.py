@@ -20,7 +20,7 @@ from graphmem.arguments import (
 from graphmem.domain import ids, relationship
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
-from graphmem.operations.answers import EntityRow, ObservationRow, RelationshipRow
+from graphmem.operations.answers import ObservationRow, RelationshipRow
 from graphmem.operations.entities import IncludeDeleted
 from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.operations.writing import (
@@ -113,7 +113,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     if arguments.include_total_count:
         page["total"] = row["total"]
     if arguments.expand_entities:
-        page["related_entities"] = [answers.entity(EntityRow(*one)) for one in row["others"]]
+        page["related_entities"] = answers.entities(row["others"])
     return page
 
 

@@ -6,12 +6,14 @@ import asyncio
 import contextvars
 import random
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
 
-from graphmem.domain import times
+from graphmem.domain import ids, state_hash, times
+from graphmem.domain.identity import Alternatives
 from graphmem.domain.reduction import Torn
 from graphmem.errors import (
     DatabaseFull,
@@ -25,7 +27,9 @@ from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
+from graphmem.writer.replay import Read, refold
 from graphmem.writer.requests import Receipt, WriteRequest
+from graphmem.writer.rows import parameters
 from graphmem.writer.state import State
 
 TURN_REQUESTS = 200
@@ -61,6 +65,14 @@ class Writers:
         self._graph = graph
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
+        self._identity: dict[tuple[str, str], Alternatives] = {}
+
+    def alternatives(self, owner: str) -> Callable[[str], Alternatives | None]:
+        """Return how the registered alternatives of a type were when this process last saw them.
+
+        Every turn looks whether they still hold, and identifies its items anew where they do not.
+        """
+        return lambda entity_type: self._identity.get((owner, entity_type))
 
     async def submit(self, request: WriteRequest) -> Receipt:
         """Have a request decided and written; return its answer once it is durable.
@@ -72,7 +84,8 @@ class Writers:
         """
         writer = self._writers.get(request.owner)
         if writer is None:
-            writer = self._writers[request.owner] = _Writer(self._graph, request.owner, self._settings)
+            writer = _Writer(self._graph, request.owner, self._settings, self._identity)
+            self._writers[request.owner] = writer
         if len(writer.waiting) >= self._settings.max_waiting or writer.weight > QUEUE_CHARACTERS:
             raise ServiceBusy(waiting=len(writer.waiting))
         loop = asyncio.get_running_loop()
@@ -86,6 +99,20 @@ class Writers:
             # A context of its own: a turn belongs to all of its requests, not to the first of them.
             writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
         return await answer
+
+    async def refold(self, owner: str, entity_ids: list[str]) -> None:
+        """Fold some entities again that were folded under other rules than those of their types today."""
+        request = WriteRequest(
+            operation="refold",
+            owner=owner,
+            agent="",
+            client="",
+            transaction_id=ids.transaction_id(),
+            items=[],
+            looking=tuple(entity_ids),
+            commit=False,
+        )
+        await self.submit(request)
 
     async def close(self) -> None:
         """Wait until everything that waits is written; what takes longer than a shutdown may is refused."""
@@ -111,6 +138,7 @@ class _Writer:
     graph: Graph
     owner: str
     settings: Settings
+    identity: dict[tuple[str, str], Alternatives]
     waiting: deque[_Waiting] = field(default_factory=deque)
     weight: int = 0
     task: asyncio.Task[None] | None = None
@@ -170,6 +198,8 @@ class _Writer:
                 characters += first.weight
                 if batch and (observations > TURN_OBSERVATIONS or characters > TURN_CHARACTERS):
                     break
+                if batch and (first.request.alone or batch[0].request.alone):
+                    break
                 batch.append(first)
             self.waiting.popleft()
             self.weight -= first.weight
@@ -217,15 +247,18 @@ class _Writer:
         return type(exc)(message, in_doubt=True)
 
     async def _optimistic(self, batch: list[_Waiting]) -> bool:
-        rows = await self.graph.read("write.look", self.owner, **self._touched(batch))
-        state = states.seen(rows[0])
-        if state is None and any(waiting.request.commit for waiting in batch):
-            await self._write("owner.create")
+        state = await self._look(batch, self._read)
+        if state is None:
+            if any(waiting.request.commit for waiting in batch):
+                await self._write("owner.create", state_hash=state_hash.EMPTY)
             state = states.empty()
-        decided = self._decide(state or states.empty(), batch)
-        if decided.rows and not await self._write(
-            "write.turn", **states.parameters(decided.state, self.owner)
-        ):
+        if stale := state.stale():
+            # Folded again first, by a write of its own: the turn then looks at what it will write to.
+            await refold(self._read, state, stale)
+            await self._write("write.turn", **parameters(state, self.owner))
+            return False
+        decided = self._decide(state, batch)
+        if decided.rows and not await self._write("write.turn", **parameters(state, self.owner)):
             return False
         decided.answer()
         return True
@@ -245,11 +278,46 @@ class _Writer:
     async def _under_lock(self, batch: list[_Waiting]) -> _Decided:
         async with self.graph.transaction(self.owner) as tx:
             await tx.run("owner.lock")
-            rows = await tx.run("write.look", **self._touched(batch))
-            decided = self._decide(states.seen(rows[0]) or states.empty(), batch)
+            state = await self._look(batch, tx.run) or states.empty()
+            if stale := state.stale():
+                await refold(tx.run, state, stale)
+                await tx.run("write.turn", **parameters(state, self.owner))
+                state = await self._look(batch, tx.run) or states.empty()
+            decided = self._decide(state, batch)
             if decided.rows:
-                await tx.run("write.turn", **states.parameters(decided.state, self.owner))
+                await tx.run("write.turn", **parameters(state, self.owner))
         return decided
+
+    async def _look(self, batch: list[_Waiting], read: Read) -> State | None:
+        """Return what the batch touches; looked at again where a rule of identity has changed."""
+        while True:
+            rows = await read("write.look", **self._touched(batch))
+            state = states.seen(rows[0])
+            if state is None or not self._identify(batch, state):
+                return state
+
+    def _identify(self, batch: list[_Waiting], state: State) -> bool:
+        """Identify items anew by the rules that were looked at; return whether one of them is another now."""
+        changed = False
+        for kind, head in state.heads.items():
+            alternatives = head.alternatives
+            if alternatives is None:
+                self.identity.pop((self.owner, kind), None)
+            else:
+                self.identity[self.owner, kind] = alternatives
+        for waiting in batch:
+            items = []
+            for item in waiting.request.items:
+                head = state.heads.get(item.entity_type or "")
+                alternatives = head.alternatives if head else None
+                same = item.alternatives == alternatives
+                items.append(item if same else item.identified(self.owner, alternatives))
+                changed = changed or items[-1].entity_id != item.entity_id
+            waiting.request = replace(waiting.request, items=items)
+        return changed
+
+    async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
+        return await self.graph.read(name, self.owner, **params)
 
     async def _write(self, name: str, **params: Any) -> bool:
         try:

@@ -43,7 +43,9 @@ def world(services: Services, loop: Loop) -> None:
     run = by_runner(loop, services, str(uuid.uuid4()))
     items = [{"entity_type": "note", "canonical_name": name} for name in ("x", "y")]
     link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 1}
-    run("store", entities=items, relationships=[link], idempotency_key="k")
+    stored = run("store", entities=items, relationships=[link], idempotency_key="k")
+    ids = [item["entity_id"] for item in stored["entities"]]
+    run("entities.merge", source_entity_id=ids[0], target_entity_id=ids[1])
 
 
 def plan(loop: Loop, services: Services, name: str) -> tuple[dict[str, Any], list[str]]:
@@ -63,7 +65,8 @@ def plan(loop: Loop, services: Services, name: str) -> tuple[dict[str, Any], lis
 
 
 def _sample(kind: str) -> Any:
-    return {"STRING": "", "INTEGER": 1, "BOOLEAN": True, "LIST<STRING>": [""], "LIST<MAP>": [{}]}[kind]
+    samples = {"STRING": "", "INTEGER": 1, "BOOLEAN": True, "LIST<STRING>": [""], "LIST<MAP>": [{}]}
+    return {**samples, "LIST<LIST>": [["", "", "", ""]]}[kind]
 
 
 def operators(node: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -113,7 +116,7 @@ def calls() -> Iterator[tuple[str, set[str]]]:
     for file in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             named = isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
-            if named and isinstance(node.func, ast.Attribute) and node.args[0].value in QUERIES:
+            if named and isinstance(node.func, ast.Attribute | ast.Name) and node.args[0].value in QUERIES:
                 yield node.args[0].value, {k.arg or "**" for k in node.keywords} - {"edge_types"}
 
 

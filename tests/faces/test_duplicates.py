@@ -107,6 +107,22 @@ def test_what_is_deleted_is_nobody_s_duplicate(run: Call) -> None:
     assert pairs(run("entities.duplicates")) == {frozenset((a, b))}
 
 
+def test_the_call_that_is_proposed_merges_them_and_they_are_no_pair_any_more(run: Call) -> None:
+    items = [{"entity_type": "thing", "intent": "create_new", "name": "Apollo"} for _ in range(3)]
+    every = ids(run("store", entities=items))
+    (merge, *_) = [one["merge"] for one in run("entities.duplicates")["candidates"]]
+    run(merge["operation"], **merge["arguments"])
+    merged, into = merge["arguments"]["source_entity_id"], merge["arguments"]["target_entity_id"]
+    (left,) = set(every) - {merged, into}
+    assert pairs(run("entities.duplicates")) == {frozenset((into, left))}
+    # Who is merged is asked for by the one that it is merged into.
+    assert pairs(run("entities.duplicates", entity_id=merged)) == {frozenset((into, left))}
+    (entry,) = run("store", entities=[{"entity_type": "thing", "name": "Apollo"}])["entities"]
+    assert {one["entity_id"] for one in entry["duplicate_candidates"]} == {into, left}
+    run("entities.unmerge", source_entity_id=merged)
+    assert run("entities.duplicates")["total"] == 6
+
+
 def test_today_s_values_are_compared(run: Call) -> None:
     a, b = ids(
         run("store", entities=[person("Ada", email="a@x.example"), person("Ada", email="b@x.example")])
