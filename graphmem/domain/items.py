@@ -19,7 +19,7 @@ hears of all of them at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
@@ -131,14 +131,16 @@ class Reader:
     """Read the parts of one request and collect what is wrong with them in ``issues``.
 
     ``alternatives`` tells the identity alternatives of a type's registered schema as they were last seen: the
-    writer looks whether they still hold.
+    writer looks whether they still hold. ``vocabulary`` holds the names of all relationship types.
     """
 
     owner: str
     transaction_id: str
     defaults: Defaults = field(default_factory=Defaults)
     alternatives: Callable[[str], identity.Alternatives | None] = usual
+    vocabulary: Collection[str] = frozenset(relationship.BUILTIN)
     issues: list[Issue] = field(default_factory=list)
+    _unknown_types: int = 0
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
         """Note one fault; the first hundred are enough."""
@@ -228,8 +230,10 @@ class Reader:
         before = len(self.issues)
         name = ""
         try:
-            name = relationship.normalise(raw["relationship_type"])
+            suggest = self._unknown_types < relationship.SUGGESTIONS
+            name = relationship.normalise(raw["relationship_type"], self.vocabulary, suggest=suggest)
         except relationship.UnknownRelationshipType as exc:
+            self._unknown_types += 1
             more = {"nearest": exc.nearest} if exc.nearest else {}
             self.refuse("ERR_RELATIONSHIP_TYPE", f"{path}.relationship_type", str(exc), index, **more)
         source = self._end(index, path, raw, "source", count)

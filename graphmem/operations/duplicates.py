@@ -175,9 +175,10 @@ class _Scan:
 
 
 async def _counts(context: Context) -> dict[str, int]:
-    row = await context.graph.one("owner.stats")
+    """Return how many live entities there are, by type."""
+    row = await context.graph.one("duplicate.counts")
     assert row is not None
-    return {name: total for kind, name, total, _ in row["counts"] if kind == "entity" and total}
+    return dict(row["counts"])
 
 
 async def _one(context: Context, entity_id: str) -> Profile:

@@ -11,7 +11,7 @@ from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool,
 from graphmem.errors import NotFound
 from graphmem.operations import answers
 from graphmem.operations.answers import EntityRow, RelationshipRow
-from graphmem.operations.relationships import RelationshipType
+from graphmem.operations.relationships import RelationshipType, known_types
 from graphmem.registry import Context, Scope, operation
 
 EDGES = 5_000
@@ -118,14 +118,18 @@ class _Walk:
         """Walk; return the entity that it started from.
 
         Raises:
+            InvalidInput: a relationship type is not known.
             NotFound: there is no such entity.
         """
         origin: EntityRow | None = None
+        asked = self.arguments.relationship_types
+        paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(asked)}
+        wanted = frozenset(await known_types(context, paths))
         frontier = [self.arguments.entity_id]
         for depth in range(1, self.arguments.depth + 1):
-            row = await context.graph.one(
+            row = await context.walk(
                 "relationship.expand",
-                edge_types=frozenset(self.arguments.relationship_types) or None,
+                edge_types=wanted or None,
                 frontier=frontier,
                 reached=list(self.depths),
                 origin=self.arguments.entity_id,

@@ -79,8 +79,9 @@ async def audit(context: Context, *, fix: bool, deep: bool = False, progress: An
     services = context.services
     kinds = await context.graph.one("audit.types")
     assert kinds is not None
-    pass_ = Audit(services.graph, context.actor.owner, fix=fix, deep=deep, progress=progress)
-    return await pass_.run(kinds["entities"], kinds["relationships"])
+    owner = context.actor.owner
+    every = Audit(services.graph, services.vocabulary, owner, fix=fix, deep=deep, progress=progress)
+    return await every.run(kinds["entities"], kinds["relationships"])
 
 
 def told(report: Report) -> SnapshotHealth:

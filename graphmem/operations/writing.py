@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NoReturn, NotRequired, cast
 
@@ -16,7 +16,7 @@ from graphmem.domain.items import Issue, Item, Link, Reader
 from graphmem.domain.ranks import ObservationSource
 from graphmem.domain.reduction import Fold
 from graphmem.domain.schema import Change, Document
-from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
 from graphmem.operations import answers, as_of
 from graphmem.registry import Context
 from graphmem.writer import UNKNOWN_TYPE, Merging, Receipt, WriteRequest
@@ -114,6 +114,7 @@ async def accept(
     arguments: Writing,
     parts: Callable[[Reader], Parts],
     *,
+    types: Iterable[str] = (),
     commit: bool = True,
     merging: Merging | None = None,
     change: Change | None = None,
@@ -123,6 +124,7 @@ async def accept(
     Args:
         parts: reads the items and links.
         merging, change: a merge, or a change of a schema, instead of them.
+        types: the relationship types that the links name.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writer.Writers`.
@@ -131,7 +133,8 @@ async def accept(
     defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
     transaction_id = ids.transaction_id()
     alternatives = context.services.writers.alternatives(actor.owner)
-    reader = Reader(actor.owner, transaction_id, defaults, alternatives)
+    vocabulary = await context.services.vocabulary.covering(types)
+    reader = Reader(actor.owner, transaction_id, defaults, alternatives, vocabulary)
     found, links = parts(reader)
     if reader.issues:
         raise StoreRefused(_told(reader.issues), issues=reader.issues)
@@ -179,7 +182,7 @@ async def change_schema(
 
     Raises:
         NotFound: there is nothing of that type to change.
-        InvalidInput: the change is not valid, or changes nothing; ``details.issues`` names each fault.
+        SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
     """
     try:
         receipt = await accept(context, operation_name, arguments, lambda _: ([], []), change=change)
@@ -187,7 +190,7 @@ async def change_schema(
         issue = exc.details["issues"][0]
         if issue["code"] == UNKNOWN_TYPE:
             raise NotFound(issue["message"], entity_type=change.entity_type) from exc
-        raise InvalidInput(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+        raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
     more = receipt.more
     return SchemaReceipt(
         entity_type=more["entity_type"],

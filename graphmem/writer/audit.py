@@ -19,6 +19,7 @@ from graphmem.domain.merges import Merges
 from graphmem.domain.reduction import Turn, Winner
 from graphmem.domain.rules import PLAIN, Rules
 from graphmem.graph import Graph
+from graphmem.vocabulary import Vocabulary
 from graphmem.writer import placing, replay, rows
 from graphmem.writer import state as states
 from graphmem.writer.heads import Head
@@ -82,6 +83,7 @@ class Audit:
     """
 
     graph: Graph
+    vocabulary: Vocabulary
     owner: str
     fix: bool = False
     deep: bool = False
@@ -131,11 +133,17 @@ class Audit:
                 # Its schema has changed: it is folded again as any reading of it would do.
                 await replay.refold(self._read, looked, stale)
                 params = rows.parameters(looked, self.owner)
-                self.mended += bool(await self.graph.write("write.turn", self.owner, **params))
+                self.mended += bool(await self._turn(params))
                 continue
             stretch = _Stretch(looked, await self._derived(looked, log), entities or relationships)
-            (row,) = await self._read(
-                "audit.nodes", entities=list(looked.entities), relationships=list(looked.relationships)
+            (row,) = await self.graph.read(
+                "audit.nodes",
+                self.owner,
+                await self.vocabulary.covering(
+                    {looked.relationships[key].kind for key in looked.relationships}
+                ),
+                entities=list(looked.entities),
+                relationships=list(looked.relationships),
             )
             if row["revision"] != looked.revision:
                 continue
@@ -227,7 +235,7 @@ class Audit:
                 state.touched_heads[kind] = state.recorded_at
         if self.fix and state.touched_heads:
             params = rows.parameters(state, self.owner)
-            written = bool(await self.graph.write("write.turn", self.owner, **params))
+            written = bool(await self._turn(params))
             self.mended += written
             self.report.fixed = self.report.stale_count if written else self.report.fixed
 
@@ -235,9 +243,14 @@ class Audit:
         """Write what was derived; return false where another write was faster."""
         params = rows.parameters(stretch.derived, self.owner, always=set(stretch.differences))
         stretch.correct(params)
-        written = bool(await self.graph.write("write.turn", self.owner, **params))
+        written = bool(await self._turn(params))
         self.mended += written
         return written
+
+    async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+        types = {row["properties"]["type"] for row in params["relationships"]}
+        covering = await self.vocabulary.covering(types)
+        return await self.graph.write("write.turn", self.owner, edge_types=covering, **params)
 
     async def _counted(self) -> dict[str, Any]:
         return (await self._read("audit.counts"))[0]

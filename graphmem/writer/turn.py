@@ -25,6 +25,7 @@ from graphmem.errors import (
 )
 from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
+from graphmem.vocabulary import Vocabulary
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
 from graphmem.writer.replay import Read, refold
@@ -61,8 +62,9 @@ class _Waiting:
 class Writers:
     """The writers of one process: one per owner that has something to write."""
 
-    def __init__(self, graph: Graph, settings: Settings) -> None:
+    def __init__(self, graph: Graph, vocabulary: Vocabulary, settings: Settings) -> None:
         self._graph = graph
+        self._vocabulary = vocabulary
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
         self._identity: dict[tuple[str, str], Alternatives] = {}
@@ -84,7 +86,7 @@ class Writers:
         """
         writer = self._writers.get(request.owner)
         if writer is None:
-            writer = _Writer(self._graph, request.owner, self._settings, self._identity)
+            writer = _Writer(self._graph, self._vocabulary, request.owner, self._settings, self._identity)
             self._writers[request.owner] = writer
         if len(writer.waiting) >= self._settings.max_waiting or writer.weight > QUEUE_CHARACTERS:
             raise ServiceBusy(waiting=len(writer.waiting))
@@ -136,6 +138,7 @@ class Writers:
 @dataclass(slots=True)
 class _Writer:
     graph: Graph
+    vocabulary: Vocabulary
     owner: str
     settings: Settings
     identity: dict[tuple[str, str], Alternatives]
@@ -255,10 +258,10 @@ class _Writer:
         if stale := state.stale():
             # Folded again first, by a write of its own: the turn then looks at what it will write to.
             await refold(self._read, state, stale)
-            await self._write("write.turn", **parameters(state, self.owner))
+            await self._write("write.turn", **await self._params(state))
             return False
         decided = self._decide(state, batch)
-        if decided.rows and not await self._write("write.turn", **parameters(state, self.owner)):
+        if decided.rows and not await self._write("write.turn", **await self._params(state)):
             return False
         decided.answer()
         return True
@@ -281,11 +284,11 @@ class _Writer:
             state = await self._look(batch, tx.run) or states.empty()
             if stale := state.stale():
                 await refold(tx.run, state, stale)
-                await tx.run("write.turn", **parameters(state, self.owner))
+                await tx.run("write.turn", **await self._params(state))
                 state = await self._look(batch, tx.run) or states.empty()
             decided = self._decide(state, batch)
             if decided.rows:
-                await tx.run("write.turn", **parameters(state, self.owner))
+                await tx.run("write.turn", **await self._params(state))
         return decided
 
     async def _look(self, batch: list[_Waiting], read: Read) -> State | None:
@@ -318,6 +321,12 @@ class _Writer:
 
     async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
         return await self.graph.read(name, self.owner, **params)
+
+    async def _params(self, state: State) -> dict[str, Any]:
+        """Return the parameters of a turn, and the types of all edges that it may meet."""
+        params = parameters(state, self.owner)
+        types = {row["properties"]["type"] for row in params["relationships"]}
+        return {"edge_types": await self.vocabulary.covering(types), **params}
 
     async def _write(self, name: str, **params: Any) -> bool:
         try:

@@ -19,6 +19,7 @@ STORE = {
 }
 
 
+WINE = {"entity_type": "wine", "fields": {"name": {"type": "string"}, "year": "number"}}
 ENDS = {"relationship_type": "WORKS_AT", "source_entity_id": "$ada", "target_entity_id": "$acme"}
 
 
@@ -94,15 +95,39 @@ ROWS = [
     Row("entities.delete", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
     Row("entities.restore", {"entity_id": "$ada", "idempotency_key": "er"}),
     Row("entities.restore", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
-    Row("entities.merge", {"from_entity_id": "$ada", "to_entity_id": "$ada"}, "VALIDATION_INVALID_FORMAT", True),
+    Row("entities.merge", {"from_entity_id": "$ada", "to_entity_id": "$ada"},
+        "VALIDATION_INVALID_FORMAT", True),
     Row("entities.merge", {"source_entity_id": NOBODY, "target_entity_id": "$ada"}, "RESOURCE_NOT_FOUND"),
     Row("entities.merge", {"source_entity_id": "$acme", "target_entity_id": "$ada", "idempotency_key": "mg"}),
     Row("entities.unmerge", {"source_entity_id": "$acme", "reason": "not one", "idempotency_key": "um"}),
     Row("entities.unmerge", {"source_entity_id": "$ada"}, "RESOURCE_NOT_FOUND"),
+    Row("relationship_types.register", {"relationship_type": "works at", "inverse": "employs"}),
+    Row("relationship_types.register", {
+        "relationship_type": "parity of", "inverse": "Parity-For", "description": "x\x00\U0001f600",
+    }),
+    Row("relationship_types.register", {"relationship_type": "merged into"}, "VALIDATION_INVALID_FORMAT"),
+    Row("relationship_types.register", {"relationship_type": "WORKS_AT", "inverse": "OWNS"},
+        "VALIDATION_INVALID_FORMAT"),
+    Row("relationship_types.list", {"keyword": "work", "include_total_count": True}),
+    Row("relationship_types.list", {"keyword": "parity", "offset": 0, "limit": 1}),
+    Row("relationship_types.list", {"limit": "501"}, "VALIDATION_INVALID_FORMAT"),
     Row("schemas.list", {"keyword": "pers", "include_total_count": True}),
     Row("schemas.list", {"limit": "501"}, "VALIDATION_INVALID_FORMAT"),
     Row("schemas.get", {"entity_type": "people"}),
-    Row("schemas.get", {"entity_type": "invoice"}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.list", {"keyword": "attendee", "include_shipped": True}),
+    Row("schemas.get", {"entity_type": "invoice"}),
+    Row("schemas.get", {"entity_type": "unicorn"}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.analyze", {"entity_type": "person", "min_frequency": 1, "min_confidence": 0.5}),
+    Row("schemas.analyze", {"entity_id": "$acme", "min_frequency": 1}),
+    Row("schemas.analyze", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.analyze", {"min_confidence": 2}, "VALIDATION_INVALID_FORMAT"),
+    Row("schemas.recommend", {"entity_type": "people", "status": "pending"}),
+    Row("schemas.recommend", {"entity_type": "unicorn"}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.register", {"schema": WINE, "idempotency_key": "sr"}),
+    Row("schemas.register", {"schema": {"entity_type": "wine"}}, "SCHEMA_VALIDATION_FAILED"),
+    Row("schemas.update", {"entity_type": "beer", "new_fields": {"a": "string"}}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.update", {"entity_type": "wine"}, "SCHEMA_VALIDATION_FAILED"),
+    Row("schemas.update", {"entity_type": "task", "new_fields": {"a": "string"}, "idempotency_key": "su"}),
     Row("server.stats", {}),
     unknown("server.stats"),
     Row("server.check_snapshots", {}),

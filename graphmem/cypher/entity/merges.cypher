@@ -9,8 +9,8 @@
 CALL () {
   UNWIND $entity_ids AS id
   MATCH (entity:Entity {id: id})
-  WHERE entity.owner = $owner
-  MATCH (entity)-[:MERGED*]-(other:Entity)
+  WHERE entity.owner = $owner AND EXISTS { (entity)-[:MERGED]-() }
+  MATCH (entity)-[:MERGED*0..]-(other:Entity)
   WHERE other.owner = $owner
   RETURN collect(DISTINCT other.id) AS entities
 }
