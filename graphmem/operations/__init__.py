@@ -1,6 +1,7 @@
 """The operations: one file per noun. Importing this package fills the registry."""
 
 from graphmem.operations import (
+    duplicates,
     entities,
     graph,
     health,
@@ -16,6 +17,7 @@ from graphmem.operations import (
 )
 
 __all__ = [
+    "duplicates",
     "entities",
     "graph",
     "health",

@@ -41,6 +41,24 @@ class Entity(TypedDict):
     provenance: NotRequired[dict[str, str]]
 
 
+class Reason(TypedDict):
+    """Why two entities may be one: two values, as they were given, and how alike they are, 0 to 1."""
+
+    field: str
+    a: str
+    b: str
+    similarity: float
+
+
+class Likeness(TypedDict):
+    """An entity that may be the same thing as another: a proposal, which nothing acts on."""
+
+    entity_id: str
+    canonical_name: str
+    score: float
+    reasons: list[Reason]
+
+
 class Writer(TypedDict):
     """Who wrote an observation: the agent by its key, the program by the name that it gives itself."""
 

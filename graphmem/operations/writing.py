@@ -75,7 +75,8 @@ class StoredEntity(TypedDict):
     that identified it; ``deduplicated`` says that this very observation was there already;
     ``home_entity_id`` is the entity that it is an observation of, where that is merged into the one that is
     answered. Where the answer would be too large, ``entity_snapshot_after`` stands with the last item of
-    each entity only.
+    each entity only. ``duplicate_candidates`` stands with what a store created where other entities are
+    likely the same thing.
     """
 
     entity_id: str
@@ -89,6 +90,7 @@ class StoredEntity(TypedDict):
     deduplicated: bool
     home_entity_id: NotRequired[str]
     entity_snapshot_after: NotRequired[answers.Fields]
+    duplicate_candidates: NotRequired[list[answers.Likeness]]
 
 
 class StoredRelationship(TypedDict):

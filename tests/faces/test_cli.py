@@ -66,6 +66,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.snapshot": {"entity_id": "$one"},
     "entities.provenance": {"entity_id": "$one", "field": ODD},
     "entities.find": {"identifier": "Ada Lovelace"},
+    "entities.duplicates": {"entity_id": "$one", "threshold": 0.5},
     "entities.related": {"entity_id": "$two"},
     "relationships.list": {"entity_id": "$two"},
     "relationship_types.list": {"limit": "500"},

@@ -36,7 +36,7 @@ PLAIN = {
     "schema_version", "activate", "user_specific", "force", "migrate_existing", "reducer_config",
     "fields_to_remove", "canonical_name_fields", "identity_opt_out", "canonical_name_strict",
     "additional_fields", "mismatch", "constraint_violation_policy", "temporal_fields", "aliases",
-    "observation_source_priority", "description",
+    "observation_source_priority", "description", "threshold", "find_duplicates",
 }  # fmt: skip
 """Arguments that name nothing of anybody's."""
 
@@ -79,6 +79,7 @@ class Alice:
             "entity_types": [["person", "company"]],
             "identifier": [ada, ada.upper(), "Ada Lovelace", "ada@example.org", self.marker, told[0]],
             "entity_identifier": [ada, "Ada Lovelace"],
+            "cursor": ["", "ada"],
             "field": ["secret", "name"],
             "fields": [{"x": 1}],
             "keyword": ["pers", self.marker],
