@@ -50,12 +50,12 @@ def exactly(value: Any) -> str:
 def moments(known: Knowledge) -> list[str]:
     """Return the times at which something changed, on either clock, and those just after."""
     times = {time for fact in known.facts for time in (fact.observed_at, fact.recorded_at)}
-    return sorted({EARLIEST, *times, *map(just_after, times)})
+    return sorted({EARLIEST, *times, *(later(time, microseconds=1) for time in times)})
 
 
-def just_after(time: str) -> str:
-    """Return the time one microsecond later."""
-    moment = datetime.fromisoformat(time.replace("Z", "+00:00")) + timedelta(microseconds=1)
+def later(time: str, **by: int) -> str:
+    """Return a time some microseconds, or hours, later."""
+    moment = datetime.fromisoformat(time.replace("Z", "+00:00")) + timedelta(**by)
     return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S.%f}Z"
 
 
