@@ -27,7 +27,7 @@ from graphmem.auth import Actor
 from graphmem.domain import canonical
 from graphmem.errors import GraphmemError
 from graphmem.registry import REGISTRY, Services
-from tests.support.looks import NOT_FOUND, UNKNOWN, Look, Where, agrees, exactly, later, looks, moments, relationship
+from tests.support.looks import NOT_FOUND, UNKNOWN, Look, Where, agrees, counted, exactly, later, looks, moments, relationship, snapshots
 from tests.support.loop import Loop
 from tests.support.model import Fact, Knowledge, shown
 
@@ -64,10 +64,14 @@ TARGETED = st.builds(
     st.fixed_dictionaries({}, optional={"name": SPOKEN_NAMES, "canonical_name": SPOKEN_NAMES}),
     st.fixed_dictionaries({}, optional={**WEIGHTS, "entity_type": st.sampled_from(TYPES)}),
 )  # fmt: skip
-END = st.tuples(st.sampled_from(["index", "entity_id"]), WHO)
+End = tuple[str, int]
+ENDS = st.tuples(st.sampled_from(["index", "entity_id"]), WHO)
 METADATA = st.none() | st.dictionaries(st.sampled_from(["role", "canonical_name"]), VALUES, max_size=2)
-LINK = st.tuples(st.sampled_from(EDGES), END, END, METADATA)
+LINK = st.tuples(st.sampled_from(EDGES), ENDS, ENDS, METADATA)
 KEYED = st.booleans()
+TURN = st.sampled_from(["either", "delete", "restore"])
+CUTS = 5
+"""As of how many times each entity is asked for at the end."""
 LOOK = st.tuples(
     WHO, WHO, st.integers(0, 99), st.integers(0, 99), st.integers(1, 3),
     st.sampled_from(["both", "outgoing", "incoming"]), st.booleans(),
@@ -91,10 +95,11 @@ class Machine(RuleBasedStateMachine):
         self.sequence = 0
         self.recorded_at = ""
 
-    @initialize(data=st.data())
-    def begin(self, data: st.DataObject) -> None:
-        """Keep where the looks are drawn from."""
+    @initialize(data=st.data(), items=st.lists(NAMED, min_size=2, max_size=4))
+    def begin(self, data: st.DataObject, items: list[dict[str, Any]]) -> None:
+        """Store a little, so that there is something to act on; keep where the looks are drawn from."""
         self.data = data
+        self.store(items, [], {}, keyed=False, commit=True)
 
     # Calling
 
@@ -171,7 +176,7 @@ class Machine(RuleBasedStateMachine):
     def store(
         self,
         items: list[dict[str, Any]],
-        links: list[tuple[str, tuple[str, int], tuple[str, int], Any]],
+        links: list[tuple[str, End, End, Any]],
         said: dict[str, Any],
         keyed: bool,
         commit: bool,
@@ -207,11 +212,14 @@ class Machine(RuleBasedStateMachine):
         return raw | ({"target_id": self.entity(meant["who"])} if "who" in meant else {})
 
     def link(
-        self, meant: tuple[str, tuple[str, int], tuple[str, int], Any], items: int
+        self, meant: tuple[str, End, End, Any], items: int
     ) -> dict[str, Any]:
         """Return a relationship of a store."""
         kind, *ends, metadata = meant
         raw: dict[str, Any] = {"relationship_type": kind} | ({} if metadata is None else {"metadata": metadata})
+        if ends[0] == ends[1]:
+            # Equal draws are likely, and refused all alike.
+            ends[1] = (ends[1][0], ends[1][1] + 1)
         for side, (way, who) in zip(("source", "target"), ends, strict=True):
             raw[f"{side}_{way}"] = who % items if way == "index" else self.entity(who)
         return raw
@@ -317,6 +325,19 @@ class Machine(RuleBasedStateMachine):
         if edge.members == (edge.key,):
             assert stored["version"] == len({fact.recorded_at for fact in edge.facts})
 
+    @rule(who=WHO, fields=FIELDS, said=SAID, keyed=KEYED)
+    def observe(self, who: int, fields: dict[str, Any], said: dict[str, Any], keyed: bool) -> None:
+        entity, fields, said = self.entity(who), fields or {"a": 1}, self.timed(said)
+        refused = None if entity in self.known.types else NOT_FOUND
+        arguments = {"entity_id": entity, "fields": fields, **said}
+        answer = self.write("observations.create", arguments, refused, keyed)
+        if answer is None:
+            return
+        fact = replace(self.fact(answer["observation_id"], entity, "value", said), fields=fields)
+        self.add(fact, placed="observed_at" in said)
+        view = self.known.entity(entity)
+        agrees(answer, {name: view[name] for name in ("snapshot", "entity_type", "canonical_name")})
+
     # Correcting, deleting, restoring
 
     @rule(who=WHO, field=st.sampled_from(["a", "b", "name"]), value=VALUES, keyed=KEYED)
@@ -333,9 +354,11 @@ class Machine(RuleBasedStateMachine):
         agrees(answer["snapshot"], view["snapshot"], "$.snapshot")
         agrees(answer, {name: view[name] for name in ("entity_type", "canonical_name")})
 
-    @rule(who=WHO, kind=st.sampled_from(["delete", "restore"]), keyed=KEYED)
+    @rule(who=WHO, kind=TURN, keyed=KEYED)
     def turn(self, who: int, kind: str, keyed: bool) -> None:
         entity = self.entity(who)
+        if kind == "either":
+            kind = "delete" if self.known.lives(entity) else "restore"
         refused = None
         if entity not in self.known.types:
             refused = NOT_FOUND
@@ -377,7 +400,7 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.edge(0))
     @rule(
-        which=WHO, kind=st.sampled_from(["delete", "restore"]), keyed=KEYED,
+        which=WHO, kind=TURN, keyed=KEYED,
         by=st.sampled_from(["key", "id", "triple"]),
     )  # fmt: skip
     def turn_edge(self, which: int, kind: str, keyed: bool, by: str) -> None:
@@ -385,8 +408,10 @@ class Machine(RuleBasedStateMachine):
         edge = self.known.edges().get(self.known.shown_key(key))
         if edge is None:
             # Both ends are one entity now: it is not shown, and there is nothing to delete or restore.
-            self.write(f"relationships.{kind}", {"relationship_key": key}, NOT_FOUND)
+            self.write("relationships.delete", {"relationship_key": key}, NOT_FOUND)
             return
+        if kind == "either":
+            kind = "delete" if counted(self.known, edge) else "restore"
         living = [member for member in edge.members if self.known.lives(member)]
         meant = living if kind == "delete" else [] if living else edge.members
         names = ("relationship_type", "source_entity_id", "target_entity_id")
@@ -431,7 +456,7 @@ class Machine(RuleBasedStateMachine):
             for one, before in zip(answer["entities"], first["entities"], strict=True):
                 same(one, before, "entity_id", "observation_id", "version", "action")
                 agrees(one["entity_snapshot_after"], then.entity(one["entity_id"])["snapshot"], "$.snapshot")
-        elif name == "entities.correct":
+        elif name in ("entities.correct", "observations.create"):
             same(answer, first, "entity_id", "observation_id", "version")
             agrees(answer["snapshot"], then.entity(arguments["entity_id"])["snapshot"], "$.snapshot")
         else:
@@ -448,6 +473,19 @@ class Machine(RuleBasedStateMachine):
         clocks = times[at % len(times)], times[at_ingested % len(times)]
         where = Where(self.entity(entity), self.edge(edge), *clocks, *how)
         self.compare(looks(self.known, where, self.sequence))
+
+    def teardown(self) -> None:
+        """Ask for every entity as of many times, now that there is most to know."""
+        if not self.known.facts:
+            return
+        times: list[str | None] = [None, *moments(self.known)]
+        wanted: list[Look] = []
+        for place, entity in enumerate(self.known.types):
+            for step in range(CUTS):
+                at, at_ingested = times[(7 * step + place) % len(times)], times[(5 * step) % len(times)]
+                where = Where(entity, self.edge(step), at, at_ingested, 1 + step % 3, "both", step % 2 == 0)
+                wanted += snapshots(self.known, where)
+        self.compare(wanted)
 
     def compare(self, wanted: list[Look]) -> None:
         """Read all at once; check each answer."""
@@ -477,6 +515,8 @@ def otherwise(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {**arguments, "entities": [*arguments["entities"], {"entity_type": "thing", "name": "Else"}]}
     if name == "entities.correct":
         return {**arguments, "value": ["else"]}
+    if name == "observations.create":
+        return {**arguments, "fields": {"else": 1}}
     if name in ("entities.delete", "entities.restore"):
         return {**arguments, "reason": "else"}
     if name == "relationships.create_many":

@@ -164,33 +164,37 @@ def observations(facts: Sequence[Fact]) -> dict[str, Any]:
 
 
 def _entity(known: Knowledge, where: Where) -> Iterator[Look]:
-    deleted = {"include_deleted": where.include_deleted}
-    named = {"entity_id": where.entity}
-    cuts = [{}, where.clocks, *({name: time} for name, time in where.clocks.items())]
-    is_known = where.entity in known.types
-    visible = is_known and (where.include_deleted or known.is_live(where.entity))
+    deleted, named = {"include_deleted": where.include_deleted}, {"entity_id": where.entity}
+    visible = where.entity in known.types and (where.include_deleted or known.is_live(where.entity))
     yield Look("entities.get", named | deleted, known.entity(where.entity) if visible else NOT_FOUND)
-    for cut in cuts:
-        then = known.as_of(cut.get("at"), cut.get("at_ingested"))
-        wanted = NOT_FOUND
-        if is_known and (where.include_deleted or then.is_live(where.entity)):
-            wanted = then.entity(where.entity) | cut
-        yield Look("entities.snapshot", named | deleted | cut, wanted)
-    for cut in cuts[:2]:
-        yield from _provenance(known.as_of(cut.get("at"), cut.get("at_ingested")), where.entity, cut)
-    if is_known:
+    yield from snapshots(known, where)
+    for at, at_ingested in ((None, None), (where.at, where.at_ingested)):
+        cut = where._replace(at=at, at_ingested=at_ingested)
+        yield from _provenance(known.as_of(at, at_ingested), cut)
+    wanted: Mapping[str, Any] | str = NOT_FOUND
+    if visible:
         members = known.members(known.root(where.entity))
-        facts = known.observations(members, deleted=where.include_deleted)
-    wanted = observations(facts) if visible else NOT_FOUND
+        wanted = observations(known.observations(members, deleted=where.include_deleted))
     yield Look("observations.query", {**PAGE, **deleted, "filters": named}, wanted)
 
 
-def _provenance(then: Knowledge, entity: str, cut: Mapping[str, str]) -> Iterator[Look]:
-    fields = ["a", "b", "name", "nowhere"]
-    visible = entity in then.types and then.is_live(entity)
-    held = then.holding(then.root(entity)) if visible else {}
-    for name in fields:
-        arguments = {"entity_id": entity, "field": name, **cut}
+def snapshots(known: Knowledge, where: Where) -> Iterator[Look]:
+    """Ask for the snapshot of an entity: now, by each clock, and by both."""
+    clocks = where.clocks
+    for cut in ({}, clocks, *({name: time} for name, time in clocks.items() if len(clocks) > 1)):
+        then = known.as_of(cut.get("at"), cut.get("at_ingested"))
+        wanted: Mapping[str, Any] | str = NOT_FOUND
+        if where.entity in known.types and (where.include_deleted or then.is_live(where.entity)):
+            wanted = then.entity(where.entity) | cut
+        asked = {"entity_id": where.entity, "include_deleted": where.include_deleted, **cut}
+        yield Look("entities.snapshot", asked, wanted)
+
+
+def _provenance(then: Knowledge, where: Where) -> Iterator[Look]:
+    visible = where.entity in then.types and then.is_live(where.entity)
+    held = then.holding(then.root(where.entity)) if visible else {}
+    for name in ("a", "name", "nowhere"):
+        arguments = {"entity_id": where.entity, "field": name, **where.clocks}
         if name not in shown(held):
             yield Look("entities.provenance", arguments, NOT_FOUND)
             continue
