@@ -27,7 +27,7 @@ from graphmem.auth import Actor
 from graphmem.domain import canonical
 from graphmem.errors import GraphmemError
 from graphmem.registry import REGISTRY, Services
-from tests.support.looks import NOT_FOUND, UNKNOWN, Look, Where, agrees, counted, exactly, later, looks, moments, relationship, snapshots
+from tests.support.looks import NOT_FOUND, UNKNOWN, Look, Where, agrees, counted, exactly, graph, later, looks, moments, relationship, snapshots
 from tests.support.loop import Loop
 from tests.support.model import Fact, Knowledge, shown
 
@@ -70,6 +70,8 @@ METADATA = st.none() | st.dictionaries(st.sampled_from(["role", "canonical_name"
 LINK = st.tuples(st.sampled_from(EDGES), ENDS, ENDS, METADATA)
 KEYED = st.booleans()
 TURN = st.sampled_from(["either", "delete", "restore"])
+TOGETHER = 8
+"""Reads that are under way at the same time."""
 CUTS = 5
 """As of how many times each entity is asked for at the end."""
 LOOK = st.tuples(
@@ -99,7 +101,10 @@ class Machine(RuleBasedStateMachine):
     def begin(self, data: st.DataObject, items: list[dict[str, Any]]) -> None:
         """Store a little, so that there is something to act on; keep where the looks are drawn from."""
         self.data = data
-        self.store(items, [], {}, keyed=False, commit=True)
+        named = {self.called(item): item for item in items}
+        ends = [(("index", place), ("index", place + 1)) for place in range(len(named) - 1)]
+        links = [(EDGES[0], *pair, None) for pair in ends]
+        self.store(list(named.values()), links, {}, keyed=False, commit=True)
 
     # Calling
 
@@ -485,13 +490,19 @@ class Machine(RuleBasedStateMachine):
                 at, at_ingested = times[(7 * step + place) % len(times)], times[(5 * step) % len(times)]
                 where = Where(entity, self.edge(step), at, at_ingested, 1 + step % 3, "both", step % 2 == 0)
                 wanted += snapshots(self.known, where)
+            wanted += graph(self.known, Where(entity, self.edge(place), None, None, 2, "both", False))
         self.compare(wanted)
 
     def compare(self, wanted: list[Look]) -> None:
         """Read all at once; check each answer."""
 
+        async def one(look: Look, room: asyncio.Semaphore) -> Any:
+            async with room:
+                return await self.outcome(look.operation, look.arguments)
+
         async def read() -> list[Any]:
-            return await asyncio.gather(*(self.outcome(look.operation, look.arguments) for look in wanted))
+            room = asyncio.Semaphore(TOGETHER)
+            return await asyncio.gather(*(one(look, room) for look in wanted))
 
         for look, answer in zip(wanted, self.loop.run(read()), strict=True):
             said = f"{look.operation} {dict(look.arguments)}"

@@ -66,7 +66,7 @@ def takes_clocks(operation: str) -> bool:
 
 def looks(known: Knowledge, where: Where, sequence: int) -> list[Look]:
     """Return the reads of one moment: everything there is, one entity and one relationship closely."""
-    return [*_wide(known, where, sequence), *_entity(known, where), *_graph(known, where)]
+    return [*_wide(known, where, sequence), *_entity(known, where), *graph(known, where)]
 
 
 def _wide(known: Knowledge, where: Where, sequence: int) -> Iterator[Look]:
@@ -205,7 +205,8 @@ def _provenance(then: Knowledge, where: Where) -> Iterator[Look]:
         yield Look("entities.provenance", arguments, wanted)
 
 
-def _graph(known: Knowledge, where: Where) -> Iterator[Look]:
+def graph(known: Knowledge, where: Where) -> Iterator[Look]:
+    """Ask for the relationships of an entity, for what is near it, and for one relationship."""
     now = where._replace(at=None, at_ingested=None)
     for cut in (now, where):
         then = known.as_of(cut.at, cut.at_ingested)
