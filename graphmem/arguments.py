@@ -105,10 +105,17 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
                 allowed_fields=sorted(spellings(model)),
                 issues=issues,
             ) from None
-        raise InvalidInput(_first(issues), operation=operation, issues=issues) from None
+        raise invalid(issues, operation=operation) from None
     if issues:
-        raise InvalidInput(_first(issues), operation=operation, issues=issues)
+        raise invalid(issues, operation=operation)
     return arguments
+
+
+def invalid(issues: list[dict[str, Any]], **details: Any) -> InvalidInput:
+    """Return the error of arguments that do not fit: each issue has its ``path`` and a ``message``."""
+    more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
+    message = f"{issues[0]['path']}: {issues[0]['message']}{more}"
+    return InvalidInput(message, **details, issues=issues)
 
 
 def _refuse_crowd(model: type[Arguments], operation: str, raw: Mapping[str, Any]) -> None:
@@ -210,8 +217,3 @@ def _put(place: dict[str, Any], key: str, value: Any, where: str, issues: list[d
 
 def _said(message: str) -> str:
     return message.removeprefix("Value error, ")
-
-
-def _first(issues: list[dict[str, Any]]) -> str:
-    more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
-    return f"{issues[0]['path']}: {issues[0]['message']}{more}"

@@ -151,6 +151,10 @@ class Graph:
     ) -> list[Row]:
         """Run a read by name for one owner, again while the database fails; return its rows.
 
+        Args:
+            owner: ``None`` for a query that belongs to no owner.
+            edge_types: the relationship types of a query that has a place for them.
+
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it went on failing for ``Settings.retry_seconds``.
         """
@@ -174,7 +178,9 @@ class Graph:
             raise self._failed(name, exc) from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
 
-    async def write(self, name: str, owner: str, /, **params: Any) -> list[Row]:
+    async def write(
+        self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
         """Run a write by name for one owner, once; return its rows.
 
         Raises:
@@ -182,7 +188,7 @@ class Graph:
         """
         try:
             bound = cypher.bind(params, owner)
-            return await self._run(name, self._text(name, None), self._settings.write_timeout, bound)
+            return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -223,18 +229,18 @@ class Graph:
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
 
-    async def warm(self) -> None:
+    async def warm(self, edge_types: frozenset[str]) -> None:
         """Have every query planned, so that its first caller need not wait; failures do not matter."""
         for name in cypher.names():
             # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
             params = cypher.bind({}, None if cypher.query(name).tenancy else DEFAULT_OWNER)
-            explained = cast("LiteralString", f"EXPLAIN {self._text(name, None)}")
+            explained = cast("LiteralString", f"EXPLAIN {self._text(name, edge_types)}")
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
                 await self._run(name, explained, self._settings.read_timeout, params)
 
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
-        return cypher.with_types(name, types or cypher.VOCABULARY) if query.takes_types else query.text
+        return cypher.with_types(name, types or frozenset()) if query.takes_types else query.text
 
     async def _run(
         self,
@@ -291,10 +297,10 @@ class Transaction:
         self._tx = tx
         self._owner = owner
 
-    async def run(self, name: str, /, **params: Any) -> list[Row]:
+    async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
         self._graph._count()
-        result = await self._tx.run(self._graph._text(name, None), cypher.bind(params, self._owner))
+        result = await self._tx.run(self._graph._text(name, edge_types), cypher.bind(params, self._owner))
         return await result.data()
 
 

@@ -12,7 +12,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, LiteralString, TypeVar, get_type_hints
 
 import orjson
 import structlog
@@ -20,10 +20,11 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, read
 from graphmem.auth import Actor, Scope
-from graphmem.domain.reduction import Torn
+from graphmem.domain.reduction import Stale, Torn
 from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
-from graphmem.graph import Graph, OwnerGraph, round_trips
+from graphmem.graph import Graph, OwnerGraph, Row, round_trips
 from graphmem.settings import Settings
+from graphmem.vocabulary import Vocabulary
 from graphmem.writer import Writers
 
 _log = structlog.get_logger("graphmem.operation")
@@ -47,6 +48,7 @@ class Services:
     """What the operations of one process share."""
 
     graph: Graph
+    vocabulary: Vocabulary
     writers: Writers
     settings: Settings
 
@@ -62,6 +64,23 @@ class Context:
     def graph(self) -> OwnerGraph:
         """The graph, bound to the actor's owner."""
         return OwnerGraph(self.services.graph, self.actor.owner)
+
+    async def walk(
+        self, name: LiteralString, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> Row | None:
+        """Run a read along edges of some types, of every type of the vocabulary unless said.
+
+        Such a read answers the ``revision`` of the vocabulary, and is run again where that is another one
+        than the process knows: a type that was registered elsewhere a moment ago is walked as well.
+        """
+        if edge_types is not None:
+            return await self.graph.one(name, edge_types, **params)
+        vocabulary = self.services.vocabulary
+        known = await vocabulary.current()
+        row = await self.graph.one(name, known.names, **params)
+        if row is not None and row["revision"] != known.revision:
+            row = await self.graph.one(name, (await vocabulary.refresh()).names, **params)
+        return row
 
 
 A = TypeVar("A", bound=Arguments)
@@ -140,6 +159,8 @@ class Operation(Generic[A]):
             except Torn:
                 # Only a reading is torn, and only by a commit: it is whole a moment later.
                 continue
+            except Stale as exc:
+                await services.writers.refold(actor.owner, exc.entity_ids)
         raise DatabaseTimeout("this changes faster than it can be read: try again in a moment")
 
 

@@ -15,6 +15,7 @@ from graphmem.graph import Graph, OnNotification, wait_until_up
 from graphmem.neo4j_local import Connection, Progress
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
+from graphmem.vocabulary import Vocabulary
 from graphmem.writer import Writers
 
 _log = structlog.get_logger("graphmem.runtime")
@@ -50,9 +51,10 @@ async def open_services(
         if settings.neo4j_uri is not None:
             await wait_until_up(graph, REMOTE_PATIENCE)
         await migrations.apply(graph)
-        writers = Writers(graph, settings)
+        vocabulary = Vocabulary(graph, settings)
+        writers = Writers(graph, vocabulary, settings)
         try:
-            yield Services(graph, writers, settings)
+            yield Services(graph, vocabulary, writers, settings)
         finally:
             await writers.close()
     finally:
@@ -74,6 +76,12 @@ async def connection(settings: Settings, progress: Progress | None = None) -> Co
             database=settings.neo4j_database,
         )
     return await asyncio.to_thread(neo4j_local.ensure, settings, _probe(settings), progress)
+
+
+async def warm(services: Services) -> None:
+    """Have every query planned, with the relationship types that there are; failures do not matter."""
+    with contextlib.suppress(GraphmemError):
+        await services.graph.warm((await services.vocabulary.current()).names)
 
 
 async def keep_up(services: Services) -> None:

@@ -19,6 +19,8 @@ class Scope(enum.StrEnum):
 
     READ = "read"
     WRITE = "write"
+    ADMIN = "admin"
+    """What concerns the whole database: for now held by the local command line and by the service's token."""
 
 
 @dataclass(frozen=True, slots=True)

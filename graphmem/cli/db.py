@@ -29,7 +29,8 @@ def _embedded(session: Session) -> Settings:
     return chosen
 
 
-def _print(answer: dict[str, Any], as_json: bool, to: Console = console) -> None:
+def show(answer: dict[str, Any], as_json: bool, to: Console = console) -> None:
+    """Print an answer: JSON for programs, a table for people."""
     if as_json:
         sys.stdout.write(orjson.dumps(answer, default=str).decode() + "\n")
     else:
@@ -57,7 +58,7 @@ def start(context: typer.Context, as_json: Json = False) -> None:
                 pass
 
         run_async(ready())
-        _print(asdict(neo4j_local.status(chosen)), as_json or session.as_json)
+        show(asdict(neo4j_local.status(chosen)), as_json or session.as_json)
 
 
 @app.command()
@@ -74,7 +75,7 @@ def stop(context: typer.Context, as_json: Json = False) -> None:
 
         stopped = neo4j_local.stop(_embedded(session))
         said = "stopped" if stopped else "it was not running"
-        _print({"stopped": stopped, "message": said}, as_json or session.as_json)
+        show({"stopped": stopped, "message": said}, as_json or session.as_json)
 
 
 @app.command()
@@ -89,7 +90,7 @@ def status(context: typer.Context, as_json: Json = False) -> None:
     with telling_errors(as_json or session.as_json):
         from graphmem import neo4j_local
 
-        _print(asdict(neo4j_local.status(_embedded(session))), as_json or session.as_json)
+        show(asdict(neo4j_local.status(_embedded(session))), as_json or session.as_json)
 
 
 @app.command()
@@ -104,7 +105,7 @@ def info(context: typer.Context, as_json: Json = False) -> None:
     with telling_errors(as_json or session.as_json):
         from graphmem import neo4j_local
 
-        _print(asdict(neo4j_local.info(_embedded(session))), as_json or session.as_json)
+        show(asdict(neo4j_local.info(_embedded(session))), as_json or session.as_json)
 
 
 @app.command()

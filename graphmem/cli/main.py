@@ -109,6 +109,27 @@ def demo(
         run(session, folder)
 
 
+@app.command()
+def rebuild(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Derive everything again from what was observed, and set right what differs.
+
+    Snapshots, names, identifiers, edges, discovered schemas, counters and the state hash. Nothing that was
+    observed is changed, and a service may run meanwhile.
+
+    \b
+    Example:
+      graphmem rebuild
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        from graphmem.cli.rebuild import rebuild as run
+
+        db.show(dict(run(session)), as_json or session.as_json)
+
+
 app.add_typer(db.app, name="db", help="Start, stop and look at the embedded Neo4j.")
 add_commands(app)
 

@@ -197,6 +197,14 @@ def _schemas(answer: Row) -> Table:
     return table
 
 
+def _types(answer: Row) -> Table:
+    table = _table(None, "relationship", "inverse", "origin", "live ones", "description")
+    for row in answer["relationship_types"]:
+        cells = row["relationship_type"], row["inverse"] or "", row["origin"], str(row["relationship_count"])
+        table.add_row(*map(plain, (*cells, row["description"] or "")))
+    return table
+
+
 def _names(rows: Sequence[Row]) -> dict[str, str]:
     return {row["entity_id"]: row["canonical_name"] for row in rows}
 
@@ -241,4 +249,5 @@ _LISTS: dict[str, Callable[[Row], RenderableType]] = {
     "observations": _observations,
     "relationships": _relationships,
     "schemas": _schemas,
+    "relationship_types": _types,
 }

@@ -27,7 +27,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Literal, LiteralString, cast
 
-from graphmem.domain.relationship import VOCABULARY
+from graphmem.domain import relationship
 
 _HEADER = re.compile(
     r"\A// (?P<name>[\w.]+): (?P<doc>.+?)\n//\n"
@@ -108,12 +108,16 @@ def query(name: str) -> Query:
 def with_types(name: str, types: frozenset[str]) -> LiteralString:
     """Return a query's text with relationship types filled in.
 
+    Which types there are, :class:`graphmem.vocabulary.Vocabulary` says. That each of them can be nothing but
+    a type's name is checked once more here, where the text is made.
+
     Raises:
-        ValueError: one of them is not registered, or there is none.
+        ValueError: one of them is no name of a relationship type, or there is none.
     """
-    if not types or not types <= VOCABULARY:
-        raise ValueError(f"not registered: {sorted(types - VOCABULARY)}")
-    # Registered names only, checked above: nothing that a caller wrote reaches the text.
+    wrong = sorted(name for name in types if not relationship.is_name(name))
+    if wrong or not types:
+        raise ValueError(f"not relationship types: {wrong}")
+    # Letters, digits and underscores only, checked above: nothing else that a caller wrote reaches the text.
     return cast("LiteralString", query(name).text.replace(_TYPES, "|".join(sorted(types))))
 
 

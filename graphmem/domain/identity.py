@@ -142,14 +142,17 @@ def rule(entity_type: str) -> tuple[tuple[str, ...], ...]:
     return SHIPPED.get(entity_type, GENERAL)
 
 
-def identify(owner: str, entity_type: str, fields: Mapping[str, Any]) -> Identity:
+def identify(
+    owner: str, entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives | None = None
+) -> Identity:
     """Return the entity that an item is about.
 
     Args:
         entity_type: in its canonical spelling.
         fields: the item's fields as given, ``canonical_name`` among them.
+        alternatives: those of a registered schema; they fall to the whole content. ``None``: the usual ones.
     """
-    for names in rule(entity_type):
+    for names in rule(entity_type) if alternatives is None else alternatives:
         if names == (CONTENT,):
             break
         values = [_identifying(entity_type, name, fields) for name in names]

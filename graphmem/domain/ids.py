@@ -70,6 +70,12 @@ def relationship_key(relationship_type: str, source: str, target: str) -> str:
     return f"{relationship_type}:{source}:{target}"
 
 
+def ends(key: str) -> tuple[str, str]:
+    """Return the source and the target of a relationship's key."""
+    _, source, target = key.split(":")
+    return source, target
+
+
 def relationship_id(key: str) -> str:
     """Return the short id of a relationship: what indexes hold instead of its long key."""
     return "rel_" + canonical.digest([key])[:24]

@@ -19,8 +19,8 @@ hears of all of them at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
 from graphmem.domain import canonical, discovery, identity, ids, ranks, relationship, times
@@ -64,6 +64,8 @@ class Item:
 
     ``entity_type`` is ``None`` where ``target_id`` alone names the entity. ``fields`` holds canonical JSON
     by name, ``shapes`` the discovered type of each value, ``path`` where it stands in its request.
+    ``alternatives`` are those of the registered schema by which it was identified, ``None`` the usual ones;
+    ``stated`` is its basis by the usual ones, which does not change with a schema.
     """
 
     index: int
@@ -78,6 +80,22 @@ class Item:
     observation_source: str
     kind: str = "value"
     path: str = ""
+    alternatives: identity.Alternatives | None = None
+    stated: str = ""
+
+    def identified(self, owner: str, alternatives: identity.Alternatives | None) -> Item:
+        """Return it as other alternatives identify it; what is named outright, or new, stays what it is."""
+        if self.basis in ("target_id", identity.NEW):
+            return replace(self, alternatives=alternatives)
+        assert self.entity_type is not None
+        fields = {name: canonical.decode(value) for name, value in self.fields.items()}
+        who = identity.identify(owner, self.entity_type, fields, alternatives)
+        return replace(self, entity_id=who.entity_id, basis=who.basis, alternatives=alternatives)
+
+
+def usual(entity_type: str) -> identity.Alternatives | None:
+    """Return no registered alternatives, for any type."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +128,19 @@ class Link:
 
 @dataclass(slots=True)
 class Reader:
-    """Read the parts of one request and collect what is wrong with them in ``issues``."""
+    """Read the parts of one request and collect what is wrong with them in ``issues``.
+
+    ``alternatives`` tells the identity alternatives of a type's registered schema as they were last seen: the
+    writer looks whether they still hold. ``vocabulary`` holds the names of all relationship types.
+    """
 
     owner: str
     transaction_id: str
     defaults: Defaults = field(default_factory=Defaults)
+    alternatives: Callable[[str], identity.Alternatives | None] = usual
+    vocabulary: Collection[str] = frozenset(relationship.BUILTIN)
     issues: list[Issue] = field(default_factory=list)
+    _unknown_types: int = 0
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
         """Note one fault; the first hundred are enough."""
@@ -171,11 +196,12 @@ class Reader:
         if len(self.issues) > before:
             return None
         who = self._identify(index, about, entity_type, target, fields)
-        return Item(
+        item = Item(
             index=index,
             entity_type=entity_type,
             entity_id=who.entity_id,
             basis=who.basis,
+            stated=who.basis,
             fields={name: canonical.encode(value) for name, value in fields.items()},
             shapes={n: discovery.shape_of(v) for n, v in fields.items() if n != identity.CANONICAL_NAME}
             if kind in SAYING
@@ -187,6 +213,8 @@ class Reader:
             kind=kind,
             path=path,
         )
+        registered = self.alternatives(entity_type) if entity_type else None
+        return item if registered is None else item.identified(self.owner, registered)
 
     def link(
         self, index: int, raw: Mapping[str, Any], count: int, path: str | None = None, kind: str = "create"
@@ -202,8 +230,10 @@ class Reader:
         before = len(self.issues)
         name = ""
         try:
-            name = relationship.normalise(raw["relationship_type"])
+            suggest = self._unknown_types < relationship.SUGGESTIONS
+            name = relationship.normalise(raw["relationship_type"], self.vocabulary, suggest=suggest)
         except relationship.UnknownRelationshipType as exc:
+            self._unknown_types += 1
             more = {"nearest": exc.nearest} if exc.nearest else {}
             self.refuse("ERR_RELATIONSHIP_TYPE", f"{path}.relationship_type", str(exc), index, **more)
         source = self._end(index, path, raw, "source", count)

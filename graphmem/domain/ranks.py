@@ -70,3 +70,15 @@ def rank(
         parts.append(str(usual if sources is None else sources.get(observation_source or "", 0)))
     parts.append(time_rank(observed_at))
     return ".".join(parts)
+
+
+def plain_rank(correction: bool, observed_at: int) -> str:
+    """Return the rank of an observation under ``last_write``."""
+    return rank(
+        "last_write",
+        correction=correction,
+        observed_at=observed_at,
+        priority=0.0,
+        specificity=0.0,
+        observation_source=None,
+    )

@@ -136,16 +136,28 @@ def turned(known: Turn | None, observation: Observation) -> Turn | None:
     return turn if known is None or turn > known else known
 
 
+class Stale(Exception):
+    """Some entities were folded under other rules than those of today: they must be folded again first."""
+
+    def __init__(self, entity_ids: list[str]) -> None:
+        super().__init__()
+        self.entity_ids = entity_ids
+
+
 class Torn(Exception):
     """What was read of one thing is of two moments: a commit fell between. Reading again helps."""
 
 
-def check(version: int, *lists: list[str]) -> int:
+def check(
+    version: int, fields: list[str], values: list[str], winners: list[str], own: str | None = None
+) -> int:
     """Return the checksum (CRC-32) that a thing carries over its version and the lists of its snapshot.
 
     The database reads a node's properties one by one, and a commit may fall between two of them.
     """
-    text = "\x1f".join((str(version), *("\x1e".join(one) for one in lists)))
+    text = "\x1f".join(
+        (str(version), *("\x1e".join(one) for one in (fields, values, winners)), *filter(None, [own]))
+    )
     return zlib.crc32(text.encode())
 
 

@@ -3,12 +3,27 @@
 from graphmem.operations import (
     entities,
     graph,
+    health,
     lifecycle,
+    merging,
     observations,
+    relationship_types,
     relationships,
     schemas,
     server,
     store,
 )
 
-__all__ = ["entities", "graph", "lifecycle", "observations", "relationships", "schemas", "server", "store"]
+__all__ = [
+    "entities",
+    "graph",
+    "health",
+    "lifecycle",
+    "merging",
+    "observations",
+    "relationship_types",
+    "relationships",
+    "schemas",
+    "server",
+    "store",
+]

@@ -6,6 +6,7 @@ parsing them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, NotRequired
 
 import orjson
@@ -13,7 +14,7 @@ from typing_extensions import TypedDict
 
 from graphmem.domain import discovery, identity, times
 from graphmem.domain.identity import CANONICAL_NAME
-from graphmem.domain.reduction import Torn, check
+from graphmem.domain.reduction import Stale, Torn, check
 
 Fields = dict[str, Any]
 
@@ -144,6 +145,19 @@ class EntityRow(NamedTuple):
     winners: list[str]
     live: bool
     check: int | None
+    own: str | None
+    projection: str | None
+    head: list[list[str | None]]
+
+    @property
+    def schema_version(self) -> str | None:
+        """The registered version of its type's schema, ``None`` where there is none."""
+        return self.head[0][1] if self.head else None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it was folded under other rules than those of its type."""
+        return self.projection != (self.head[0][0] if self.head else None)
 
 
 class ObservationRow(NamedTuple):
@@ -186,6 +200,7 @@ class RelationshipRow(NamedTuple):
     values: list[str]
     winners: list[str]
     check: int | None
+    own: str | None = None
 
 
 class SchemaRow(NamedTuple):
@@ -229,7 +244,8 @@ def provenance(
 
 def _whole(row: EntityRow | RelationshipRow) -> None:
     """Refuse a row that was read while it was written; what is recomputed from observations has no check."""
-    if row.check is not None and row.check != check(row.version, row.fields, row.values, row.winners):
+    found = check(row.version, row.fields, row.values, row.winners, row.own)
+    if row.check not in (None, found):
         raise Torn
 
 
@@ -238,15 +254,18 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
 
     Raises:
         Torn: a commit fell into the reading of it.
+        Stale: the schema of its type has changed since it was folded.
     """
     _whole(row)
+    if row.is_stale:
+        raise Stale([row.id])
     answer: Entity = {
         "entity_id": row.id,
         "entity_type": row.type,
         "canonical_name": row.name,
         "state": "live" if row.live else "deleted",
         "version": row.version,
-        "schema_version": None,
+        "schema_version": row.schema_version,
         "observation_count": row.observation_count,
         "created_at": when(row.created_at),
         "last_observation_at": when(row.last_observation_at),
@@ -258,17 +277,17 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
     return answer
 
 
-def recomputed(row: list[Any]) -> EntityRow:
-    """Return one row of ``entity.recompute`` as an entity's: its fields in canonical order, its name."""
-    entity_id, kind, version, count, created_at, last, fields, values, winners, live, _ = row
-    held = sorted(zip(fields, values, winners, strict=True), key=lambda one: one[0].encode("utf-16-be"))
-    names = [name for name, _, _ in held]
-    texts = [value for _, value, _ in held]
-    shown = identity.name_of(kind, entity_id, dict(zip(names, texts, strict=True)))
-    held_by = [winner for _, _, winner in held]
-    return EntityRow(
-        entity_id, kind, shown, version, count, created_at, last, names, texts, held_by, live, None
-    )
+def entities(rows: Iterable[list[Any]], *, snapshot: bool = True) -> list[Entity]:
+    """Return the answers for some rows of entities.
+
+    Raises:
+        Torn: a commit fell into the reading of one.
+        Stale: the schemas of some have changed since they were folded: all of them are named.
+    """
+    found = [EntityRow(*row) for row in rows]
+    if stale := [row.id for row in found if row.is_stale]:
+        raise Stale(stale)
+    return [entity(row, snapshot=snapshot) for row in found]
 
 
 def observation(row: ObservationRow) -> Observation:

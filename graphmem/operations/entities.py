@@ -19,8 +19,9 @@ from graphmem.arguments import (
 )
 from graphmem.domain import identity, times
 from graphmem.domain.ids import ENTITY_ID
+from graphmem.domain.reduction import Stale
 from graphmem.errors import NotFound
-from graphmem.operations import answers
+from graphmem.operations import answers, as_of
 from graphmem.operations.answers import EntityRow, ObservationRow
 from graphmem.registry import Context, Scope, operation
 
@@ -98,9 +99,7 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     )
     assert row is not None
     page: EntityPage = {
-        "entities": [
-            answers.entity(EntityRow(*one), snapshot=arguments.include_snapshots) for one in row["page"]
-        ],
+        "entities": answers.entities(row["page"], snapshot=arguments.include_snapshots),
         "limit": arguments.limit,
         "offset": arguments.offset,
     }
@@ -183,7 +182,7 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     if arguments.at_ingested is not None:
         answer["at_ingested"] = times.render(arguments.at_ingested)
     if arguments.expand_provenance:
-        winners = set(answer.get("provenance", {}).values())
+        winners = {one for held in answer.get("provenance", {}).values() for one in held.split(",")}
         answer["provenance_observations"] = await _observations(context, winners)
     return answer
 
@@ -201,13 +200,8 @@ async def _as_of(
         if row is not None:
             return EntityRow(*row["entity"])
     else:
-        row = await context.graph.one(
-            "entity.recompute",
-            entity_ids=[entity_id],
-            at=times.LATEST if at is None else at,
-            at_ingested=times.LATEST if at_ingested is None else at_ingested,
-        )
-        found = answers.recomputed(row["snapshots"][0]) if row and row["snapshots"] else None
+        latest = (times.LATEST if cutoff is None else cutoff for cutoff in (at, at_ingested))
+        found = (await as_of.entities(context, [entity_id], *latest)).get(entity_id)
         if found is not None and (found.live or include_deleted):
             return found
     raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
@@ -255,6 +249,8 @@ class Provenance(TypedDict):
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observation behind one field of a snapshot: its time, its source and who wrote it."""
     row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
+    if row.is_stale:
+        raise Stale([row.id])
     held = answers.provenance(row.fields, row.values, row.winners)
     if arguments.field not in held:
         raise NotFound(
@@ -263,14 +259,14 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
             field=arguments.field,
             fields=list(held),
         )
-    found = await _observations(context, {held[arguments.field]})
+    found = await _observations(context, set(held[arguments.field].split(",")))
     return {
         "entity_id": arguments.entity_id,
         "field": arguments.field,
         "value": answers.current(row.fields, row.values)[arguments.field],
         "version": row.version,
-        "observation_ids": list(found),
-        "observations": list(found.values()),
+        "observation_ids": held[arguments.field].split(","),
+        "observations": [found[one] for one in held[arguments.field].split(",")],
         "sources": [],
     }
 
@@ -329,8 +325,9 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
         limit=arguments.limit,
     )
     assert row is not None
+    rows = answers.entities(one for one, _ in row["found"])
     found: list[Found] = [
-        {**answers.entity(EntityRow(*one)), "matched": KINDS[strength]} for one, strength in row["found"]
+        {**one, "matched": KINDS[strength]} for one, (_, strength) in zip(rows, row["found"], strict=True)
     ]
     if not found:
         hint = f"no exact match for {', '.join(KINDS)}: give the whole name or identifier"

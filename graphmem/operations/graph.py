@@ -11,7 +11,7 @@ from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool,
 from graphmem.errors import NotFound
 from graphmem.operations import answers
 from graphmem.operations.answers import EntityRow, RelationshipRow
-from graphmem.operations.relationships import RelationshipType
+from graphmem.operations.relationships import RelationshipType, known_types
 from graphmem.registry import Context, Scope, operation
 
 EDGES = 5_000
@@ -96,9 +96,9 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Neig
         ids = [entity_id for _, entity_id in reached]
         row = await context.graph.one("entity.by_id", entity_ids=ids)
         assert row is not None
-        found = [EntityRow(*one) for one in row["entities"]]
+        found = answers.entities(row["entities"])
         answer["truncated"] = walk.truncated or len(found) < len(ids)
-        answer["entities"] = [{**answers.entity(one), "depth": walk.depths[one.id]} for one in found]
+        answer["entities"] = [{**one, "depth": walk.depths[one["entity_id"]]} for one in found]
     elif arguments.include_entities:
         answer["entities"] = []
     return answer
@@ -118,14 +118,18 @@ class _Walk:
         """Walk; return the entity that it started from.
 
         Raises:
+            InvalidInput: a relationship type is not known.
             NotFound: there is no such entity.
         """
         origin: EntityRow | None = None
+        asked = self.arguments.relationship_types
+        paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(asked)}
+        wanted = frozenset(await known_types(context, paths))
         frontier = [self.arguments.entity_id]
         for depth in range(1, self.arguments.depth + 1):
-            row = await context.graph.one(
+            row = await context.walk(
                 "relationship.expand",
-                edge_types=frozenset(self.arguments.relationship_types) or None,
+                edge_types=wanted or None,
                 frontier=frontier,
                 reached=list(self.depths),
                 origin=self.arguments.entity_id,

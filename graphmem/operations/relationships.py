@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
@@ -16,11 +17,12 @@ from graphmem.arguments import (
     Offset,
     Spelled,
     Total,
+    invalid,
 )
 from graphmem.domain import ids, relationship
-from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
+from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.operations import answers
-from graphmem.operations.answers import EntityRow, ObservationRow, RelationshipRow
+from graphmem.operations.answers import ObservationRow, RelationshipRow
 from graphmem.operations.entities import IncludeDeleted
 from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.operations.writing import (
@@ -35,10 +37,36 @@ from graphmem.operations.writing import (
 from graphmem.registry import Context, Scope, operation
 
 RelationshipType = Annotated[
-    str,
-    AfterValidator(relationship.normalise),
-    Field(max_length=200, description="Relationship type, such as WORKS_AT; any case."),
+    str, Field(max_length=200, description="Relationship type, such as WORKS_AT; any case.")
 ]
+"""As it was given: whether there is such a type, :func:`known_types` asks the vocabulary."""
+
+
+async def known_types(context: Context, given: Mapping[str, str]) -> list[str]:
+    """Return relationship types in canonical spelling.
+
+    Args:
+        given: names in any spelling, by where each stands in the arguments.
+
+    Raises:
+        InvalidInput: there is no such type; each issue names the ``nearest``.
+    """
+    known = await context.services.vocabulary.covering(given.values())
+    found: list[str] = []
+    issues: list[dict[str, Any]] = []
+    for path, name in given.items():
+        try:
+            suggest = len(issues) < relationship.SUGGESTIONS
+            found.append(relationship.normalise(name, known, suggest=suggest))
+        except relationship.UnknownRelationshipType as exc:
+            nearest = {"nearest": exc.nearest} if exc.nearest else {}
+            issues.append({"path": path, "message": str(exc), "type": "value_error", **nearest})
+    if issues:
+        raise invalid(issues)
+    return found
+
+
+_TYPE_FILTER = "$.filters.relationship_type"
 
 
 class RelationshipFilters(Arguments):
@@ -113,12 +141,14 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     if arguments.include_total_count:
         page["total"] = row["total"]
     if arguments.expand_entities:
-        page["related_entities"] = [answers.entity(EntityRow(*one)) for one in row["others"]]
+        page["related_entities"] = answers.entities(row["others"])
     return page
 
 
 async def _page(context: Context, arguments: ListRelationships) -> dict[str, Any]:
     filters = arguments.filters
+    given = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
+    wanted = next(iter(await known_types(context, given)), None)
     common: dict[str, Any] = {
         "include_deleted": arguments.include_deleted,
         "counted": arguments.include_total_count,
@@ -132,13 +162,13 @@ async def _page(context: Context, arguments: ListRelationships) -> dict[str, Any
             **common,
             **_ends(filters, at),
             entity_id=at,
-            type=filters.relationship_type,
+            type=wanted,
             reach=arguments.offset + arguments.limit,
         )
         if row is None:
             raise NotFound(f"there is no entity {at}", entity_id=at)
-    elif filters.relationship_type is not None:
-        row = await context.graph.one("relationship.page_by_type", **common, type=filters.relationship_type)
+    elif wanted is not None:
+        row = await context.graph.one("relationship.page_by_type", **common, type=wanted)
     else:
         row = await context.graph.one("relationship.page", **common)
     assert row is not None
@@ -172,19 +202,20 @@ class Named(Arguments):
     source_entity_id: EntityId | None = None
     target_entity_id: EntityId | None = None
 
-    def key(self) -> str:
+    async def key(self, context: Context) -> str:
         """Return the key or id that is named.
 
         Raises:
-            InvalidInput: neither a key nor a whole triple was given.
+            InvalidInput: neither a key nor a whole triple was given, or there is no such type.
         """
+        given = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
+        types = await known_types(context, given)
         if self.relationship_key is not None:
             return self.relationship_key
-        if self.relationship_type and self.source_entity_id and self.target_entity_id:
-            return ids.relationship_key(self.relationship_type, self.source_entity_id, self.target_entity_id)
+        if types and self.source_entity_id and self.target_entity_id:
+            return ids.relationship_key(types[0], self.source_entity_id, self.target_entity_id)
         message = "give relationship_key, or relationship_type, source_entity_id and target_entity_id"
-        issue = {"path": "$.relationship_key", "message": message}
-        raise InvalidInput(f"$.relationship_key: {message}", issues=[issue])
+        raise invalid([{"path": "$.relationship_key", "message": message}])
 
 
 class GetRelationship(Arguments):
@@ -241,7 +272,7 @@ class RelationshipHistory(answers.Relationship):
 )
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations that it comes from."""
-    row = await _found(context, arguments.key(), arguments.include_deleted)
+    row = await _found(context, await arguments.key(context), arguments.include_deleted)
     history = await context.graph.one("relationship.observations", key=row.key, limit=PAGE_LIMIT)
     assert history is not None
     observations = [answers.relationship_observation(ObservationRow(*one)) for one in history["observations"]]
@@ -284,7 +315,11 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
     """
     raw = _raw(arguments)
     receipt = await accept(
-        context, "relationships.create", arguments, lambda reader: ([], [reader.link(0, raw, 0, "$")])
+        context,
+        "relationships.create",
+        arguments,
+        lambda reader: ([], [reader.link(0, raw, 0, "$")]),
+        types=[arguments.relationship_type],
     )
     (stored,) = links(receipt)
     row = await context.graph.one("relationship.get", key=stored["relationship_key"], include_deleted=True)
@@ -329,6 +364,7 @@ async def create_relationships(context: Context, arguments: CreateRelationships)
         "relationships.create_many",
         arguments,
         lambda reader: ([], [reader.link(i, one, 0) for i, one in enumerate(raw)]),
+        types=[one.relationship_type for one in arguments.relationships],
     )
     stored = links(receipt)
     fresh = 0 if receipt.replayed else sum(one["action"] == "created" for one in stored)
@@ -384,7 +420,7 @@ async def restore_relationship(context: Context, arguments: TurnRelationship) ->
 
 
 async def _turn(context: Context, name: str, arguments: TurnRelationship, kind: str) -> TurnedRelationship:
-    key = arguments.key()
+    key = await arguments.key(context)
     if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
         key = (await _found(context, key, include_deleted=True)).key
     relationship_type, source, target = key.split(":")
@@ -392,7 +428,11 @@ async def _turn(context: Context, name: str, arguments: TurnRelationship, kind: 
     raw |= {} if arguments.reason is None else {"metadata": {"reason": arguments.reason}}
     try:
         receipt = await accept(
-            context, name, arguments, lambda reader: ([], [reader.link(0, raw, 0, "$", kind)])
+            context,
+            name,
+            arguments,
+            lambda reader: ([], [reader.link(0, raw, 0, "$", kind)]),
+            types=[relationship_type],
         )
     except StoreRefused as exc:
         hint = "POST /list_relationships lists those that are there"

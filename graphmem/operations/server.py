@@ -6,6 +6,7 @@ from typing_extensions import TypedDict
 
 from graphmem import __version__
 from graphmem.arguments import Arguments
+from graphmem.domain import state_hash
 from graphmem.operations import answers
 from graphmem.registry import Context, Face, Scope, operation
 
@@ -74,7 +75,11 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
 
 
 class Stats(TypedDict):
-    """How much of what the owner has. ``sequence`` counts the transactions of this database."""
+    """How much of what the owner has. ``sequence`` counts the transactions of this database.
+
+    ``state_hash`` stands for what all entities and relationships come to: equal hashes, equal state, whatever
+    order, batches or merges that were undone led to it. It is null for data of before there was one.
+    """
 
     total_entities: int
     total_observations: int
@@ -83,13 +88,14 @@ class Stats(TypedDict):
     observations_by_type: dict[str, int]
     relationships_by_type: dict[str, int]
     sequence: int
+    state_hash: str | None
     last_updated: str | None
 
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
 async def stats(context: Context, arguments: Nothing) -> Stats:
     """Count entities, observations and relationships, by type."""
-    row = await context.graph.one("owner.stats")
+    row = await context.graph.one("owner.stats", empty=state_hash.EMPTY)
     assert row is not None
     entities = [count for count in row["counts"] if count[0] == "entity"]
     edges = [count for count in row["counts"] if count[0] == "relationship"]
@@ -101,5 +107,6 @@ async def stats(context: Context, arguments: Nothing) -> Stats:
         "observations_by_type": {count[1]: count[3] for count in entities},
         "relationships_by_type": {count[1]: count[2] for count in edges},
         "sequence": row["sequence"],
+        "state_hash": row["state_hash"],
         "last_updated": answers.when(row["recorded_at"] or None),
     }

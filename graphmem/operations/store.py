@@ -100,7 +100,8 @@ async def store(context: Context, arguments: Store) -> Stored:
         ]
         return found, related
 
-    receipt = await accept(context, "store", arguments, read, commit=arguments.commit)
+    types = [link.relationship_type for link in arguments.relationships]
+    receipt = await accept(context, "store", arguments, read, types=types, commit=arguments.commit)
     fresh = not receipt.replayed
     stored = entries(receipt)
     if not arguments.commit and fresh:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, NoReturn, NotRequired, cast
 
 import orjson
@@ -11,14 +11,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment
-from graphmem.domain import ids, items, reduction, times
+from graphmem.domain import ids, items, merges, reduction, times
 from graphmem.domain.items import Issue, Item, Link, Reader
 from graphmem.domain.ranks import ObservationSource
-from graphmem.domain.reduction import Fold, Winner
+from graphmem.domain.reduction import Fold
+from graphmem.domain.schema import Change, Document
 from graphmem.errors import InvalidInput, NotFound, StoreRefused
-from graphmem.operations import answers
+from graphmem.operations import answers, as_of
 from graphmem.registry import Context
-from graphmem.writer import Receipt, WriteRequest
+from graphmem.writer import UNKNOWN_TYPE, Merging, Receipt, WriteRequest
 
 Key = Annotated[
     Annotated[str, Field(min_length=1, max_length=255)] | None,
@@ -71,8 +72,10 @@ class StoredEntity(TypedDict):
     """What became of one item.
 
     ``action`` is created, matched_existing or extended (would_… in a plan); ``identity_basis`` the fields
-    that identified it; ``deduplicated`` says that this very observation was there already. Where the answer
-    would be too large, ``entity_snapshot_after`` stands with the last item of each entity only.
+    that identified it; ``deduplicated`` says that this very observation was there already;
+    ``home_entity_id`` is the entity that it is an observation of, where that is merged into the one that is
+    answered. Where the answer would be too large, ``entity_snapshot_after`` stands with the last item of
+    each entity only.
     """
 
     entity_id: str
@@ -84,6 +87,7 @@ class StoredEntity(TypedDict):
     observation_index: int
     identity_basis: str
     deduplicated: bool
+    home_entity_id: NotRequired[str]
     entity_snapshot_after: NotRequired[answers.Fields]
 
 
@@ -108,12 +112,17 @@ async def accept(
     arguments: Writing,
     parts: Callable[[Reader], Parts],
     *,
+    types: Iterable[str] = (),
     commit: bool = True,
+    merging: Merging | None = None,
+    change: Change | None = None,
 ) -> Receipt:
     """Hand a write to its owner's writer; return its receipt with snapshots as of its transaction.
 
     Args:
         parts: reads the items and links.
+        merging, change: a merge, or a change of a schema, instead of them.
+        types: the relationship types that the links name.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writer.Writers`.
@@ -121,7 +130,9 @@ async def accept(
     actor = context.actor
     defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
     transaction_id = ids.transaction_id()
-    reader = Reader(actor.owner, transaction_id, defaults)
+    alternatives = context.services.writers.alternatives(actor.owner)
+    vocabulary = await context.services.vocabulary.covering(types)
+    reader = Reader(actor.owner, transaction_id, defaults, alternatives, vocabulary)
     found, links = parts(reader)
     if reader.issues:
         raise StoreRefused(_told(reader.issues), issues=reader.issues)
@@ -138,12 +149,57 @@ async def accept(
         observation_source=defaults.observation_source,
         idempotency_key=arguments.idempotency_key,
         commit=commit,
+        merging=merging,
+        change=change,
     )
     try:
         receipt = await context.services.writers.submit(request)
     except StoreRefused as exc:
         raise StoreRefused(_told(exc.details["issues"]), **exc.details) from exc
     return await _reread(context, receipt) if receipt.items and not receipt.folds else receipt
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReceipt:
+    """What a change of a schema came to; times are microseconds."""
+
+    entity_type: str
+    version: str
+    document: Document
+    added: list[str]
+    removed: list[str]
+    transaction_id: str
+    recorded_at: int
+    replayed: bool
+
+
+async def change_schema(
+    context: Context, operation_name: str, arguments: Writing, change: Change
+) -> SchemaReceipt:
+    """Have a change of a schema decided on the schema of that moment, and written.
+
+    Raises:
+        NotFound: there is nothing of that type to change.
+        InvalidInput: the change is not valid, or changes nothing; ``details.issues`` names each fault.
+    """
+    try:
+        receipt = await accept(context, operation_name, arguments, lambda _: ([], []), change=change)
+    except StoreRefused as exc:
+        issue = exc.details["issues"][0]
+        if issue["code"] == UNKNOWN_TYPE:
+            raise NotFound(issue["message"], entity_type=change.entity_type) from exc
+        raise InvalidInput(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+    more = receipt.more
+    return SchemaReceipt(
+        entity_type=more["entity_type"],
+        version=more["version"],
+        document=Document.read(more["document"]),
+        added=more["added"],
+        removed=more["removed"],
+        transaction_id=receipt.transaction_id,
+        recorded_at=receipt.recorded_at,
+        replayed=receipt.replayed,
+    )
 
 
 def entries(receipt: Receipt) -> list[StoredEntity]:
@@ -167,6 +223,8 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
             "identity_basis": item.basis,
             "deduplicated": item.known or receipt.replayed,
         }
+        if item.home:
+            entry["home_entity_id"] = item.home
         if whole or last[item.entity_id] == index:
             values = {name: orjson.Fragment(winner.value) for name, winner in reduction.shown(fold)}
             entry["entity_snapshot_after"] = values
@@ -209,18 +267,11 @@ def not_found(refused: StoreRefused, *codes: str, **named: Any) -> NoReturn:
 
 async def _reread(context: Context, receipt: Receipt) -> Receipt:
     """Return a remembered receipt with the snapshots and names as of its transaction."""
-    wanted = sorted({item.entity_id for item in receipt.items})
-    row = await context.graph.one(
-        "entity.recompute", entity_ids=wanted, at=times.LATEST, at_ingested=receipt.recorded_at
-    )
-    assert row is not None
-    found = {one[0]: answers.recomputed(one) for one in row["snapshots"]}
-    folds: list[Fold] = []
-    for item in receipt.items:
-        entity = found[item.entity_id]
-        held = zip(entity.fields, entity.winners, entity.values, strict=True)
-        folds.append({name: Winner("", winner, value) for name, winner, value in held})
-    return replace(receipt, folds=folds, names=[found[item.entity_id].name for item in receipt.items])
+    wanted = {item.entity_id for item in receipt.items}
+    then = await as_of.entities(context, wanted, times.LATEST, receipt.recorded_at)
+    found = [then.rows[merges.root(item.entity_id, then.into)] for item in receipt.items]
+    folds: list[Fold] = [then.folds[one.id] for one in found]
+    return replace(receipt, folds=folds, names=[one.name for one in found])
 
 
 def _told(issues: list[Mapping[str, Any]] | list[Issue]) -> str:

@@ -6,7 +6,9 @@ and *writes* in one statement that goes on only if the owner's sequence is still
 (:mod:`graphmem.writer.turn`). Requests share a commit; each has its own transaction, answer and refusal.
 """
 
-from graphmem.writer.requests import Receipt, WriteRequest
+from graphmem.writer.audit import Audit, Report
+from graphmem.writer.changing import UNKNOWN_TYPE
+from graphmem.writer.requests import Merging, Receipt, WriteRequest
 from graphmem.writer.turn import Writers
 
-__all__ = ["Receipt", "WriteRequest", "Writers"]
+__all__ = ["UNKNOWN_TYPE", "Audit", "Merging", "Receipt", "Report", "WriteRequest", "Writers"]

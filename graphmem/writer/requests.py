@@ -8,6 +8,22 @@ from typing import Any, NamedTuple
 from graphmem.domain import canonical, ids
 from graphmem.domain.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.domain.reduction import Fold, Observation
+from graphmem.domain.schema import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """A merge of ``source`` into ``target``, or its end (``kind`` unmerge: the target may be ``None``)."""
+
+    kind: str
+    source: str
+    target: str | None
+    reason: str | None = None
+
+    @property
+    def said(self) -> list[Any]:
+        """What an idempotency key stands for."""
+        return [self.kind, self.source, self.target, self.reason]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +32,7 @@ class WriteRequest:
 
     ``agent`` is the thumbprint of the writer's key (``anonymous`` without one), ``client`` the name that
     it gives itself; ``observed_at`` (microseconds) and ``observation_source`` are those of its links.
+    ``looking`` are entities that are looked at, and folded again where their rules have changed.
     """
 
     operation: str
@@ -30,6 +47,14 @@ class WriteRequest:
     observation_source: str = DEFAULT_SOURCE
     idempotency_key: str | None = None
     commit: bool = True
+    merging: Merging | None = None
+    change: Change | None = None
+    looking: tuple[str, ...] = ()
+
+    @property
+    def alone(self) -> bool:
+        """Whether it shares no turn: what it changes reaches further than what it names."""
+        return self.merging is not None or self.change is not None
 
     @property
     def observations(self) -> int:
@@ -46,14 +71,16 @@ class WriteRequest:
     def request_hash(self) -> str:
         """What its idempotency key stands for: what it says, in whatever spelling of types and times."""
         said_of_links = [self.observed_at, self.priority, self.observation_source] if self.links else []
-        return ids.request_hash(
-            self.operation,
-            {
-                "items": list(map(_item_said, self.items)),
-                "links": list(map(_link_said, self.links)),
-                "of_links": said_of_links,
-            },
-        )
+        said: dict[str, Any] = {
+            "items": list(map(_item_said, self.items)),
+            "links": list(map(_link_said, self.links)),
+            "of_links": said_of_links,
+        }
+        if self.merging is not None:
+            said["merging"] = self.merging.said
+        if self.change is not None:
+            said["change"] = self.change.said()
+        return ids.request_hash(self.operation, said)
 
     def link_key(self, link: Link) -> str:
         """Return the key of the relationship that a link makes."""
@@ -77,12 +104,18 @@ class WriteRequest:
             interpretation_id=None,
         )
 
-    def link_observation_id(self, link: Link) -> str:
-        """Return the id of the observation that a link makes; links count on after the items."""
+    def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
+        """Return the id of the observation that a link makes; links count on after the items.
+
+        Args:
+            key: the relationship that it is made of, where that is another than the link says.
+            place: which of several relationships that one link acts on.
+        """
         if self.observed_at is None:
-            return ids.unplaced_observation_id(self.transaction_id, len(self.items) + link.index)
+            number = link.index if place == 0 else len(self.links) + place
+            return ids.unplaced_observation_id(self.transaction_id, len(self.items) + number)
         return ids.observation_id(
-            home=self.link_key(link),
+            home=self.link_key(link) if key is None else key,
             observed_at=self.observed_at,
             fields=link.fields,
             kind=link.kind,
@@ -113,11 +146,11 @@ class WriteRequest:
             shapes=item.shapes,
         )
 
-    def link_observation(self, link: Link, recorded_at: int) -> Observation:
-        """Return the observation that a link makes."""
+    def link_observation(self, link: Link, key: str, recorded_at: int, place: int = 0) -> Observation:
+        """Return the observation of relationship ``key`` that a link makes."""
         return Observation(
-            id=self.link_observation_id(link),
-            home=self.link_key(link),
+            id=self.link_observation_id(link, key, place),
+            home=key,
             entity_type="",
             kind=link.kind,
             observed_at=recorded_at if self.observed_at is None else self.observed_at,
@@ -129,10 +162,26 @@ class WriteRequest:
             agent=self.agent,
         )
 
+    def merge_observation(self, entity_type: str, recorded_at: int) -> Observation:
+        """Return the observation that a merge, or its end, makes of the entity that is merged."""
+        assert self.merging is not None
+        said = {"into": self.merging.target, "reason": self.merging.reason}
+        return Observation(
+            id=ids.unplaced_observation_id(self.transaction_id, 0),
+            home=self.merging.source,
+            entity_type=entity_type,
+            kind=self.merging.kind,
+            observed_at=recorded_at,
+            recorded_at=recorded_at,
+            fields={name: canonical.encode(value) for name, value in said.items() if value is not None},
+            transaction_id=self.transaction_id,
+            agent=self.agent,
+        )
+
 
 def _item_said(item: Item) -> list[Any]:
     target = item.entity_id if item.basis == "target_id" else None
-    who = [item.entity_type, item.basis, target, item.observed_at]
+    who = [item.entity_type, item.stated or item.basis, target, item.observed_at]
     return [*who, item.priority, item.specificity, item.observation_source, item.kind, dict(item.fields)]
 
 
@@ -142,7 +191,10 @@ def _link_said(link: Link) -> list[Any]:
 
 
 class StoredItem(NamedTuple):
-    """What became of one item. ``known``: the very observation was there before."""
+    """What became of one item. ``known``: the very observation was there before.
+
+    ``home`` is the entity whose observation it is, where that is merged into the one that shows it.
+    """
 
     entity_id: str
     entity_type: str
@@ -151,6 +203,7 @@ class StoredItem(NamedTuple):
     basis: str
     version: int
     known: bool
+    home: str = ""
 
 
 class StoredLink(NamedTuple):
@@ -168,8 +221,9 @@ class StoredLink(NamedTuple):
 class Receipt:
     """What a request is answered with.
 
-    ``folds`` and ``names`` are those of the items' entities as of the transaction: what holds each field, and
-    what the entity is called. They are empty for a replay, which reads them again.
+    ``folds`` and ``names`` are those of the items' entities as of the transaction: what holds each field,
+    and what the entity is called. They are empty for a replay, which reads them again. ``more`` is what an
+    operation of another kind answers.
     """
 
     transaction_id: str
@@ -179,15 +233,17 @@ class Receipt:
     folds: list[Fold] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
     replayed: bool = False
 
     def remember(self) -> str:
         """Return what a transaction keeps of its answer, as canonical JSON."""
-        return canonical.encode({
+        kept: dict[str, Any] = {
             "items": [list(item) for item in self.items],
             "links": [list(link) for link in self.links],
             "warnings": self.warnings,
-        })  # fmt: skip
+        }
+        return canonical.encode({**kept, "more": self.more} if self.more else kept)
 
     @classmethod
     def recall(cls, transaction_id: str, recorded_at: int, answer: str, *, replayed: bool) -> Receipt:
@@ -199,5 +255,6 @@ class Receipt:
             items=[StoredItem(*item) for item in kept["items"]],
             links=[StoredLink(*link) for link in kept["links"]],
             warnings=kept["warnings"],
+            more=kept.get("more", {}),
             replayed=replayed,
         )

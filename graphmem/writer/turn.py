@@ -6,12 +6,14 @@ import asyncio
 import contextvars
 import random
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
 
-from graphmem.domain import times
+from graphmem.domain import ids, state_hash, times
+from graphmem.domain.identity import Alternatives
 from graphmem.domain.reduction import Torn
 from graphmem.errors import (
     DatabaseFull,
@@ -23,9 +25,12 @@ from graphmem.errors import (
 )
 from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
+from graphmem.vocabulary import Vocabulary
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
+from graphmem.writer.replay import Read, refold
 from graphmem.writer.requests import Receipt, WriteRequest
+from graphmem.writer.rows import parameters
 from graphmem.writer.state import State
 
 TURN_REQUESTS = 200
@@ -57,10 +62,19 @@ class _Waiting:
 class Writers:
     """The writers of one process: one per owner that has something to write."""
 
-    def __init__(self, graph: Graph, settings: Settings) -> None:
+    def __init__(self, graph: Graph, vocabulary: Vocabulary, settings: Settings) -> None:
         self._graph = graph
+        self._vocabulary = vocabulary
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
+        self._identity: dict[tuple[str, str], Alternatives] = {}
+
+    def alternatives(self, owner: str) -> Callable[[str], Alternatives | None]:
+        """Return how the registered alternatives of a type were when this process last saw them.
+
+        Every turn looks whether they still hold, and identifies its items anew where they do not.
+        """
+        return lambda entity_type: self._identity.get((owner, entity_type))
 
     async def submit(self, request: WriteRequest) -> Receipt:
         """Have a request decided and written; return its answer once it is durable.
@@ -72,7 +86,8 @@ class Writers:
         """
         writer = self._writers.get(request.owner)
         if writer is None:
-            writer = self._writers[request.owner] = _Writer(self._graph, request.owner, self._settings)
+            writer = _Writer(self._graph, self._vocabulary, request.owner, self._settings, self._identity)
+            self._writers[request.owner] = writer
         if len(writer.waiting) >= self._settings.max_waiting or writer.weight > QUEUE_CHARACTERS:
             raise ServiceBusy(waiting=len(writer.waiting))
         loop = asyncio.get_running_loop()
@@ -86,6 +101,20 @@ class Writers:
             # A context of its own: a turn belongs to all of its requests, not to the first of them.
             writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
         return await answer
+
+    async def refold(self, owner: str, entity_ids: list[str]) -> None:
+        """Fold some entities again that were folded under other rules than those of their types today."""
+        request = WriteRequest(
+            operation="refold",
+            owner=owner,
+            agent="",
+            client="",
+            transaction_id=ids.transaction_id(),
+            items=[],
+            looking=tuple(entity_ids),
+            commit=False,
+        )
+        await self.submit(request)
 
     async def close(self) -> None:
         """Wait until everything that waits is written; what takes longer than a shutdown may is refused."""
@@ -109,8 +138,10 @@ class Writers:
 @dataclass(slots=True)
 class _Writer:
     graph: Graph
+    vocabulary: Vocabulary
     owner: str
     settings: Settings
+    identity: dict[tuple[str, str], Alternatives]
     waiting: deque[_Waiting] = field(default_factory=deque)
     weight: int = 0
     task: asyncio.Task[None] | None = None
@@ -170,6 +201,8 @@ class _Writer:
                 characters += first.weight
                 if batch and (observations > TURN_OBSERVATIONS or characters > TURN_CHARACTERS):
                     break
+                if batch and (first.request.alone or batch[0].request.alone):
+                    break
                 batch.append(first)
             self.waiting.popleft()
             self.weight -= first.weight
@@ -217,15 +250,18 @@ class _Writer:
         return type(exc)(message, in_doubt=True)
 
     async def _optimistic(self, batch: list[_Waiting]) -> bool:
-        rows = await self.graph.read("write.look", self.owner, **self._touched(batch))
-        state = states.seen(rows[0])
-        if state is None and any(waiting.request.commit for waiting in batch):
-            await self._write("owner.create")
+        state = await self._look(batch, self._read)
+        if state is None:
+            if any(waiting.request.commit for waiting in batch):
+                await self._write("owner.create", state_hash=state_hash.EMPTY)
             state = states.empty()
-        decided = self._decide(state or states.empty(), batch)
-        if decided.rows and not await self._write(
-            "write.turn", **states.parameters(decided.state, self.owner)
-        ):
+        if stale := state.stale():
+            # Folded again first, by a write of its own: the turn then looks at what it will write to.
+            await refold(self._read, state, stale)
+            await self._write("write.turn", **await self._params(state))
+            return False
+        decided = self._decide(state, batch)
+        if decided.rows and not await self._write("write.turn", **await self._params(state)):
             return False
         decided.answer()
         return True
@@ -245,11 +281,52 @@ class _Writer:
     async def _under_lock(self, batch: list[_Waiting]) -> _Decided:
         async with self.graph.transaction(self.owner) as tx:
             await tx.run("owner.lock")
-            rows = await tx.run("write.look", **self._touched(batch))
-            decided = self._decide(states.seen(rows[0]) or states.empty(), batch)
+            state = await self._look(batch, tx.run) or states.empty()
+            if stale := state.stale():
+                await refold(tx.run, state, stale)
+                await tx.run("write.turn", **await self._params(state))
+                state = await self._look(batch, tx.run) or states.empty()
+            decided = self._decide(state, batch)
             if decided.rows:
-                await tx.run("write.turn", **states.parameters(decided.state, self.owner))
+                await tx.run("write.turn", **await self._params(state))
         return decided
+
+    async def _look(self, batch: list[_Waiting], read: Read) -> State | None:
+        """Return what the batch touches; looked at again where a rule of identity has changed."""
+        while True:
+            rows = await read("write.look", **self._touched(batch))
+            state = states.seen(rows[0])
+            if state is None or not self._identify(batch, state):
+                return state
+
+    def _identify(self, batch: list[_Waiting], state: State) -> bool:
+        """Identify items anew by the rules that were looked at; return whether one of them is another now."""
+        changed = False
+        for kind, head in state.heads.items():
+            alternatives = head.alternatives
+            if alternatives is None:
+                self.identity.pop((self.owner, kind), None)
+            else:
+                self.identity[self.owner, kind] = alternatives
+        for waiting in batch:
+            items = []
+            for item in waiting.request.items:
+                head = state.heads.get(item.entity_type or "")
+                alternatives = head.alternatives if head else None
+                same = item.alternatives == alternatives
+                items.append(item if same else item.identified(self.owner, alternatives))
+                changed = changed or items[-1].entity_id != item.entity_id
+            waiting.request = replace(waiting.request, items=items)
+        return changed
+
+    async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
+        return await self.graph.read(name, self.owner, **params)
+
+    async def _params(self, state: State) -> dict[str, Any]:
+        """Return the parameters of a turn, and the types of all edges that it may meet."""
+        params = parameters(state, self.owner)
+        types = {row["properties"]["type"] for row in params["relationships"]}
+        return {"edge_types": await self.vocabulary.covering(types), **params}
 
     async def _write(self, name: str, **params: Any) -> bool:
         try:

@@ -68,6 +68,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.find": {"identifier": "Ada Lovelace"},
     "entities.related": {"entity_id": "$two"},
     "relationships.list": {"entity_id": "$two"},
+    "relationship_types.list": {"limit": "500"},
+    "relationship_types.register": {"relationship_type": "ODDLY_DESCRIBED", "description": ODD},
     "schemas.list": {},
     "schemas.get": {"entity_type": "thing"},
     "relationships.get": {"relationship_id": "$link"},

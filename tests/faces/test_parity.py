@@ -95,7 +95,7 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     rows = [replace(row, arguments=fill(row.arguments)) for row in ROWS]
     for row in rows:
         # What writes is written once here; each face then repeats it, and hears the same.
-        if REGISTRY[row.name].scope == "write" and not row.code:
+        if REGISTRY[row.name].scope != "read" and not row.code:
             run(row.name, row.arguments)
     return World(loop, services, settings, service, rows)
 

@@ -31,7 +31,7 @@ PLAIN = {
     "limit", "offset", "include_total_count", "include_snapshots", "include_entities", "expand_entities",
     "expand_provenance", "at", "at_ingested", "observed_at", "observed_until", "created_since", "depth",
     "direction", "commit", "source_priority", "observation_source", "filters", "include_deleted",
-    "reason", "metadata", "value",
+    "reason", "metadata", "value", "inverse", "description",
 }  # fmt: skip
 """Arguments that name nothing of anybody's."""
 

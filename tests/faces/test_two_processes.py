@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -146,3 +147,71 @@ def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, own
         assert {answer["snapshot"][f"f{j}"] for j in range(20)} == {f"{i}:{filling}"}
         assert {answer["provenance"][f"f{j}"] for j in range(20)} == {observation_id}
         assert len(answer["snapshot"]) == 21 + answer["version"] - 1
+
+
+@pytest.fixture
+def new_type(loop: Loop, services: Services) -> Iterator[str]:
+    """A relationship type that nobody registered yet; gone after the test."""
+    name = f"T{uuid.uuid4().hex.upper()}"
+    yield name
+    loop.run(services.graph.script("MATCH (n:RelationshipType) WHERE n.name = $n DELETE n", n=name))
+
+
+def test_a_type_registered_by_one_process_is_used_by_the_other_at_once(
+    loop: Loop, services: Services, second: Services, owner: str, new_type: str
+) -> None:
+    pair = [{"entity_type": "person", "name": name} for name in ("Ada", "Mary")]
+    relation = {"relationship_type": new_type, "source_index": 0, "target_index": 1}
+
+    async def both() -> None:
+        # Each has just read the vocabulary, and would not look again by itself for some seconds.
+        for where in (services, second):
+            await where.vocabulary.refresh()
+        await ask(services, owner, "relationship_types.register", relationship_type=new_type)
+        stored = await ask(second, owner, "store", entities=pair, relationships=[relation])
+        (made,) = stored["relationships_created"]
+        assert made["relationship_type"] == new_type
+
+    loop.run(both())
+
+
+@pytest.mark.parametrize("asked", ["all", "one", "listed", "deleted"])
+def test_what_one_process_wrote_with_a_new_type_the_other_finds_at_once(
+    loop: Loop, services: Services, second: Services, owner: str, new_type: str, asked: str
+) -> None:
+    pair = [{"entity_type": "person", "name": name} for name in ("Ada", "Mary")]
+    relation = {"relationship_type": new_type, "source_index": 0, "target_index": 1}
+
+    async def both() -> None:
+        await second.vocabulary.refresh()
+        await ask(services, owner, "relationship_types.register", relationship_type=new_type)
+        stored = await ask(services, owner, "store", entities=pair, relationships=[relation])
+        ada = stored["entities"][0]["entity_id"]
+        (key,) = (one["relationship_key"] for one in stored["relationships_created"])
+        assert new_type not in (await second.vocabulary.current()).names
+        if asked == "listed":
+            found = await ask(second, owner, "relationships.list", relationship_type=new_type)
+        elif asked == "deleted":
+            await ask(second, owner, "relationships.delete", relationship_key=key)
+            found = await ask(services, owner, "entities.related", entity_id=ada)
+            assert found["relationships"] == []
+            return
+        else:
+            types = {"relationship_types": [new_type]} if asked == "one" else {}
+            found = await ask(second, owner, "entities.related", entity_id=ada, **types)
+        assert [one["relationship_key"] for one in found["relationships"]] == [key]
+
+    loop.run(both())
+
+
+def test_two_processes_register_at_the_same_time(
+    loop: Loop, services: Services, second: Services, owner: str, new_type: str
+) -> None:
+    async def both() -> list[dict[str, Any]]:
+        where = (services, second)
+        told = [{"relationship_type": new_type, "description": "x"}] * 10
+        calls = (ask(where[i % 2], owner, "relationship_types.register", **one) for i, one in enumerate(told))
+        return await asyncio.gather(*calls)
+
+    answers = loop.run(both())
+    assert sorted(answer["created"] for answer in answers) == [False] * 9 + [True]

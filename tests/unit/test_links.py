@@ -152,10 +152,10 @@ def test_all_faults_of_a_relationship_are_told_at_once():
     )
 
 
-@pytest.mark.parametrize("known", sorted(relationship.VOCABULARY))
+@pytest.mark.parametrize("known", sorted(relationship.BUILTIN))
 def test_any_case_of_a_type_is_that_type(known):
     for spelled in (known.lower(), known.title(), known.replace("_", "-"), f" {known.replace('_', '  ')}\n"):
-        assert relationship.normalise(spelled) == known
+        assert relationship.normalise(spelled, relationship.BUILTIN) == known
 
 
 @given(st.text(max_size=300))
@@ -163,8 +163,8 @@ def test_what_comes_out_is_in_the_vocabulary_or_refused(text):
     read = reader()
     link = read.link(0, {"relationship_type": text, **ENDS}, 1)
     if link is not None:
-        assert link.relationship_type in relationship.VOCABULARY
+        assert link.relationship_type in relationship.BUILTIN
     else:
         (issue,) = read.issues
-        assert issue.get("nearest") in {None, *relationship.VOCABULARY}
+        assert issue.get("nearest") in {None, *relationship.BUILTIN}
         assert len(issue["message"]) < 1_000

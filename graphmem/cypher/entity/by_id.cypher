@@ -7,7 +7,7 @@
 // cost    light
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
-WHERE entity.owner = $owner AND entity.live
+WHERE entity.owner = $owner AND entity.listed IS NOT NULL
 WITH collect(entity) AS found
 WITH found, [one IN found | one.size] AS sizes
 WITH found, <entity._fitting> AS fitting

@@ -1,4 +1,5 @@
-// entity.find: the live entities that one normalised identifier names, the strongest kind of identifier first.
+// entity.find: the live entities that one normalised identifier names, the strongest kind of identifier first; what
+// is merged is found as what it is merged into.
 //
 // params  kinds: LIST<STRING>, value: STRING, types: LIST<STRING>, limit: INTEGER
 // returns found: LIST<LIST>, total: INTEGER
@@ -8,8 +9,10 @@
 // `kinds` is in the order of their strength. No types means any.
 MATCH (identifier:Identifier)
 WHERE identifier.owner = $owner AND identifier.kind IN $kinds AND identifier.value = $value
-MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
-WHERE entity.owner = $owner AND entity.live AND (size($types) = 0 OR entity.type IN $types)
+MATCH (identifier)-[:IDENTIFIES]->(named:Entity)
+WHERE named.owner = $owner
+MATCH (named)-[:MERGED_INTO*0..]->(entity:Entity)
+WHERE entity.merged_into IS NULL AND entity.live AND (size($types) = 0 OR entity.type IN $types)
 WITH entity, min([i IN range(0, size($kinds) - 1) WHERE $kinds[i] = identifier.kind][0]) AS strength
 ORDER BY strength, entity.id
 WITH collect([entity, strength]) AS named

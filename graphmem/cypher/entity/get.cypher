@@ -1,10 +1,13 @@
-// entity.get: one entity with its current snapshot; no row if it is not the owner's, or deleted.
+// entity.get: one entity, or the one that it is merged into, with its current snapshot; no row if it is not the
+// owner's, or deleted.
 //
 // params  entity_id: STRING, include_deleted: BOOLEAN
 // returns entity: LIST
 // mode    read
-// index   entity_id
+// index   entity_id, schema_head
 // cost    light
-MATCH (entity:Entity {id: $entity_id})
-WHERE entity.owner = $owner AND (entity.live OR $include_deleted)
+MATCH (given:Entity {id: $entity_id})
+WHERE given.owner = $owner
+MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
+WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted)
 RETURN <entity._row> AS entity

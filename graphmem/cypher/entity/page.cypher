@@ -24,6 +24,7 @@ CALL (types) {
     WITH type WHERE $include_deleted
     MATCH (entity:Entity)
     WHERE entity.owner = $owner AND entity.type = type AND entity.live = false AND entity.id IS NOT NULL
+      AND entity.merged_into IS NULL
     RETURN entity ORDER BY entity.owner, entity.type, entity.live, entity.id LIMIT $reach
   }
   WITH entity ORDER BY entity.id SKIP $offset LIMIT $limit

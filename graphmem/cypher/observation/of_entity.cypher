@@ -1,18 +1,25 @@
-// observation.of_entity: one page of an entity's observations, newest first; no row if it is not the owner's.
+// observation.of_entity: one page of an entity's observations and of those merged into it, newest first; no row if it
+// is not the owner's. An entity that is merged itself is what it is merged into.
 //
 // params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, include_deleted: BOOLEAN,
-//         offset: INTEGER, limit: INTEGER
+//         offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
-MATCH (entity:Entity {id: $entity_id})
-WHERE entity.owner = $owner AND (entity.live OR $include_deleted)
-CALL () {
-  MATCH ()-[seen:OBSERVED]->(observation:Observation)
-  WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at >= $recorded_since
-  WITH seen, observation
-  ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC SKIP $offset LIMIT $limit
+// `reach` is offset + limit: no member's history is read further than that.
+MATCH (given:Entity {id: $entity_id})
+WHERE given.owner = $owner
+MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
+WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted)
+CALL (entity) {
+  MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
+  CALL (member) {
+    MATCH ()-[seen:OBSERVED]->(observation:Observation)
+    WHERE seen.home = member.id AND seen.at <= $at AND seen.recorded_at >= $recorded_since
+    RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
+  }
+  WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit
   WITH collect(observation) AS found
   WITH found, [one IN found | one.size] AS sizes
   WITH found, <entity._fitting> AS fitting

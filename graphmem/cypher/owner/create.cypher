@@ -1,10 +1,10 @@
 // owner.create: make an owner's node before its first write.
 //
-// params  none
+// params  state_hash: STRING
 // returns created: BOOLEAN
 // mode    write
 // index   owner_id
 // cost    light
 MERGE (owner:Owner {id: $owner})
-ON CREATE SET owner.sequence = 0, owner.recorded_at = 0, owner.schema_epoch = 0
+ON CREATE SET owner.sequence = 0, owner.revision = 0, owner.recorded_at = 0, owner.state_hash = $state_hash
 RETURN true AS created

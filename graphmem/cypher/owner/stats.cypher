@@ -1,7 +1,7 @@
 // owner.stats: how much of what an owner has, from counters kept under its lock.
 //
-// params  none
-// returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER
+// params  empty: STRING
+// returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER, state_hash: STRING
 // mode    read
 // index   owner_id, count_type (owner, kind, type)
 // cost    light
@@ -12,4 +12,5 @@ CALL () {
   WITH counted ORDER BY counted.owner, counted.kind, counted.type
   RETURN collect([counted.kind, counted.type, counted.total, counted.observations]) AS counts
 }
-RETURN counts, coalesce(owner.sequence, 0) AS sequence, coalesce(owner.recorded_at, 0) AS recorded_at
+RETURN counts, coalesce(owner.sequence, 0) AS sequence, coalesce(owner.recorded_at, 0) AS recorded_at,
+  CASE WHEN owner IS NULL THEN $empty ELSE owner.state_hash END AS state_hash

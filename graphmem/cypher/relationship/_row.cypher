@@ -2,4 +2,4 @@
 [relationship.key, relationship.id, relationship.type, relationship.source, relationship.target,
  relationship.live, relationship.version, relationship.observation_count, relationship.created_at,
  relationship.last_observation_at, relationship.fields, relationship.values, relationship.winners,
- relationship.check]
+ relationship.check, relationship.own]

@@ -2,20 +2,31 @@
 //
 // params  frontier: LIST<STRING>, reached: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN,
 //         hub: INTEGER, room: INTEGER, most: INTEGER
-// returns origin: LIST, next: LIST<STRING>, more: BOOLEAN, edges: LIST<LIST>, cut: BOOLEAN, hubs: LIST<STRING>
+// returns origin: LIST, next: LIST<STRING>, more: BOOLEAN, edges: LIST<LIST>, cut: BOOLEAN, hubs: LIST<STRING>,
+//         revision: INTEGER
 // mode    read
-// index   entity_id, relationship_key
+// index   entity_id, relationship_key, relationship_type_name
 // cost    light
 // An entity of more than `hub` relationships is reached but not passed through, the origin excepted. New entities
 // are taken in the order of their ids while there is `room`; relationships between the entities taken, at most
-// `most`, in the order of their keys. No value is read but those of these relationships.
+// `most`, in the order of their keys. No value is read but those of these relationships. `revision` is that of the
+// vocabulary of relationship types, read before the relationships are.
+OPTIONAL MATCH <relationship_type._gate>
+WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 MATCH (entity:Entity {id: $origin})
 WHERE entity.owner = $owner AND entity.live
-WITH <entity._row> AS origin
+WITH revision, <entity._row> AS origin
 CALL () {
   UNWIND $frontier AS id
   MATCH (node:Entity {id: id})
-  WHERE node.owner = $owner AND node.id <> $origin AND COUNT { (node)-[:RELATIONSHIP_TYPES]-() } > $hub
+  WHERE node.owner = $owner AND node.id <> $origin AND COUNT { (node)--() } > $hub
+  CALL (node) {
+    // No COUNT { } here: planning one of some 200 types takes the server minutes.
+    MATCH (node)-[edge:RELATIONSHIP_TYPES]-()
+    WITH edge LIMIT $hub + 1
+    RETURN count(edge) AS walkable
+  }
+  WITH node WHERE walkable > $hub
   RETURN collect(node.id) AS hubs
 }
 CALL (hubs) {
@@ -30,7 +41,7 @@ CALL (hubs) {
   ORDER BY id
   RETURN collect(CASE WHEN known THEN keys END) AS between, collect(CASE WHEN NOT known THEN [id, keys] END) AS found
 }
-WITH origin, hubs, size(found) > $room AS more, [pair IN found[..$room] | pair[0]] AS next,
+WITH revision, origin, hubs, size(found) > $room AS more, [pair IN found[..$room] | pair[0]] AS next,
   between + [pair IN found[..$room] | pair[1]] AS walked
 CALL (walked) {
   UNWIND walked AS keys
@@ -44,4 +55,4 @@ CALL (walked) {
   }
   RETURN edges, size(kept) > $most AS cut
 }
-RETURN origin, next, more, edges, cut, hubs
+RETURN origin, next, more, edges, cut, hubs, revision

@@ -1,4 +1,5 @@
-// relationship.get: one relationship by its key or its id; no row if it is not the owner's, or deleted.
+// relationship.get: one relationship by its key or its id, as it is shown; no row if it is not the owner's, or
+// deleted. A key whose ends are merged is that of the entities that show them.
 //
 // params  key: STRING, include_deleted: BOOLEAN
 // returns relationship: LIST
@@ -11,8 +12,21 @@ CALL () {
   UNION
   MATCH (relationship:Relationship {id: $key})
   RETURN relationship
+  UNION
+  WITH split($key, ':') AS parts WHERE size(parts) = 3
+  MATCH (source:Entity {id: parts[1]})
+  MATCH (target:Entity {id: parts[2]})
+  WITH parts, source, target WHERE source.merged_into IS NOT NULL OR target.merged_into IS NOT NULL
+  MATCH (source)-[:MERGED_INTO*0..]->(from:Entity)
+  WHERE from.merged_into IS NULL
+  MATCH (target)-[:MERGED_INTO*0..]->(to:Entity)
+  WHERE to.merged_into IS NULL
+  MATCH (relationship:Relationship {key: parts[0] + ':' + from.id + ':' + to.id})
+  RETURN relationship
 }
-WITH relationship WHERE relationship.owner = $owner AND (relationship.live OR $include_deleted)
+OPTIONAL MATCH (relationship)-[:SHOWN_AS]->(above:Relationship)
+WITH DISTINCT coalesce(above, relationship) AS relationship
+WHERE relationship.owner = $owner AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted)
 MATCH (source:Entity {id: relationship.source})
 WHERE source.live OR $include_deleted
 MATCH (target:Entity {id: relationship.target})

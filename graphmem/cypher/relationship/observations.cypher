@@ -1,4 +1,4 @@
-// relationship.observations: the observations of one relationship, newest first.
+// relationship.observations: the observations of one relationship, and of those that it shows, newest first.
 //
 // params  key: STRING, limit: INTEGER
 // returns observations: LIST<LIST>
@@ -7,10 +7,14 @@
 // cost    light
 MATCH (relationship:Relationship {key: $key})
 WHERE relationship.owner = $owner
-CALL () {
-  MATCH ()-[seen:OBSERVED]->(observation:Observation)
-  WHERE seen.home = $key AND seen.at IS NOT NULL
-  WITH seen, observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
+CALL (relationship) {
+  MATCH (relationship)<-[:SHOWN_AS*0..1]-(member:Relationship)
+  CALL (member) {
+    MATCH ()-[seen:OBSERVED]->(observation:Observation)
+    WHERE seen.home = member.key AND seen.at IS NOT NULL
+    RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
+  }
+  WITH observation ORDER BY observation.observed_at DESC, observation.id DESC LIMIT $limit
   MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
   RETURN collect(<observation._row>) AS observations
 }

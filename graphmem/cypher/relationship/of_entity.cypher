@@ -17,7 +17,7 @@ CALL () {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.source = $entity_id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
         AND ($other IS NULL OR relationship.target = $other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE entity.live OR $include_deleted
@@ -32,7 +32,7 @@ CALL () {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.target = $entity_id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
         AND ($other IS NULL OR relationship.source = $other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE entity.live OR $include_deleted
@@ -53,7 +53,7 @@ CALL () {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.source = $entity_id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
         AND ($other IS NULL OR relationship.target = $other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE entity.live OR $include_deleted
@@ -66,7 +66,7 @@ CALL () {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.target = $entity_id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
         AND ($other IS NULL OR relationship.source = $other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE entity.live OR $include_deleted

@@ -9,7 +9,7 @@
 CALL () {
   MATCH (relationship:Relationship)
   WHERE relationship.owner = $owner AND relationship.type = $type AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-    AND (relationship.live OR $include_deleted)
+    AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted)
   MATCH (source:Entity {id: relationship.source})
   USING INDEX source:Entity(id)
   WHERE source.live OR $include_deleted
@@ -31,7 +31,7 @@ CALL () {
   UNWIND CASE WHEN $counted THEN [true] ELSE [] END AS wanted
   MATCH (relationship:Relationship)
   WHERE relationship.owner = $owner AND relationship.type = $type AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-    AND (relationship.live OR $include_deleted)
+    AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted)
   MATCH (source:Entity {id: relationship.source})
   USING INDEX source:Entity(id)
   WHERE source.live OR $include_deleted

@@ -1,17 +1,87 @@
 // write.look: what the waiting requests touch, and the owner's place in its order, in one round trip.
 //
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
-//         relationships: LIST<STRING>, types: LIST<STRING>
-// returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<LIST>,
+//         relationships: LIST<LIST>, types: LIST<STRING>, moved: LIST<STRING>, onto: STRING
+// returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>
 // mode    read
-// index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_by_type
+// index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
+//         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// Keys are those of idempotency. Transactions are the ids of requests whose acknowledgement may be lost.
+// Keys are those of idempotency. Transactions are the ids of requests whose acknowledgement may be lost. Entities
+// come with all that are merged with them. Relationships are [key, type, source, target]; they come with what shows
+// them and with all that it shows. `moved` are entities that a merge or its end moves (`onto` another, or off): their
+// relationships come as well, with those that will be shown together with them.
 // The sequence is read before everything else: what is committed after it makes the write find another one. Read
 // later, it could be that of a commit whose entities were read before it. The limit keeps the planner from moving it.
 OPTIONAL MATCH (found:Owner {id: $owner})
-WITH CASE WHEN found IS NULL THEN null ELSE [found.sequence, found.recorded_at] END AS owner LIMIT 1
+WITH CASE WHEN found IS NULL THEN null
+  ELSE [found.sequence, found.revision, found.recorded_at, found.state_hash] END AS owner LIMIT 1
+CALL () {
+  UNWIND $entities AS id
+  MATCH (entity:Entity {id: id})
+  WHERE entity.owner = $owner
+  CALL (entity) {
+    RETURN entity AS member
+    UNION
+    WITH entity WHERE entity.merged_into IS NOT NULL OR EXISTS { (entity)<-[:MERGED_INTO]-() }
+    MATCH (entity)-[:MERGED_INTO*0..]->(root:Entity)
+    WHERE root.merged_into IS NULL
+    MATCH (root)<-[:MERGED_INTO*0..]-(member:Entity)
+    RETURN member
+  }
+  RETURN collect(DISTINCT member) AS members
+}
+CALL () {
+  CALL () {
+    UNWIND $relationships AS given
+    RETURN given[0] AS key
+    UNION
+    UNWIND $relationships AS given
+    MATCH (source:Entity {id: given[2]})
+    MATCH (target:Entity {id: given[3]})
+    WITH given, source, target WHERE source.merged_into IS NOT NULL OR target.merged_into IS NOT NULL
+    MATCH (source)-[:MERGED_INTO*0..]->(from:Entity)
+    WHERE from.merged_into IS NULL
+    MATCH (target)-[:MERGED_INTO*0..]->(to:Entity)
+    WHERE to.merged_into IS NULL
+    RETURN given[1] + ':' + from.id + ':' + to.id AS key
+    UNION
+    UNWIND $moved AS id
+    MATCH (:Entity {id: id})<-[:MERGED_INTO*0..]-(part:Entity)
+    WHERE part.owner = $owner
+    CALL (part) {
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.source = part.id
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+      RETURN relationship
+      UNION
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.target = part.id
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+      RETURN relationship
+    }
+    OPTIONAL MATCH (relationship)-[:SHOWN_AS]->(above:Relationship)
+    WITH id, relationship, coalesce(above, relationship) AS shown
+    UNWIND [relationship.key, shown.key, shown.type + ':'
+      + CASE shown.source WHEN id THEN coalesce($onto, id) ELSE shown.source END + ':'
+      + CASE shown.target WHEN id THEN coalesce($onto, id) ELSE shown.target END] AS key
+    RETURN key
+  }
+  MATCH (relationship:Relationship {key: key})
+  WHERE relationship.owner = $owner
+  OPTIONAL MATCH (relationship)-[:SHOWN_AS]->(above:Relationship)
+  WITH DISTINCT coalesce(above, relationship) AS shown, relationship
+  CALL (shown, relationship) {
+    RETURN shown AS member
+    UNION
+    RETURN relationship AS member
+    UNION
+    MATCH (shown)<-[:SHOWN_AS]-(member:Relationship)
+    RETURN member
+  }
+  RETURN collect(DISTINCT member) AS related
+}
 RETURN owner,
   COLLECT {
     UNWIND $keys AS key
@@ -23,38 +93,18 @@ RETURN owner,
     WHERE transaction.owner = $owner
     RETURN <write._transaction>
   } AS transactions,
-  COLLECT {
-    UNWIND $entities AS id
-    MATCH (entity:Entity {id: id})
-    WHERE entity.owner = $owner
-    RETURN [entity.id, entity.type, entity.version, entity.observation_count, entity.created_at,
-      entity.last_observation_at, entity.fields, entity.values, entity.winners, entity.ranks,
-      entity.turn, entity.check]
-  } AS entities,
+  [thing IN members | [thing.id, thing.type, <write._thing>, thing.merged_into, thing.projection]] AS entities,
   COLLECT {
     UNWIND $observations AS id
     MATCH (observation:Observation {id: id})
     WHERE observation.owner = $owner
-    RETURN [observation.id, observation.recorded_at]
+    RETURN observation.id
   } AS observations,
+  [thing IN related | [thing.key, thing.type, <write._thing>, thing.shown_as, null]] AS relationships,
   COLLECT {
-    UNWIND $relationships AS key
-    MATCH (relationship:Relationship {key: key})
-    WHERE relationship.owner = $owner
-    RETURN [relationship.key, relationship.version, relationship.observation_count,
-      relationship.created_at, relationship.last_observation_at, relationship.fields, relationship.values,
-      relationship.winners, relationship.ranks, relationship.turn,
-      relationship.check]
-  } AS relationships,
-  COLLECT {
-    UNWIND $types + COLLECT {
-      UNWIND $entities AS id
-      MATCH (entity:Entity {id: id})
-      WHERE entity.owner = $owner
-      RETURN DISTINCT entity.type
-    } AS type
+    UNWIND $types + [one IN members | one.type] AS type
     WITH DISTINCT type
     MATCH (schema:Schema)
-    WHERE schema.owner = $owner AND schema.entity_type = type
-    RETURN [schema.entity_type, schema.fields, schema.seen]
+    WHERE schema.owner = $owner AND schema.head = type
+    RETURN [schema.head, schema.fields, schema.seen, schema.active_version, schema.document]
   } AS schemas

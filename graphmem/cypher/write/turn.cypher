@@ -1,16 +1,18 @@
 // write.turn: write what a turn decided, if the owner is still where it was looked at; else nothing, and no row.
 //
-// params  sequence: INTEGER, recorded_at: INTEGER, transactions: LIST<MAP>, entities: LIST<MAP>,
-//         relationships: LIST<MAP>, schemas: LIST<MAP>, counts: LIST<MAP>
+// params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
+//         entities: LIST<MAP>, relationships: LIST<MAP>, schemas: LIST<MAP>, versions: LIST<MAP>, counts: LIST<MAP>
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
 // cost    light
-// The first SET takes the owner's lock before anything is read, so that no two turns decide on one state.
+// The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
+// without transactions folds entities again whose rules have changed: it raises the revision alone.
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
-WITH owner WHERE owner.sequence = $sequence
-SET owner.sequence = $sequence + size($transactions), owner.recorded_at = $recorded_at
+WITH owner WHERE owner.revision = $revision
+SET owner.sequence = $sequence + size($transactions), owner.revision = $revision + 1,
+  owner.recorded_at = $recorded_at, owner.state_hash = $state_hash
 WITH owner
 CALL () {
   UNWIND $transactions AS row
@@ -30,6 +32,11 @@ CALL () {
     <write._observe>
   }
   CALL (row, entity) {
+    WITH row, entity WHERE row.unmerged IS NOT NULL
+    MATCH (entity)-[gone:MERGED_INTO]->(:Entity)
+    DELETE gone
+  }
+  CALL (row, entity) {
     UNWIND row.identifiers_removed AS pair
     MATCH (entity)<-[gone:IDENTIFIES]-(:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
     DELETE gone
@@ -41,13 +48,32 @@ CALL () {
   }
 }
 CALL () {
+  // After all entities: a merge may name one that this turn creates.
+  UNWIND $entities AS row
+  WITH row WHERE row.merged IS NOT NULL
+  MATCH (entity:Entity {id: row.home})
+  MATCH (into:Entity {id: row.merged})
+  CREATE (entity)-[:MERGED_INTO]->(into)
+  MERGE (entity)-[:MERGED]->(into)
+}
+CALL () {
   UNWIND $relationships AS row
   MERGE (relationship:Relationship {key: row.home})
   SET relationship += row.properties
-  MERGE (relationship)-[:HAS_HISTORY]->(history:History {home: row.home})
-  WITH row, history
-  CALL (row, history) {
-    <write._observe>
+  WITH row, relationship
+  CALL (row, relationship) {
+    // What only stands for others has no history of its own.
+    WITH row, relationship WHERE size(row.observations) > 0
+    MERGE (relationship)-[:HAS_HISTORY]->(history:History {home: row.home})
+    WITH row, history
+    CALL (row, history) {
+      <write._observe>
+    }
+  }
+  CALL (row, relationship) {
+    WITH row, relationship WHERE row.unshown IS NOT NULL
+    MATCH (relationship)-[gone:SHOWN_AS]->(:Relationship)
+    DELETE gone
   }
   WITH row WHERE row.created OR row.turned
   MATCH (source:Entity {id: row.properties.source})
@@ -66,9 +92,23 @@ CALL () {
   }
 }
 CALL () {
+  UNWIND $relationships AS row
+  WITH row WHERE row.shown IS NOT NULL
+  MATCH (relationship:Relationship {key: row.home})
+  MATCH (shown:Relationship {key: row.shown})
+  CREATE (relationship)-[:SHOWN_AS]->(shown)
+}
+CALL () {
   UNWIND $schemas AS row
   MERGE (schema:Schema {id: row.id})
   SET schema += row.properties
+}
+CALL () {
+  UNWIND $versions AS row
+  MATCH (transaction:Transaction {id: row.transaction_id})
+  CREATE (schema:Schema)
+  SET schema = row.properties
+  CREATE (schema)-[:IN_TRANSACTION]->(transaction)
 }
 CALL () {
   UNWIND $counts AS row

@@ -1,0 +1,33 @@
+"""``graphmem rebuild``: everything that is derived, made again from what was observed."""
+
+from __future__ import annotations
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from graphmem.cli.session import Session, fetching, local_actor, run_async, stderr
+from graphmem.operations.health import SnapshotHealth, audit, told
+from graphmem.registry import Context
+
+
+def rebuild(session: Session) -> SnapshotHealth:
+    """Derive everything of the local owner again, with a progress bar; return what was set right."""
+    chosen = session.settings()
+    session.log_to_file(chosen)
+
+    async def run() -> SnapshotHealth:
+        from graphmem.runtime import open_services
+
+        async with open_services(chosen, fetching()) as services:
+            context = Context(local_actor(), services)
+            row = await context.graph.one("audit.types")
+            columns = (
+                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+            )  # fmt: skip
+            with Progress(*columns, console=stderr) as progress:
+                task = progress.add_task("entities and relationships", total=row["total"] if row else None)
+                report = await audit(
+                    context, fix=True, deep=True, progress=lambda done: progress.advance(task, done)
+                )
+            return told(report)
+
+    return run_async(run())

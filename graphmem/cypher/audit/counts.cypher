@@ -1,0 +1,16 @@
+// audit.counts: the counters of an owner and the state hash, with the revision that they belong to.
+//
+// params  none
+// returns counts: LIST<LIST>, revision: INTEGER, state_hash: STRING
+// mode    read
+// index   owner_id, count_type (owner, kind, type)
+// cost    light
+OPTIONAL MATCH (found:Owner {id: $owner})
+WITH coalesce(found.revision, 0) AS revision, found.state_hash AS state_hash LIMIT 1
+CALL () {
+  MATCH (counted:Count)
+  WHERE counted.owner = $owner AND counted.kind IS NOT NULL AND counted.type IS NOT NULL
+  RETURN collect([counted.kind, counted.type, counted.total, counted.known, counted.observations, counted.recorded])
+    AS counts
+}
+RETURN counts, revision, state_hash

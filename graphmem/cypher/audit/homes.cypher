@@ -1,0 +1,26 @@
+// audit.homes: a stretch of an owner's entities, or relationships, of one type, whatever their state, by id.
+//
+// params  entities: BOOLEAN, type: STRING, live: BOOLEAN, after: STRING, since: INTEGER, limit: INTEGER
+// returns homes: LIST<STRING>, last: LIST
+// mode    read
+// index   entity_by_state (owner, type, live, id), relationship_by_type (owner, type, last_observation_at, id)
+// cost    light
+// Relationships are in the order of their last observation, then of their ids: `since` and `after` say where to go on.
+CALL () {
+  WITH $entities AS wanted WHERE wanted
+  MATCH (entity:Entity)
+  WHERE entity.owner = $owner AND entity.type = $type AND entity.live = $live AND entity.id > $after
+  WITH entity ORDER BY entity.owner, entity.type, entity.live, entity.id LIMIT $limit
+  RETURN entity.id AS home, [0, entity.id] AS place
+  UNION ALL
+  WITH $entities AS wanted WHERE NOT wanted
+  MATCH (relationship:Relationship)
+  WHERE relationship.owner = $owner AND relationship.type = $type AND relationship.last_observation_at >= $since
+    AND relationship.id IS NOT NULL
+    AND CASE relationship.last_observation_at WHEN $since THEN relationship.id > $after ELSE true END
+  WITH relationship
+  ORDER BY relationship.owner, relationship.type, relationship.last_observation_at, relationship.id LIMIT $limit
+  RETURN relationship.key AS home, [relationship.last_observation_at, relationship.id] AS place
+}
+WITH collect(home) AS homes, collect(place) AS places
+RETURN homes, CASE size(places) WHEN $limit THEN last(places) END AS last

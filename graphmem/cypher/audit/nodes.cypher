@@ -1,0 +1,28 @@
+// audit.nodes: what the nodes of some entities and relationships hold, with the edges that are derived for them.
+//
+// params  entities: LIST<STRING>, relationships: LIST<STRING>
+// returns entities: LIST<LIST>, relationships: LIST<LIST>, revision: INTEGER
+// mode    read
+// index   owner_id, entity_id, relationship_key
+// cost    light
+OPTIONAL MATCH (found:Owner {id: $owner})
+WITH coalesce(found.revision, 0) AS revision LIMIT 1
+CALL () {
+  UNWIND $entities AS id
+  MATCH (entity:Entity {id: id})
+  WHERE entity.owner = $owner
+  RETURN collect([id, properties(entity),
+    COLLECT { MATCH (entity)<-[:IDENTIFIES]-(one:Identifier) RETURN [one.kind, one.value] },
+    COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id }]) AS entities
+}
+CALL () {
+  UNWIND $relationships AS key
+  MATCH (relationship:Relationship {key: key})
+  WHERE relationship.owner = $owner
+  MATCH (source:Entity {id: relationship.source})
+  MATCH (target:Entity {id: relationship.target})
+  RETURN collect([key, properties(relationship),
+    COLLECT { MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target) WHERE edge.key = key RETURN edge.live },
+    COLLECT { MATCH (relationship)-[:SHOWN_AS]->(shown:Relationship) RETURN shown.key }]) AS relationships
+}
+RETURN entities, relationships, revision

@@ -1,0 +1,21 @@
+// entity.replay: a stretch of the observations of one home that say something, oldest first, as of two clocks.
+//
+// params  home: STRING, from: INTEGER, after: STRING, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
+// returns observations: LIST<LIST>, more: BOOLEAN
+// mode    read
+// index   observed_in_time (home, at)
+// cost    light
+// It goes on after the observation `after` at the time `from`. A stretch ends early where its values are large.
+CALL () {
+  MATCH ()-[seen:OBSERVED]->(observation:Observation)
+  WHERE seen.home = $home AND seen.at >= $from AND seen.at <= $at AND seen.recorded_at <= $at_ingested
+    AND (seen.at > $from OR seen.observation_id > $after) AND observation.owner = $owner
+    AND seen.kind IN ['value', 'correction', 'create']
+  WITH seen, observation ORDER BY seen.home, seen.at, seen.observation_id LIMIT $limit
+  RETURN collect(observation) AS found
+}
+WITH found, [one IN found | one.size] AS sizes
+WITH found, <entity._fitting> AS fitting
+RETURN [one IN found[..fitting] | [one.id, one.kind, one.observed_at, one.recorded_at, one.fields, one.values,
+  one.priority, one.specificity, one.observation_source]] AS observations,
+  size(found) = $limit OR fitting < size(found) AS more

@@ -1,0 +1,18 @@
+// relationship_type.all: every relationship type that is registered, by name, and the revision of the vocabulary.
+//
+// params  none
+// returns revision: INTEGER, types: LIST<LIST>
+// mode    read
+// index   relationship_type_name
+// cost    light
+// tenancy global: the vocabulary belongs to the database, and no type says anything about anybody's data
+// The revision is read first: a type that is registered meanwhile makes it an old one, and is read again.
+OPTIONAL MATCH <relationship_type._gate>
+WITH coalesce(gate.revision, 0) AS revision LIMIT 1
+CALL () {
+  MATCH (type:RelationshipType)
+  WHERE type.name > ''
+  WITH type ORDER BY type.name
+  RETURN collect([type.name, type.inverse, type.description]) AS types
+}
+RETURN revision, types

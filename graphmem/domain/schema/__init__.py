@@ -1,0 +1,23 @@
+"""Schemas of entity types: documents, what they decide, and how they change. Pure values, no I/O."""
+
+from graphmem.domain.schema.changes import (
+    Active,
+    Change,
+    UnknownType,
+    base,
+    decide,
+    effective,
+    registration,
+    update,
+)
+from graphmem.domain.schema.document import Document, Temporal
+from graphmem.domain.schema.fields import Constraints, Field, Finding
+from graphmem.domain.schema.parsing import parse, warnings_of
+from graphmem.domain.schema.shapes import Issue, SchemaInvalid
+from graphmem.domain.schema.shipped import VERSION, shipped, shipped_types
+
+__all__ = [
+    "VERSION", "Active", "Change", "Constraints", "Document", "Field", "Finding", "Issue", "SchemaInvalid",
+    "Temporal", "UnknownType", "base", "decide", "effective", "parse", "registration", "shipped",
+    "shipped_types", "update", "warnings_of",
+]  # fmt: skip

@@ -1,0 +1,149 @@
+"""Relationship types: which there are, and registering more. They belong to the database, not to an owner."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total, invalid
+from graphmem.domain import relationship
+from graphmem.domain.relationship import BUILTIN, DESCRIPTION_LIMIT, Kind, RegistrationRefused
+from graphmem.registry import Context, Scope, operation
+
+
+class RelationshipTypeEntry(TypedDict):
+    """One relationship type.
+
+    ``inverse`` is the name by which a relationship is read from its target, such as EMPLOYS for WORKS_AT.
+    """
+
+    relationship_type: str
+    inverse: str | None
+    description: str | None
+    origin: Literal["builtin", "registered"]
+
+
+class RegisterRelationshipType(Arguments):
+    """What ``relationship_types.register`` takes."""
+
+    relationship_type: str = Field(
+        max_length=200, description="Its name: a letter, then up to 63 letters, digits or _; any case."
+    )
+    inverse: Annotated[
+        Annotated[str, Field(max_length=200)] | None,
+        Field(description="Name by which it is read from its target, such as EMPLOYS for WORKS_AT."),
+    ] = None
+    description: Annotated[
+        Annotated[str, Field(min_length=1, max_length=DESCRIPTION_LIMIT)] | None,
+        Field(description="What it says of source and target; everybody who uses the database can read it."),
+    ] = None
+
+
+class RegisteredRelationshipType(RelationshipTypeEntry):
+    """A relationship type as it is now; ``created`` says whether this call brought it."""
+
+    created: bool
+
+
+@operation(
+    "relationship_types.register",
+    "POST /relationship_types",
+    tool="register_relationship_type",
+    command="relationship-types register",
+    scope=Scope.ADMIN,
+    sandbox=False,
+    example="MENTORS --inverse MENTORED_BY --description 'The source teaches the target.'",
+)
+async def register_relationship_type(
+    context: Context, arguments: RegisterRelationshipType
+) -> RegisteredRelationshipType:
+    """Register a relationship type for the whole database; every owner can use it at once.
+
+    A type stays for good, and what its name means stays with it: to register it again is answered as it is,
+    another description replaces the first, an inverse can be added, and another inverse is refused. So is an
+    inverse that is another type's already.
+    """
+    spelled = None if arguments.inverse is None else relationship.spell(arguments.inverse)
+    asked = Kind(relationship.spell(arguments.relationship_type), spelled, arguments.description)
+    try:
+        kind, created = await context.services.vocabulary.register(asked, context.actor.agent)
+    except RegistrationRefused as exc:
+        raise invalid([{"path": f"$.{exc.argument}", "message": str(exc)}]) from None
+    return {**_entry(kind), "created": created}
+
+
+class ListRelationshipTypes(Arguments):
+    """What ``relationship_types.list`` takes."""
+
+    keyword: Annotated[
+        Annotated[str, Field(max_length=200)] | None,
+        Field(description="Only types with this in their name, their inverse or their description."),
+    ] = None
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    include_total_count: Total = False
+
+
+class CountedRelationshipType(RelationshipTypeEntry):
+    """A relationship type, and how many live relationships of it the caller has."""
+
+    relationship_count: int
+
+
+class RelationshipTypePage(TypedDict):
+    """A page of relationship types by name."""
+
+    relationship_types: list[CountedRelationshipType]
+    limit: int
+    offset: int
+    total: NotRequired[int]
+
+
+@operation(
+    "relationship_types.list",
+    "GET /relationship_types",
+    tool="list_relationship_types",
+    command="relationship-types list",
+    scope=Scope.READ,
+)
+async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:
+    """List the relationship types of the database, built in and registered, and how many of each there are.
+
+    The types belong to the database and are the same for every owner; the counts are the caller's own.
+    """
+    kinds = (await context.services.vocabulary.refresh()).kinds
+    backwards = relationship.read_backwards(kinds)
+    entries = [_entry(kinds[name], backwards.get(name)) for name in sorted(kinds)]
+    if arguments.keyword is not None:
+        entries = [entry for entry in entries if _has(entry, arguments.keyword)]
+    shown = entries[arguments.offset : arguments.offset + arguments.limit]
+    row = await context.graph.one("relationship_type.counts", types=[e["relationship_type"] for e in shown])
+    assert row is not None
+    counts = dict(row["counts"])
+    page: RelationshipTypePage = {
+        "relationship_types": [
+            {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in shown
+        ],
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+    }
+    if arguments.include_total_count:
+        page["total"] = len(entries)
+    return page
+
+
+def _entry(kind: Kind, read_backwards: str | None = None) -> RelationshipTypeEntry:
+    return {
+        "relationship_type": kind.name,
+        "inverse": kind.inverse or read_backwards,
+        "description": kind.description,
+        "origin": "builtin" if kind.name in BUILTIN else "registered",
+    }
+
+
+def _has(entry: RelationshipTypeEntry, keyword: str) -> bool:
+    names = entry["relationship_type"], entry["inverse"] or ""
+    described = (entry["description"] or "").casefold()
+    return any(relationship.spell(keyword) in name for name in names) or keyword.casefold() in described

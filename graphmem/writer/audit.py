@@ -1,0 +1,398 @@
+"""Checking what is derived against the facts, and making it again from them.
+
+A stretch of homes at a time, everything that is kept of them is derived again from their observations and
+compared with what their nodes hold: snapshots, provenance, counts, names, identifiers, liveness, and the
+edges of the graph. Memory is bounded by a stretch, whatever an owner has. Counters and the state hash are
+summed up on the way, and compared where nothing was written meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from typing import Any, Final
+
+from graphmem.domain import canonical, discovery, ids, ranks, reduction, state_hash
+from graphmem.domain.identity import CANONICAL_NAME
+from graphmem.domain.merges import Merges
+from graphmem.domain.reduction import Turn, Winner
+from graphmem.domain.rules import PLAIN, Rules
+from graphmem.graph import Graph
+from graphmem.vocabulary import Vocabulary
+from graphmem.writer import placing, replay, rows
+from graphmem.writer import state as states
+from graphmem.writer.heads import Head
+from graphmem.writer.state import State
+from graphmem.writer.things import Thing, Things
+
+STRETCH: Final = 100
+"""Homes that are checked at once."""
+TRIES: Final = 5
+"""How often a stretch is read again that commits fall into."""
+CUT: Final = 500
+"""Characters of a value that a difference tells."""
+_LISTS: Final = ("fields", "values", "winners", "ranks")
+TOLD: Final = 200
+"""Differences that are told one by one."""
+
+Progress = Callable[[int], None]
+"""Is told how many homes were checked since it was told last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One part of what is kept that is not what the facts come to.
+
+    ``what`` is a property of the node, ``identifiers``, or an edge; of the lists of a snapshot it is the
+    field.
+    """
+
+    home: str
+    what: str
+    stored: Any
+    derived: Any
+
+
+@dataclass(slots=True)
+class Report:
+    """What an audit found. ``settled``: counters and the state hash could be compared."""
+
+    checked: int = 0
+    stale: dict[str, list[Difference]] = field(default_factory=dict)
+    stale_count: int = 0
+    fixed: int = 0
+    settled: bool = True
+    counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    hash: int = 0
+
+    def note(self, differences: list[Difference]) -> None:
+        """Take in the differences of one home; the first ones are told, all are counted."""
+        if differences:
+            self.stale_count += 1
+            if len(self.stale) < TOLD:
+                self.stale[differences[0].home] = differences
+
+
+@dataclass(slots=True)
+class Audit:
+    """One pass over all that an owner has.
+
+    ``deep`` folds every observation again in Python instead of having the database reduce it: slower, and by
+    the very function that writes use.
+    """
+
+    graph: Graph
+    vocabulary: Vocabulary
+    owner: str
+    fix: bool = False
+    deep: bool = False
+    progress: Progress | None = None
+    report: Report = field(default_factory=Report)
+    mended: int = 0
+    seen: dict[str, dict[str, discovery.Seen]] = field(default_factory=dict)
+
+    async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
+        """Check everything of these types."""
+        before = await self._counted()
+        for kind in sorted(set(entity_types)):
+            for live in (True, False):
+                async for homes in self._homes(True, kind, live):
+                    await self._check(homes, [])
+        for kind in sorted(set(relationship_types)):
+            async for homes in self._homes(False, kind, True):
+                await self._check([], homes)
+        if self.deep and (await self._counted())["revision"] == before["revision"] + self.mended:
+            await self._discover()
+        await self._settle(before)
+        return self.report
+
+    async def _homes(self, entities: bool, kind: str, live: bool) -> AsyncIterator[list[str]]:
+        place: list[Any] | None = [-(1 << 62), ""]
+        while place is not None:
+            row = (
+                await self._read(
+                    "audit.homes", entities=entities, type=kind, live=live, since=place[0], after=place[1],
+                    limit=STRETCH,
+                )
+            )[0]  # fmt: skip
+            if row["homes"]:
+                yield row["homes"]
+            place = row["last"]
+
+    async def _check(self, entities: list[str], relationships: list[str]) -> None:
+        """Check a stretch, again while commits fall into the reading of it; mend it where that is asked."""
+        stretch: _Stretch | None = None
+        for _ in range(TRIES):
+            ends = [end for key in relationships for end in ids.ends(key)]
+            log = await replay.merges(self._read, sorted({*entities, *ends}))
+            looked = await self._look({*entities, *ends, *log.touches}, relationships)
+            if looked is None:
+                return
+            if stale := looked.stale():
+                # Its schema has changed: it is folded again as any reading of it would do.
+                await replay.refold(self._read, looked, stale)
+                params = rows.parameters(looked, self.owner)
+                self.mended += bool(await self._turn(params))
+                continue
+            stretch = _Stretch(looked, await self._derived(looked, log), entities or relationships)
+            (row,) = await self.graph.read(
+                "audit.nodes",
+                self.owner,
+                await self.vocabulary.covering(
+                    {looked.relationships[key].kind for key in looked.relationships}
+                ),
+                entities=list(looked.entities),
+                relationships=list(looked.relationships),
+            )
+            if row["revision"] != looked.revision:
+                continue
+            stretch.compare(row)
+            if not self.fix or not stretch.differences or await self._mend(stretch):
+                break
+        else:
+            self.report.settled = False
+        if stretch is not None:
+            self._take(stretch)
+
+    def _take(self, stretch: _Stretch) -> None:
+        report = self.report
+        report.checked += len(stretch.homes)
+        report.hash += stretch.hash
+        for key, counted in stretch.counts.items():
+            known = report.counts.setdefault(key, [0, 0, 0, 0])
+            report.counts[key] = [one + more for one, more in zip(known, counted, strict=True)]
+        for home in stretch.homes:
+            report.note(stretch.differences.get(home, []))
+        if self.fix:
+            report.fixed = report.stale_count
+        if self.progress:
+            self.progress(len(stretch.homes))
+
+    async def _look(
+        self, entities: set[str], relationships: list[str], types: Sequence[str] = ()
+    ) -> State | None:
+        (row,) = await self._read(
+            "write.look",
+            keys=[],
+            transactions=[],
+            entities=sorted(entities),
+            observations=[],
+            relationships=[[key, *key.split(":")] for key in relationships],
+            types=list(types),
+            moved=[],
+            onto=None,
+        )
+        return states.seen(row, whole=False)
+
+    async def _derived(self, looked: State, log: Merges) -> State:
+        """Return the state that the facts come to."""
+        homes = [*looked.entities, *looked.relationships]
+        (row,) = await self._read("audit.reduce", homes=homes)
+        reduced = {one[0]: one[1:] for one in row["reduced"]}
+        into = log.into()
+        entities = Things(replace(looked.entities[home], into=into.get(home)) for home in looked.entities)
+        derived = replace(looked, entities=Things(), relationships=Things())
+        for home in looked.entities:
+            rules = looked.rules(entities[entities.root(home)].kind)
+            thing = _reduced(entities[home], reduced[home])
+            if rules.key or self.deep:
+                thing = replace(thing, fold=await self._fold(thing, rules))
+            version = log.version(home) if home in log.touches and log.facts else thing.version
+            derived.entities.put(replace(thing, version=version, projection=rules.key))
+        for key in looked.relationships:
+            thing = _reduced(looked.relationships[key], reduced[key])
+            if self.deep:
+                thing = replace(thing, fold=await replay.fold(self._read, key, PLAIN))
+            # A merge raises the version of what it shows elsewhere: that is counted and cannot be derived.
+            version = max(looked.relationships[key].version, thing.version)
+            derived.relationships.put(replace(thing, version=version))
+        _place(derived)
+        return derived
+
+    async def _fold(self, thing: Thing, rules: Rules) -> dict[str, Winner]:
+        """Return the fold of an entity; what is seen under its fields is kept for the schema of its type."""
+        folded: dict[str, Winner] = {}
+        seen = self.seen.setdefault(thing.kind, {})
+        async for said in replay.observations(self._read, thing.home):
+            folded = reduction.fold(folded, said, rules)
+            for name, value in said.fields.items():
+                shape = discovery.shape_of(canonical.decode(value))
+                if name != CANONICAL_NAME:
+                    seen[name] = seen.get(name, frozenset()) | ({shape} if shape else frozenset())
+        return folded
+
+    async def _discover(self) -> None:
+        """Compare what was seen with the heads of the schemas, and set those right where that is asked."""
+        state = await self._look(set(), [], sorted(self.seen))
+        if state is None:
+            return
+        for kind, seen in sorted(self.seen.items()):
+            head = state.heads.get(kind) or Head(kind)
+            if head.seen != seen:
+                self.report.note([Difference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))])
+                state.heads[kind] = replace(head, seen=seen)
+                state.touched_heads[kind] = state.recorded_at
+        if self.fix and state.touched_heads:
+            params = rows.parameters(state, self.owner)
+            written = bool(await self._turn(params))
+            self.mended += written
+            self.report.fixed = self.report.stale_count if written else self.report.fixed
+
+    async def _mend(self, stretch: _Stretch) -> bool:
+        """Write what was derived; return false where another write was faster."""
+        params = rows.parameters(stretch.derived, self.owner, always=set(stretch.differences))
+        stretch.correct(params)
+        written = bool(await self._turn(params))
+        self.mended += written
+        return written
+
+    async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+        types = {row["properties"]["type"] for row in params["relationships"]}
+        covering = await self.vocabulary.covering(types)
+        return await self.graph.write("write.turn", self.owner, edge_types=covering, **params)
+
+    async def _counted(self) -> dict[str, Any]:
+        return (await self._read("audit.counts"))[0]
+
+    async def _settle(self, before: dict[str, Any]) -> None:
+        """Compare the counters and the state hash, where nothing was written during the pass but by it."""
+        now = await self._counted()
+        report = self.report
+        if now["revision"] != before["revision"] + self.mended:
+            report.settled = False
+        if not report.settled:
+            return
+        hashed = state_hash.changed(state_hash.EMPTY, report.hash, 0)
+        stored = {(kind, name): counted for kind, name, *counted in now["counts"]}
+        differences = [
+            Difference(f"{kind} {name}", "counts", stored.get((kind, name)), report.counts.get((kind, name)))
+            for kind, name in sorted({*stored, *report.counts})
+            if stored.get((kind, name), [0] * 4) != report.counts.get((kind, name), [0] * 4)
+        ]
+        if now["state_hash"] != hashed:
+            differences.append(Difference("owner", "state_hash", now["state_hash"], hashed))
+        for one in differences:
+            report.note([one])
+        if self.fix and differences:
+            counts = rows.counted({key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}})
+            written = await self.graph.write(
+                "audit.settle", self.owner, revision=now["revision"], state_hash=hashed, counts=counts
+            )
+            report.fixed = report.stale_count if written else report.fixed
+            report.settled = bool(written)
+
+    async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
+        return await self.graph.read(name, self.owner, **params)
+
+
+class _Stretch:
+    """Some homes: what is kept of them beside what the facts come to."""
+
+    def __init__(self, looked: State, derived: State, homes: list[str]) -> None:
+        self.looked, self.derived, self.homes = looked, derived, homes
+        self.differences: dict[str, list[Difference]] = {}
+        self.counts: dict[tuple[str, str], list[int]] = {}
+        self.hash = 0
+        self._stored: dict[str, list[Any]] = {}
+        self._wanted = set(homes)
+
+    def compare(self, row: dict[str, Any]) -> None:
+        """Compare with what ``audit.nodes`` answered."""
+        self._stored = {home: rest for home, *rest in (*row["entities"], *row["relationships"])}
+        for things, is_entity in ((self.derived.entities, True), (self.derived.relationships, False)):
+            for home in things:
+                node = rows.Node.of(things, home, is_entity)
+                if node is None or home not in self._wanted:
+                    continue
+                self.hash += node.hash
+                rows.count(self.counts, node, 1)
+                found = self._compared(home, node)
+                if found:
+                    self.differences[home] = found
+
+    def _compared(self, home: str, node: rows.Node) -> list[Difference]:
+        properties, edges, shown_as = self._stored[home]
+        found = _of_snapshot(home, properties, node.properties)
+        for name, derived in node.properties.items():
+            if name not in _LISTS and properties.get(name) != derived:
+                found.append(Difference(home, name, _cut(properties.get(name)), _cut(derived)))
+        into = node.own.into or None
+        if node.is_entity:
+            identifiers = sorted(map(list, node.identifiers))
+            if sorted(edges) != identifiers:
+                found.append(Difference(home, "identifiers", sorted(edges), identifiers))
+            if shown_as != ([into] if into else []):
+                found.append(Difference(home, "MERGED_INTO", shown_as, into))
+        else:
+            if edges != [node.live]:
+                found.append(Difference(home, node.own.kind, edges, node.live))
+            if shown_as != ([into] if into and not placing.is_loop(into) else []):
+                found.append(Difference(home, "SHOWN_AS", shown_as, into))
+        return found
+
+    def correct(self, params: dict[str, Any]) -> None:
+        """Have the rows of a turn set right what is there, whatever it was thought to be."""
+        for row in params["entities"]:
+            _, identifiers, merged = self._stored[row["home"]]
+            node = rows.Node.of(self.derived.entities, row["home"], True)
+            wanted = node.identifiers if node else set()
+            actual = set(map(tuple, identifiers))
+            row["identifiers_added"] = sorted(map(list, wanted - actual))
+            row["identifiers_removed"] = sorted(map(list, actual - wanted))
+            into = row["properties"]["merged_into"]
+            row["unmerged"] = merged[0] if merged and merged != [into] else None
+            row["merged"] = into if into and merged != [into] else None
+        for row in params["relationships"]:
+            known = self._stored.get(row["home"])
+            if known is None:
+                continue
+            _, edges, shown = known
+            into = row["properties"]["shown_as"] or None
+            row["created"], row["turned"] = not edges, bool(edges)
+            row["unshown"] = shown[0] if shown and shown != [into] else None
+            row["shown"] = into if into and shown != [into] else None
+
+
+def _of_snapshot(home: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
+    """Return how two snapshots differ, by field: value, winner and rank of each."""
+    if all(stored.get(name) == derived[name] for name in _LISTS):
+        return []
+    one, other = (
+        {
+            name: [_cut(part) for part in rest]
+            for name, *rest in zip_longest(*(held.get(n) or [] for n in _LISTS))
+        }
+        for held in (stored, derived)
+    )
+    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return [Difference(home, f"field {name}", one.get(name), other.get(name)) for name in names]
+
+
+def _cut(value: Any) -> Any:
+    """Return a value as a report can hold it."""
+    return f"{value[:CUT]}…" if isinstance(value, str) and len(value) > CUT else value
+
+
+def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
+    """Return a thing as its own observations say it is."""
+    version, count, created_at, last, turn, held = reduced
+    fold = {
+        name: Winner(ranks.plain_rank(bool(correction), observed_at), winner, value)
+        for name, correction, observed_at, winner, value in held
+    }
+    return replace(
+        thing,
+        version=version,
+        observation_count=count,
+        created_at=created_at or 0,
+        last_observation_at=last,
+        turn=Turn(ranks.time_rank(turn[0]), turn[1], turn[2]) if turn else None,
+        fold=fold,
+    )
+
+
+def _place(derived: State) -> None:
+    """Show each relationship of a derived state where its ends are shown."""
+    keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
+    placing.place(derived.entities, derived.relationships, keys)

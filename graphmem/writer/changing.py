@@ -1,0 +1,80 @@
+"""Schemas as a turn decides on them: what they say of an item, and how a request changes one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from graphmem.domain import identity, schema
+from graphmem.domain.items import Issue, Item
+from graphmem.writer.draft import Draft
+
+UNKNOWN_TYPE: Final = "ERR_UNKNOWN_TYPE"
+UNCHANGED: Final = "ERR_SCHEMA_UNCHANGED"
+
+
+def check(draft: Draft, item: Item) -> None:
+    """Note what the schema of an item's type finds in it: refusals as issues, the others as warnings."""
+    if item.kind not in ("value", "correction") or (item.entity_type is None and item.basis != "target_id"):
+        return
+    known = draft.entities.get(item.entity_id)
+    entity_type = known.kind if known else item.entity_type
+    assert entity_type is not None
+    head = draft.head(entity_type)
+    document = head.active.document if head.active else schema.shipped(entity_type)
+    if document is None:
+        return
+    if item.basis == identity.CONTENT and document.strict and item.alternatives is not None:
+        needed = " or ".join(" + ".join(names) for names in item.alternatives)
+        message = f"nothing here identifies a {entity_type}: give {needed}, or target_id"
+        _refuse(draft, item, item.path, "ERR_IDENTITY_FIELDS_MISSING", message)
+    for finding in document.findings(item.fields):
+        if finding.code == "MISSING_REQUIRED_FIELD" and (item.kind == "correction" or known is not None):
+            continue
+        path = f"{item.path}.{finding.field}"
+        if finding.refused:
+            _refuse(draft, item, path, "ERR_CONSTRAINT_VIOLATION", finding.message)
+        else:
+            draft.warnings.append({
+                "code": finding.code, "index": item.index, "field": finding.field, "message": finding.message,
+            })  # fmt: skip
+
+
+def decide(draft: Draft) -> dict[str, Any]:
+    """Decide a request's change of a schema, if it has one; return what its answer says of it."""
+    change = draft.request.change
+    if change is None:
+        return {}
+    head = draft.state.heads.get(change.entity_type)
+    known = head.active if head else None
+    try:
+        active = schema.decide(known, head.seen if head else None, change)
+    except schema.UnknownType as exc:
+        draft.issues.append({"code": UNKNOWN_TYPE, "path": "$.entity_type", "message": str(exc)})
+        return {}
+    except schema.SchemaInvalid as exc:
+        if (
+            known is not None
+            and change.kind == "register"
+            and [one["code"] for one in exc.issues] == [UNCHANGED]
+        ):
+            # To register what is registered is no fault: programs do so each time that they start.
+            return _answer(change.entity_type, replace(known, added=(), removed=()))
+        draft.issues.extend(Issue(**one) for one in exc.issues)
+        return {}
+    draft.activate(change.entity_type, active, change.kind)
+    return _answer(change.entity_type, active)
+
+
+def _answer(entity_type: str, active: schema.Active) -> dict[str, Any]:
+    return {
+        "entity_type": entity_type,
+        "version": active.version,
+        "document": active.document.text,
+        "added": list(active.added),
+        "removed": list(active.removed),
+    }
+
+
+def _refuse(draft: Draft, item: Item, path: str, code: str, message: str) -> None:
+    draft.issues.append({"code": code, "index": item.index, "path": path, "message": message})

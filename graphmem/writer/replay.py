@@ -1,0 +1,84 @@
+"""Folding what was observed again, from the observations themselves and under the rules of today."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from graphmem.domain import canonical, reduction, times
+from graphmem.domain.merges import MergeFact, Merges
+from graphmem.domain.reduction import Observation, Winner
+from graphmem.domain.rules import Rules
+from graphmem.writer.state import State
+
+STRETCH: Final = 2_000
+"""Observations that are read at once."""
+
+Read = Callable[..., Awaitable[list[dict[str, Any]]]]
+"""Runs a query of the owner by name, and returns its rows."""
+
+
+async def observations(
+    read: Read, home: str, at: int = times.LATEST, at_ingested: int = times.LATEST
+) -> AsyncIterator[Observation]:
+    """Yield what was said of one home as of two clocks (microseconds), oldest first."""
+    start, after, more = times.EARLIEST, "", True
+    while more:
+        (row,) = await read(
+            "entity.replay", home=home, after=after, at=at, at_ingested=at_ingested, limit=STRETCH,
+            **{"from": start},
+        )  # fmt: skip
+        more = row["more"]
+        for one in row["observations"]:
+            said = _observation(home, one)
+            start, after = said.observed_at, said.id
+            yield said
+
+
+async def fold(
+    read: Read, home: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
+) -> dict[str, Winner]:
+    """Return the fold of one home as of two clocks (microseconds)."""
+    folded: dict[str, Winner] = {}
+    async for said in observations(read, home, at, at_ingested):
+        folded = reduction.fold(folded, said, rules)
+    return folded
+
+
+async def merges(read: Read, entity_ids: list[str], at_ingested: int = times.LATEST) -> Merges:
+    """Return every merge among entities that were ever merged with some, as it was known at a time."""
+    (row,) = await read("entity.merges", entity_ids=entity_ids, at_ingested=at_ingested)
+    facts = [
+        MergeFact(home, at, recorded_at, observation_id, canonical.decode(into) if kind == "merge" else None)
+        for home, at, recorded_at, observation_id, kind, into in row["facts"]
+    ]
+    touches = {home: tuple((recorded, at) for recorded, at in touched) for home, touched in row["touches"]}
+    return Merges.of(facts, touches)
+
+
+async def refold(read: Read, state: State, roots: set[str]) -> None:
+    """Fold everything that some entities show again under the rules of today; ``state`` has it afterwards."""
+    for root in sorted(roots):
+        rules = state.rules(state.entities[root].kind)
+        for member in state.entities.members(root):
+            if member.projection != rules.key:
+                folded = await fold(read, member.home, rules)
+                state.entities.put(replace(member, fold=folded, projection=rules.key))
+
+
+def _observation(home: str, row: list[Any]) -> Observation:
+    observation_id, kind, observed_at, recorded_at, fields, values, priority, specificity, source = row
+    return Observation(
+        id=observation_id,
+        home=home,
+        entity_type="",
+        kind=kind,
+        observed_at=observed_at,
+        recorded_at=recorded_at,
+        fields=dict(zip(fields, values, strict=True)),
+        transaction_id="",
+        priority=priority,
+        specificity=specificity,
+        observation_source=source,
+    )

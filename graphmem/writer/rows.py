@@ -1,0 +1,225 @@
+"""From what a turn decided to the parameters of ``write.turn``: one row per home, sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+from graphmem.domain import canonical, ids, reduction, state_hash
+from graphmem.domain.reduction import Observation
+from graphmem.writer.state import State
+from graphmem.writer.things import Thing, Things
+
+_COUNTED: Final = ("total", "known", "observations", "recorded")
+"""What a Count holds: things that are shown and live, all things that are shown, observations of those that
+live,
+all observations."""
+_STALE: Final = "stale"
+"""The projection of what shows something that was folded under other rules: no rules have this key."""
+
+
+def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[str, Any]:
+    """Return the parameters of ``write.turn`` for what was decided.
+
+    Args:
+        always: things that are written even where nothing was decided of them.
+    """
+    said: dict[str, list[Observation]] = {}
+    for observation in state.added:
+        said.setdefault(observation.home, []).append(observation)
+    counts: dict[tuple[str, str], list[int]] = {}
+    entities, relationships = [], []
+    added = taken = 0
+    sides = (
+        (state.entities_before, state.entities, True),
+        (state.relationships_before, state.relationships, False),
+    )
+    for before, after, is_entity in sides:
+        for home in sorted(_dirty(before, after) | {one for one in always if after.get(one)}):
+            was, now = Node.of(before, home, is_entity), Node.of(after, home, is_entity)
+            taken += was.hash if was else 0
+            added += now.hash if now else 0
+            count(counts, was, -1)
+            count(counts, now, 1)
+            written = home in said or home in always
+            if now is not None and (written or was is None or was.properties != now.properties):
+                row = _entity_row(was, now) if is_entity else _relationship_row(was, now)
+                observed = [_observation_row(owner, one, is_entity) for one in said.get(home, ())]
+                row |= {"home": home, "observations": observed}
+                row["properties"] |= {"owner": owner, "type": now.own.kind}
+                (entities if is_entity else relationships).append(row)
+    return {
+        "sequence": state.sequence,
+        "revision": state.revision,
+        "state_hash": None if state.hash is None else state_hash.changed(state.hash, added, taken),
+        "recorded_at": state.rows[-1]["properties"]["recorded_at"] if state.rows else state.recorded_at,
+        "transactions": state.rows,
+        "entities": entities,
+        "relationships": relationships,
+        "schemas": [
+            state.heads[kind].row(owner, touched) for kind, touched in sorted(state.touched_heads.items())
+        ],
+        "versions": state.versions,
+        "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
+    }
+
+
+def counted(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
+    """Return the rows of counters."""
+    return [
+        {"kind": kind, "type": name, **dict(zip(_COUNTED, numbers, strict=True))}
+        for (kind, name), numbers in sorted(counts.items())
+    ]
+
+
+def _dirty(before: Things, after: Things) -> set[str]:
+    """Return the things that changed, and those that are shown with them."""
+    changed = {home for home in after if after.get(home) is not before.get(home)}
+    found = set(changed)
+    for home in changed:
+        for things in (before, after):
+            if not things.is_alone(home):
+                found.update(one.home for one in things.members(things.root(home)))
+    return found
+
+
+class Node:
+    """What the node of one thing holds, and what it counts for."""
+
+    def __init__(
+        self, own: Thing, shown: Thing, is_entity: bool, live: bool, alone: bool, projection: str
+    ) -> None:
+        self.own, self.is_entity, self.live = own, is_entity, live
+        self.view = own if own.into is not None else shown
+        self.is_shown = own.into is None
+        self._alone, self._projection = alone, projection
+
+    @classmethod
+    def of(cls, things: Things, home: str, is_entity: bool) -> Node | None:
+        """Return the node of a thing, ``None`` where there is none."""
+        own = things.get(home)
+        if own is None:
+            return None
+        root = things.root(home)
+        alone = things.is_alone(home)
+        shown = own if alone else things.view(root) or own
+        # A member is as live as what shows it; a relationship that another shows is in no answer itself.
+        live = shown.live and (is_entity or own.into is None) and (is_entity or _is_real(things, home, shown))
+        projection = own.projection
+        if is_entity and not alone and own.into is None:
+            folded = {one.projection for one in things.members(home)}
+            projection = projection if folded == {projection} else _STALE
+        return cls(own, shown, is_entity, live, alone, projection)
+
+    @cached_property
+    def properties(self) -> dict[str, Any]:
+        """What its node holds."""
+        view, held = self.view, self.view.held
+        names = [name for name, _ in held]
+        values = [winner.value for _, winner in held]
+        winners = [winner.observation_id for _, winner in held]
+        own = None if self._alone or not self.is_shown else self.own.own
+        found: dict[str, Any] = {
+            "version": view.version,
+            "observation_count": view.observation_count,
+            "created_at": view.created_at,
+            "last_observation_at": view.last_observation_at,
+            "fields": names,
+            "values": values,
+            "ranks": [winner.rank for _, winner in held],
+            "winners": winners,
+            "own": own,
+            "check": reduction.check(view.version, names, values, winners, own),
+            "size": view.size,
+            "live": self.live,
+            "turn": list(view.turn) if view.turn else None,
+        }
+        if self.is_entity:
+            listed = view.kind if self.live and self.is_shown else None
+            return found | {
+                "canonical_name": view.name, "listed": listed, "merged_into": self.own.into,
+                "projection": self._projection or None,
+            }  # fmt: skip
+        source, target = ids.ends(view.home)
+        return found | {
+            "id": ids.relationship_id(view.home), "source": source, "target": target, "shown_as":
+            self.own.into,
+        }  # fmt: skip
+
+    @property
+    def hash(self) -> int:
+        """What it adds to the state hash."""
+        if not self.view.observation_count:
+            return 0
+        held = [(name, winner.value, winner.observation_id) for name, winner in self.view.held]
+        return state_hash.of(self.own.home, self.own.kind, self.live, self.own.into, held)
+
+    @property
+    def identifiers(self) -> set[tuple[str, str]]:
+        """The (kind, key) pairs by which it is looked up."""
+        return self.view.identifiers
+
+
+def _is_real(things: Things, home: str, shown: Thing) -> bool:
+    source, target = ids.ends(home)
+    return bool(shown.observation_count) and source != target
+
+
+def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int) -> None:
+    """Add what a thing counts for to the counters of its type, or take it away."""
+    if node is None or not node.view.observation_count:
+        return
+    numbers = counts.setdefault(("entity" if node.is_entity else "relationship", node.own.kind), [0, 0, 0, 0])
+    numbers[0] += sign * (node.live and node.is_shown)
+    numbers[1] += sign * node.is_shown
+    numbers[2] += sign * (node.own.observation_count if node.live else 0)
+    numbers[3] += sign * node.own.observation_count
+
+
+def _entity_row(was: Node | None, now: Node) -> dict[str, Any]:
+    known, current = was.identifiers if was else set(), now.identifiers
+    into, before = now.own.into, was.own.into if was else None
+    return {
+        "properties": dict(now.properties),
+        "identifiers_added": sorted(map(list, current - known)),
+        "identifiers_removed": sorted(map(list, known - current)),
+        "merged": into if into != before else None,
+        "unmerged": before if into != before else None,
+    }
+
+
+def _relationship_row(was: Node | None, now: Node) -> dict[str, Any]:
+    into, before = now.own.into or None, (was.own.into or None) if was else None
+    return {
+        "properties": dict(now.properties),
+        "created": was is None,
+        "turned": was is not None and was.live != now.live,
+        "shown": into if into != before else None,
+        "unshown": before if into != before else None,
+    }
+
+
+def _observation_row(owner: str, said: Observation, is_entity: bool) -> dict[str, Any]:
+    names = sorted(said.fields, key=canonical.name_order)
+    properties: dict[str, Any] = {
+        "id": said.id,
+        "owner": owner,
+        "kind": said.kind,
+        "observed_at": said.observed_at,
+        "recorded_at": said.recorded_at,
+        "fields": names,
+        "values": [said.fields[name] for name in names],
+        "size": sum(map(len, said.fields.values())),
+        "priority": said.priority,
+        "specificity": said.specificity,
+        "observation_source": said.observation_source,
+        "agent": said.agent,
+    }
+    if is_entity:
+        properties |= {
+            "entity_id": said.home, "entity_type": said.entity_type, "identity_basis": said.basis,
+        }  # fmt: skip
+    else:
+        properties["relationship_key"] = said.home
+    return {"transaction_id": said.transaction_id, "properties": properties}

@@ -1,0 +1,254 @@
+"""Merging entities and undoing it: nothing moves, nothing is lost, and every earlier state stays readable."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from tests.support.faces import Call
+
+JANUARY, FEBRUARY = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+NOBODY = "ent_" + "0" * 24
+
+
+@pytest.fixture
+def three(run: Call) -> list[str]:
+    """Three people at one company, two of them related: Ada, Ada L and the Countess; then the company."""
+    people = [
+        {"entity_type": "person", "name": "Ada", "phone": "1", "born": 1815},
+        {"entity_type": "person", "name": "Ada L", "town": "London", "phone": "2", "observed_at": FEBRUARY},
+        {"entity_type": "person", "name": "Countess", "title": "Countess"},
+        {"entity_type": "company", "name": "Acme"},
+    ]
+    links = [
+        {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 3, "metadata": {"since": 1}},
+        {"relationship_type": "WORKS_AT", "source_index": 1, "target_index": 3, "metadata": {"role": "x"}},
+        {"relationship_type": "MANAGES", "source_index": 0, "target_index": 1},
+    ]
+    stored = run("store", entities=people, relationships=links, observed_at=JANUARY)
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+def merge(run: Call, source: str, target: str, **more: Any) -> dict[str, Any]:
+    return run("entities.merge", source_entity_id=source, target_entity_id=target, **more)
+
+
+def views(run: Call, *entity_ids: str) -> list[str]:
+    """What is shown of some entities, as text."""
+    found = [run("entities.get", entity_id=one) for one in entity_ids]
+    return [json.dumps([one["snapshot"], one["provenance"], one["canonical_name"]]) for one in found]
+
+
+def links(run: Call, entity_id: str) -> list[dict[str, Any]]:
+    return run("relationships.list", filters={"entity_id": entity_id})["relationships"]
+
+
+def test_both_ids_show_the_survivor_with_what_both_have(call: Call, three: list[str]) -> None:
+    ada, other, *_ = three
+    answer = merge(call, ada, other, merge_reason="one person")
+    assert (answer["observations_moved"], answer["relationships_repointed"]) == (1, 2)
+    for entity_id in (ada, other):
+        found = call("entities.get", entity_id=entity_id)
+        assert found["entity_id"] == other
+        assert found["snapshot"] == {"name": "Ada L", "phone": "2", "born": 1815, "town": "London"}
+    # Three observations: the two that were stored, and the merge itself.
+    assert found["observation_count"] == 3
+
+
+def test_the_names_of_both_find_the_survivor(call: Call, three: list[str]) -> None:
+    merge(call, three[0], three[1])
+    for name in ("ada", "ADA L"):
+        (found,) = call("entities.find", identifier=name)["entities"]
+        assert found["entity_id"] == three[1]
+
+
+def test_lists_and_counts_have_the_survivor_alone(call: Call, three: list[str]) -> None:
+    merge(call, three[0], three[1])
+    page = call("entities.query", filters={"entity_type": "person"}, include_total_count=True)
+    assert {one["entity_id"] for one in page["entities"]} == {three[1], three[2]}
+    assert page["total"] == 2
+    assert call("server.stats")["entities_by_type"] == {"company": 1, "person": 2}
+
+
+def test_relationships_are_shown_once_at_the_survivor(call: Call, three: list[str]) -> None:
+    ada, other, _, acme = three
+    merge(call, ada, other)
+    (only,) = links(call, other)
+    assert only["relationship_key"] == f"WORKS_AT:{other}:{acme}"
+    assert only["snapshot"] == {"since": 1, "role": "x"}
+    assert call("server.stats")["total_relationships"] == 1
+    by_old_key = call("relationships.snapshot", relationship_key=f"WORKS_AT:{ada}:{acme}")
+    assert by_old_key["relationship_key"] == only["relationship_key"]
+    assert len(by_old_key["observations"]) == 2
+
+
+def test_deleting_a_shown_relationship_deletes_all_that_it_stands_for(call: Call, three: list[str]) -> None:
+    ada, other, _, acme = three
+    merge(call, ada, other)
+    call("relationships.delete", relationship_key=f"WORKS_AT:{ada}:{acme}")
+    assert links(call, other) == []
+    with pytest.raises(NotFound):
+        call("relationships.delete", relationship_key=f"WORKS_AT:{other}:{acme}")
+    call("entities.unmerge", source_entity_id=ada)
+    assert [one["relationship_type"] for one in links(call, acme)] == []
+    call("relationships.restore", relationship_key=f"WORKS_AT:{ada}:{acme}")
+    assert [one["source_entity_id"] for one in links(call, acme)] == [ada]
+
+
+def test_the_two_cannot_be_related_while_they_are_one(call: Call, three: list[str]) -> None:
+    merge(call, three[0], three[1])
+    with pytest.raises(StoreRefused):
+        call(
+            "relationships.create",
+            relationship_type="OWNS",
+            source_entity_id=three[0],
+            target_entity_id=three[1],
+        )
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_merge_and_unmerge_leave_no_trace_in_what_is_shown(call: Call, three: list[str], times: int) -> None:
+    before, state = views(call, *three), call("server.stats")["state_hash"]
+    for _ in range(times):
+        merge(call, three[0], three[1])
+        assert call("server.stats")["state_hash"] != state
+        call("entities.unmerge", source_entity_id=three[0])
+    assert views(call, *three) == before
+    assert call("server.stats")["state_hash"] == state
+    assert len(links(call, three[0])) == 2
+
+
+def test_what_is_stored_under_the_old_name_shows_at_once_and_leaves_with_it(
+    call: Call, three: list[str]
+) -> None:
+    ada, other, *_ = three
+    merge(call, ada, other)
+    stored = call("store", entities=[{"entity_type": "person", "name": "Ada", "hat": "green"}])
+    (item,) = stored["entities"]
+    assert (item["entity_id"], item["home_entity_id"]) == (other, ada)
+    assert item["entity_snapshot_after"]["hat"] == "green"
+    assert item["entity_snapshot_after"]["town"] == "London"
+    call("entities.correct", entity_id=ada, field="town", value="Paris")
+    assert call("entities.get", entity_id=other)["snapshot"]["town"] == "Paris"
+    call("entities.unmerge", source_entity_id=ada)
+    assert call("entities.get", entity_id=other)["snapshot"] == {
+        "name": "Ada L", "phone": "2", "town": "London",
+    }  # fmt: skip
+    left = call("entities.get", entity_id=ada)["snapshot"]
+    assert (left["hat"], left["town"]) == ("green", "Paris")
+
+
+def test_a_backfill_from_before_the_merge_takes_its_place(call: Call, three: list[str]) -> None:
+    merge(call, three[0], three[1])
+    late = {"entity_type": "person", "name": "Ada", "phone": "0", "hair": "dark", "observed_at": "2025-01-01"}
+    (item,) = call("store", entities=[late])["entities"]
+    assert item["entity_snapshot_after"]["phone"] == "2"
+    assert item["entity_snapshot_after"]["hair"] == "dark"
+
+
+def test_chains_compose_and_come_apart(call: Call, three: list[str]) -> None:
+    ada, other, countess, acme = three
+    before = views(call, ada, other, countess)
+    merge(call, ada, other)
+    merge(call, other, countess)
+    found = call("entities.get", entity_id=ada)
+    assert (found["entity_id"], found["snapshot"]["born"]) == (countess, 1815)
+    assert [one["source_entity_id"] for one in links(call, acme)] == [countess]
+    call("entities.unmerge", source_entity_id=other)
+    assert call("entities.get", entity_id=ada)["entity_id"] == other
+    assert views(call, countess) == before[2:]
+    assert [one["source_entity_id"] for one in links(call, acme)] == [other]
+    call("entities.unmerge", source_entity_id=ada)
+    assert views(call, ada, other, countess) == before
+
+
+def test_deleting_the_survivor_hides_all_and_unmerging_gives_each_its_own_state(
+    call: Call, three: list[str]
+) -> None:
+    ada, other, *_ = three
+    merge(call, ada, other)
+    with pytest.raises(InvalidInput):
+        call("entities.delete", entity_id=ada)
+    call("entities.delete", entity_id=other)
+    for entity_id in (ada, other):
+        with pytest.raises(NotFound):
+            call("entities.get", entity_id=entity_id)
+    assert call("observations.query", filters={"entity_type": "person"})["observations"] != []
+    assert all(
+        one["entity_id"] not in (ada, other)
+        for one in call("observations.query", filters={"entity_type": "person"})["observations"]
+    )
+    call("entities.unmerge", source_entity_id=ada)
+    assert call("entities.get", entity_id=ada)["snapshot"]["born"] == 1815
+    with pytest.raises(NotFound):
+        call("entities.get", entity_id=other)
+
+
+def test_earlier_times_show_them_apart(call: Call, three: list[str]) -> None:
+    ada, other, *_ = three
+    merged = merge(call, ada, other)
+    call("entities.unmerge", source_entity_id=ada)
+    before = call("entities.snapshot", entity_id=ada, at=FEBRUARY)
+    assert (before["entity_id"], "town" in before["snapshot"]) == (ada, False)
+    then = call("entities.snapshot", entity_id=ada, at_ingested=merged["merged_at"])
+    assert (then["entity_id"], then["snapshot"]["town"]) == (other, "London")
+    now = call("entities.snapshot", entity_id=ada)
+    assert (now["entity_id"], "town" in now["snapshot"]) == (ada, False)
+    assert now["version"] == call("entities.snapshot", entity_id=ada, at_ingested="2036-01-01")["version"]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "error"),
+    [
+        (0, 0, InvalidInput), (0, None, NotFound), (None, 0, NotFound), (2, 1, InvalidInput),
+        (1, 2, InvalidInput),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_merged_is_refused_and_changes_nothing(
+    call: Call, three: list[str], source: int | None, target: int | None, error: type[Exception]
+) -> None:
+    call("entities.delete", entity_id=three[2])
+    before = call("server.stats")
+    ends = [NOBODY if place is None else three[place] for place in (source, target)]
+    with pytest.raises(error):
+        merge(call, *ends)
+    assert call("server.stats") == before
+
+
+def test_what_is_merged_is_not_merged_again_in_either_place(call: Call, three: list[str]) -> None:
+    merge(call, three[0], three[1])
+    for source, target in ((0, 2), (2, 0)):
+        with pytest.raises(InvalidInput, match="merged into"):
+            merge(call, three[source], three[target])
+
+
+def test_what_is_not_merged_cannot_be_unmerged(call: Call, three: list[str]) -> None:
+    with pytest.raises(NotFound):
+        call("entities.unmerge", source_entity_id=three[0])
+    merge(call, three[0], three[1])
+    with pytest.raises(NotFound):
+        call("entities.unmerge", source_entity_id=three[0], target_entity_id=three[2])
+
+
+def test_the_same_key_merges_once(call: Call, three: list[str]) -> None:
+    first = merge(call, three[0], three[1], idempotency_key="m")
+    again = merge(call, three[0], three[1], idempotency_key="m")
+    assert (first["replayed"], again["replayed"]) == (False, True)
+    assert first["merged_at"] == again["merged_at"]
+
+
+def test_a_replay_of_a_store_answers_as_of_its_time(call: Call, three: list[str]) -> None:
+    item = {"entity_type": "person", "name": "Ada", "hat": "green"}
+    first = call("store", entities=[item], idempotency_key="s")
+    merge(call, three[0], three[1])
+    again = call("store", entities=[item], idempotency_key="s")
+    assert again["entities"][0]["entity_snapshot_after"] == first["entities"][0]["entity_snapshot_after"]
+
+
+def test_types_may_differ(call: Call, three: list[str]) -> None:
+    merge(call, three[3], three[2])
+    found = call("entities.get", entity_id=three[3])
+    assert (found["entity_id"], found["entity_type"]) == (three[2], "person")

@@ -1,0 +1,184 @@
+"""The vocabulary of relationships: names, inverses, and what registering a type comes to."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem import cypher
+from graphmem.domain import relationship
+from graphmem.domain.items import Reader
+from graphmem.domain.relationship import BUILTIN, INTERNAL, Kind, RegistrationRefused, registered
+
+OURS = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
+"""The types of an edge in a pattern of one of our queries."""
+PLACEHOLDER = "RELATIONSHIP_TYPES"
+
+
+def edge_types() -> set[str]:
+    """Return every type of edge that a .cypher file names, fragments and migrations included."""
+    folders = [folder for folder in resources.files(cypher).iterdir() if folder.is_dir()]
+    files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".cypher")]
+    assert len(files) > 20
+    found = [match for file in files for match in OURS.findall(file.read_text(encoding="utf-8"))]
+    return {name for types in found for name in types.split("|")} - {PLACEHOLDER}
+
+
+def test_every_edge_of_the_graph_itself_is_internal() -> None:
+    found = edge_types()
+    assert found >= {"HAS_HISTORY", "OBSERVED", "IN_TRANSACTION", "BY_AGENT", "IDENTIFIES"}
+    assert found <= INTERNAL, "say in domain/relationship.py that these are no relationship types"
+
+
+def test_no_built_in_type_or_inverse_is_internal() -> None:
+    for kind in BUILTIN.values():
+        assert relationship.is_name(kind.name)
+        assert kind.inverse is not None
+        assert relationship.is_name(kind.inverse)
+        assert kind.description
+
+
+def test_the_built_in_types_agree_with_each_other() -> None:
+    kinds: dict[str, Kind] = {}
+    for kind in BUILTIN.values():
+        kinds[kind.name] = registered(kinds, kind)
+    assert kinds == BUILTIN
+
+
+NO_NAMES = (
+    "", " ", "_X", "9X", "A" * 65, "X]->() DETACH DELETE n //", "X|OBSERVED", "X`", "`X`", "X:Y", "X.Y", "X'",
+    'X"', "$(X)", "$x", "X\x00", "X\\u0060", "É", "Ⅷ", "Ｗ", "X‿Y", "X//", "X/*", "X{}", "X;", "*", "X*1..",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("said", NO_NAMES)
+def test_what_is_no_name_is_refused(said: str) -> None:
+    assert not relationship.is_name(relationship.spell(said))
+    with pytest.raises(RegistrationRefused, match="not a name") as refused:
+        registered(BUILTIN, Kind(relationship.spell(said)))
+    assert refused.value.argument == "relationship_type"
+    with pytest.raises(RegistrationRefused, match="not a name") as refused:
+        registered(BUILTIN, Kind("FINE", relationship.spell(said)))
+    assert refused.value.argument == "inverse"
+
+
+@pytest.mark.parametrize("name", sorted(INTERNAL))
+def test_an_internal_name_is_refused_in_any_spelling(name: str) -> None:
+    for said in (name, name.lower(), name.replace("_", " "), f" {name.title().replace('_', '-')}\n"):
+        with pytest.raises(RegistrationRefused, match="the graph's own"):
+            registered(BUILTIN, Kind(relationship.spell(said)))
+        with pytest.raises(RegistrationRefused, match="the graph's own"):
+            registered(BUILTIN, Kind("FINE", relationship.spell(said)))
+
+
+@given(st.text(max_size=80))
+def test_a_name_is_ascii_letters_digits_and_underscores(said: str) -> None:
+    spelled = relationship.spell(said)
+    if relationship.is_name(spelled):
+        assert set(spelled) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+        assert spelled[0] not in "0123456789_"
+        assert len(spelled) <= 64
+        assert relationship.spell(spelled) == spelled
+
+
+def having(*kinds: Kind) -> dict[str, Kind]:
+    return {kind.name: kind for kind in kinds}
+
+
+MENTORS = Kind("MENTORS", "MENTORED_BY", "d")
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "after"),
+    [
+        ((), Kind("MENTORS"), Kind("MENTORS")),
+        ((), MENTORS, MENTORS),
+        ((MENTORS,), Kind("MENTORS"), MENTORS),
+        ((MENTORS,), MENTORS, MENTORS),
+        ((MENTORS,), Kind("MENTORS", None, "e"), Kind("MENTORS", "MENTORED_BY", "e")),
+        ((Kind("MENTORS"),), MENTORS, MENTORS),
+        # What is an inverse already has its own.
+        ((MENTORS,), Kind("MENTORED_BY"), Kind("MENTORED_BY", "MENTORS")),
+        ((MENTORS,), Kind("MENTORED_BY", "MENTORS"), Kind("MENTORED_BY", "MENTORS")),
+        # A type without an inverse may become one.
+        ((Kind("MENTORED_BY"),), MENTORS, MENTORS),
+        ((Kind("MENTORED_BY"), MENTORS), Kind("MENTORED_BY", "MENTORS"), Kind("MENTORED_BY", "MENTORS")),
+        ((), Kind("SIBLING_OF", "SIBLING_OF"), Kind("SIBLING_OF", "SIBLING_OF")),
+        (tuple(BUILTIN.values()), Kind("EMPLOYS"), Kind("EMPLOYS", "WORKS_AT")),
+        (tuple(BUILTIN.values()), Kind("WORKS_AT", "EMPLOYS"), BUILTIN["WORKS_AT"]),
+        (tuple(BUILTIN.values()), BUILTIN["WORKS_AT"], BUILTIN["WORKS_AT"]),
+    ],
+    ids=range(14),
+)
+def test_registering_comes_to(before: tuple[Kind, ...], asked: Kind, after: Kind) -> None:
+    assert registered(having(*before), asked) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "asked", "argument", "message"),
+    [
+        ((MENTORS,), Kind("MENTORS", "TAUGHT_BY"), "inverse", "inverse of MENTORS is MENTORED_BY"),
+        ((MENTORS,), Kind("MENTORED_BY", "TEACHES"), "inverse", "inverse of MENTORED_BY is MENTORS"),
+        ((MENTORS,), Kind("MENTORED_BY", "MENTORED_BY"), "inverse", "inverse of MENTORED_BY is MENTORS"),
+        ((MENTORS,), Kind("TEACHES", "MENTORED_BY"), "inverse", "MENTORED_BY is the inverse of MENTORS"),
+        ((MENTORS,), Kind("TAUGHT_BY", "MENTORS"), "inverse", "MENTORS is the inverse of MENTORED_BY"),
+        (
+            (MENTORS, Kind("TEACHES")), Kind("TEACHES", "MENTORED_BY"), "inverse", "is the inverse of MENTORS"
+        ),
+        ((Kind("A", "A"),), Kind("B", "A"), "inverse", "A is the inverse of A"),
+        (tuple(BUILTIN.values()), Kind("WORKS_AT", "HIRES"), "inverse", "inverse of WORKS_AT is EMPLOYS"),
+        (tuple(BUILTIN.values()), Kind("HIRED_BY", "EMPLOYS"), "inverse", "the inverse of WORKS_AT"),
+        (tuple(BUILTIN.values()), Kind("WORKS_AT", None, "x"), "description", "built in"),
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_a_name_keeps_its_one_meaning(
+    before: tuple[Kind, ...], asked: Kind, argument: str, message: str
+) -> None:
+    with pytest.raises(RegistrationRefused, match=message) as refused:
+        registered(having(*before), asked)
+    assert refused.value.argument == argument
+
+
+NAMES = st.sampled_from(["A", "B", "C", "D", "OWNS", "OWNED_BY", "RELATED_TO"])
+
+
+@given(st.lists(st.builds(Kind, NAMES, st.none() | NAMES)))
+def test_reading_backwards_twice_is_reading_forwards(asked: list[Kind]) -> None:
+    kinds = dict(BUILTIN)
+    for one in asked:
+        before = {name: relationship.inverse_of(kinds, name) for name in kinds}
+        try:
+            kind = registered(kinds, one)
+        except RegistrationRefused:
+            continue
+        kinds[kind.name] = kind
+        backwards = [kind.inverse for kind in kinds.values() if kind.inverse]
+        assert len(backwards) == len(set(backwards))
+        for name in kinds:
+            inverse = relationship.inverse_of(kinds, name)
+            assert before.get(name) in (None, inverse)
+            if inverse in kinds:
+                assert relationship.inverse_of(kinds, inverse) == name
+
+
+def test_a_registered_name_is_known_in_any_spelling() -> None:
+    known = {*BUILTIN, "MENTORS_AT"}
+    assert relationship.normalise(" mentors  at\n", known) == "MENTORS_AT"
+    with pytest.raises(relationship.UnknownRelationshipType):
+        relationship.normalise("mentors_at", BUILTIN)
+    with pytest.raises(relationship.UnknownRelationshipType) as unknown:
+        relationship.normalise("mentors_", known)
+    assert unknown.value.nearest == "MENTORS_AT"
+
+
+def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
+    reader = Reader("owner", "txn_" + "0" * 32)
+    for i in range(30):
+        reader.link(i, {"relationship_type": "works_for"}, 0)
+    told = [issue.get("nearest") for issue in reader.issues if issue["code"] == "ERR_RELATIONSHIP_TYPE"]
+    assert told == ["WORKS_AT"] * relationship.SUGGESTIONS + [None] * (30 - relationship.SUGGESTIONS)
