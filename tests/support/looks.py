@@ -1,0 +1,290 @@
+"""Every read, and what it must answer by the plain model: :func:`looks` lists them for one moment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from graphmem.registry import REGISTRY
+from tests.support.model import Edge, Fact, Knowledge, newest, provenance, shown
+
+UNKNOWN = "ent_" + "0" * 24
+MERGING = "entities.merge" in REGISTRY
+NOT_FOUND = "RESOURCE_NOT_FOUND"
+EARLIEST = "0001-01-01T00:00:00.000000Z"
+
+
+class Look(NamedTuple):
+    """A read, and what its answer must hold; an error's code where it must be refused."""
+
+    operation: str
+    arguments: Mapping[str, Any]
+    wanted: Mapping[str, Any] | str
+
+
+class Where(NamedTuple):
+    """Where to look: one entity, one relationship, two clocks, and how."""
+
+    entity: str
+    edge: str
+    at: str | None
+    at_ingested: str | None
+    depth: int
+    direction: str
+    include_deleted: bool
+
+    @property
+    def clocks(self) -> dict[str, str]:
+        """The clocks as arguments: only those that are given."""
+        given = {"at": self.at, "at_ingested": self.at_ingested}
+        return {name: time for name, time in given.items() if time is not None}
+
+
+def exactly(value: Any) -> str:
+    """Return a value as text, in which 1, 1.0 and true differ."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def moments(known: Knowledge) -> list[str]:
+    """Return the times at which something changed, on either clock, and those just after."""
+    times = {time for fact in known.facts for time in (fact.observed_at, fact.recorded_at)}
+    return sorted({EARLIEST, *times, *(later(time, microseconds=1) for time in times)})
+
+
+def later(time: str, **by: int) -> str:
+    """Return a time some microseconds, or hours, later."""
+    moment = datetime.fromisoformat(time.replace("Z", "+00:00")) + timedelta(**by)
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S.%f}Z"
+
+
+def takes_clocks(operation: str) -> bool:
+    """Return whether a read can be asked as of a time."""
+    return "at" in REGISTRY[operation].arguments.model_fields
+
+
+def looks(known: Knowledge, where: Where, sequence: int) -> list[Look]:
+    """Return the reads of one moment: everything there is, one entity and one relationship closely."""
+    return [*_wide(known, where, sequence), *_entity(known, where), *graph(known, where)]
+
+
+def _wide(known: Knowledge, where: Where, sequence: int) -> Iterator[Look]:
+    roots = [root for root in known.roots() if known.lives(root)]
+    listed = [known.entity(root) for root in roots]
+    yield Look("entities.query", PAGE, {"entities": listed, "total": len(listed)})
+    if where.entity != UNKNOWN:
+        kind = known.types[where.entity]
+        asked = {**PAGE, "filters": {"entity_type": kind}, "include_deleted": where.include_deleted}
+        of_type = [
+            known.entity(root)
+            for root in known.roots()
+            if known.types[root] == kind and (where.include_deleted or known.lives(root))
+        ]
+        yield Look("entities.query", asked, {"entities": of_type, "total": len(of_type)})
+    yield Look("server.stats", {}, stats(known, sequence))
+    for deleted in (False, True):
+        edges = newest(edge for edge in known.edges().values() if deleted or edge.live)
+        wanted = {"relationships": [relationship(known, edge) for edge in edges], "total": len(edges)}
+        yield Look("relationships.list", {**PAGE, "include_deleted": deleted}, wanted)
+    facts = known.observations(known.types, deleted=where.include_deleted)
+    asked = {**PAGE, "include_deleted": where.include_deleted}
+    yield Look("observations.query", asked, observations(facts))
+
+
+PAGE = {"limit": 500, "include_total_count": True}
+
+
+def stats(known: Knowledge, sequence: int) -> dict[str, Any]:
+    """Return what the counters must say: what lives, by the type under which it is shown."""
+    live = [entity for entity in known.types if known.is_live(entity)]
+    edges = [edge for edge in known.edges().values() if counted(known, edge)]
+    of_entities = {
+        kind: (
+            sum(known.parent(entity) is None for entity in live if known.types[entity] == kind),
+            sum(len(known.of(entity)) for entity in live if known.types[known.root(entity)] == kind),
+        )
+        for kind in sorted(set(known.types.values()))
+    }
+    return {
+        "total_entities": sum(entities for entities, _ in of_entities.values()),
+        "total_observations": sum(count for _, count in of_entities.values()),
+        "total_relationships": len(edges),
+        "sequence": sequence,
+    }
+
+
+def counted(known: Knowledge, edge: Edge) -> bool:
+    """Return whether a relationship counts: by its own lifecycle, whatever became of its ends."""
+    return any(map(known.lives, edge.members))
+
+
+def relationship(known: Knowledge, edge: Edge) -> dict[str, Any]:
+    """Return what an answer about a relationship must say."""
+    said: dict[str, Any] = {
+        "relationship_key": edge.key,
+        "relationship_id": edge.id,
+        "relationship_type": edge.key.partition(":")[0],
+        "source_entity_id": edge.source,
+        "target_entity_id": edge.target,
+        "is_live": edge.live if MERGING else counted(known, edge),
+        "observation_count": len(edge.facts),
+        "last_observation_at": edge.facts[-1].observed_at,
+        "snapshot": shown(edge.held, named=False),
+        "provenance": provenance(edge.held, named=False),
+    }
+    if edge.members == (edge.key,):
+        said["version"] = len({fact.recorded_at for fact in edge.facts})
+        said["created_at"] = min(fact.recorded_at for fact in edge.facts)
+    return said
+
+
+def observation(fact: Fact) -> dict[str, Any]:
+    """Return what an answer about an observation must say."""
+    fields = {name: value for name, value in fact.fields.items() if name != "canonical_name"}
+    said: dict[str, Any] = {
+        "id": fact.id,
+        "kind": fact.kind,
+        "observed_at": fact.observed_at,
+        "recorded_at": fact.recorded_at,
+        "source_priority": fact.priority,
+        "specificity_score": fact.specificity,
+        "observation_source": fact.source,
+    }
+    if ":" in fact.home:
+        return {**said, "metadata": dict(fact.fields)}
+    if fact.kind in ("merge", "unmerge"):
+        return said
+    return {**said, "entity_id": fact.home, "entity_type": fact.entity_type, "fields": fields}
+
+
+def observations(facts: Sequence[Fact]) -> dict[str, Any]:
+    """Return what a page of all these observations must say."""
+    return {"observations": [observation(fact) for fact in facts], "total": len(facts)}
+
+
+def _entity(known: Knowledge, where: Where) -> Iterator[Look]:
+    deleted, named = {"include_deleted": where.include_deleted}, {"entity_id": where.entity}
+    visible = where.entity in known.types and (where.include_deleted or known.is_live(where.entity))
+    yield Look("entities.get", named | deleted, known.entity(where.entity) if visible else NOT_FOUND)
+    yield from snapshots(known, where)
+    for at, at_ingested in ((None, None), (where.at, where.at_ingested)):
+        cut = where._replace(at=at, at_ingested=at_ingested)
+        yield from _provenance(known.as_of(at, at_ingested), cut)
+    wanted: Mapping[str, Any] | str = NOT_FOUND
+    if visible:
+        members = known.members(known.root(where.entity))
+        wanted = observations(known.observations(members, deleted=where.include_deleted))
+    yield Look("observations.query", {**PAGE, **deleted, "filters": named}, wanted)
+
+
+def snapshots(known: Knowledge, where: Where) -> Iterator[Look]:
+    """Ask for the snapshot of an entity: now, by each clock, and by both."""
+    clocks = where.clocks
+    for cut in ({}, clocks, *({name: time} for name, time in clocks.items() if len(clocks) > 1)):
+        then = known.as_of(cut.get("at"), cut.get("at_ingested"))
+        wanted: Mapping[str, Any] | str = NOT_FOUND
+        if where.entity in known.types and (where.include_deleted or then.is_live(where.entity)):
+            wanted = then.entity(where.entity) | cut
+        asked = {"entity_id": where.entity, "include_deleted": where.include_deleted, **cut}
+        yield Look("entities.snapshot", asked, wanted)
+
+
+def _provenance(then: Knowledge, where: Where) -> Iterator[Look]:
+    visible = where.entity in then.types and then.is_live(where.entity)
+    held = then.holding(then.root(where.entity)) if visible else {}
+    for name in ("a", "name", "nowhere"):
+        arguments = {"entity_id": where.entity, "field": name, **where.clocks}
+        if name not in shown(held):
+            yield Look("entities.provenance", arguments, NOT_FOUND)
+            continue
+        winners = sorted(held[name].winners)
+        facts = sorted((fact for fact in then.facts if fact.id in winners), key=lambda fact: fact.id)
+        said = [observation(fact) for fact in facts]
+        wanted = {"value": held[name].value, "observation_ids": winners, "observations": said}
+        yield Look("entities.provenance", arguments, wanted)
+
+
+def graph(known: Knowledge, where: Where) -> Iterator[Look]:
+    """Ask for the relationships of an entity, for what is near it, and for one relationship."""
+    now = where._replace(at=None, at_ingested=None)
+    for cut in (now, where):
+        then = known.as_of(cut.at, cut.at_ingested)
+        if cut is now or takes_clocks("relationships.list"):
+            yield _of_entity(then, cut)
+        if cut is now or takes_clocks("entities.related"):
+            yield _related(then, cut)
+        for operation in ("relationships.get", "relationships.snapshot"):
+            if cut is now or takes_clocks(operation):
+                yield from _relationship(then, cut, operation)
+
+
+def _of_entity(then: Knowledge, where: Where) -> Look:
+    filters = {"entity_id": where.entity, "direction": where.direction}
+    arguments = {**PAGE, "filters": filters, "include_deleted": where.include_deleted, **where.clocks}
+    if where.entity not in then.types or not (where.include_deleted or then.is_live(where.entity)):
+        return Look("relationships.list", arguments, NOT_FOUND)
+    edges = then.edges_of(where.entity, where.direction, deleted=where.include_deleted)
+    said = [relationship(then, edge) for edge in edges]
+    root = then.root(where.entity)
+    wanted = {
+        "relationships": said,
+        "total": len(said),
+        "outgoing": [one for one in said if one["source_entity_id"] == root],
+        "incoming": [one for one in said if one["target_entity_id"] == root],
+    }
+    return Look("relationships.list", arguments, wanted)
+
+
+def _related(then: Knowledge, where: Where) -> Look:
+    arguments = {"entity_id": where.entity, "depth": where.depth, **where.clocks}
+    if where.entity not in then.types or not then.is_live(where.entity):
+        return Look("entities.related", arguments, NOT_FOUND)
+    reached, walked = then.related(where.entity, where.depth)
+    nearest = sorted(reached, key=lambda one: (reached[one], one))
+    edges = then.edges()
+    wanted = {
+        "entities": [{**then.entity(one), "depth": reached[one]} for one in nearest],
+        "relationships": [relationship(then, edges[key]) for key in walked],
+        "total": len(reached),
+        "truncated": False,
+    }
+    return Look("entities.related", arguments, wanted)
+
+
+def _relationship(then: Knowledge, where: Where, operation: str) -> Iterator[Look]:
+    """Ask for one relationship, by the key or the id under which it is shown."""
+    edge = then.edges().get(then.shown_key(where.edge)) if where.edge else None
+    visible = edge is not None and (where.include_deleted or edge.live)
+    wanted: Mapping[str, Any] | str = NOT_FOUND
+    if edge is not None and visible:
+        wanted = relationship(then, edge)
+        if operation == "relationships.snapshot":
+            wanted |= {"observations": [observation(fact) for fact in edge.facts[::-1]]}
+    name = "relationship_id" if operation == "relationships.get" else "relationship_key"
+    for said in (where.edge or "rel_0", edge.id if edge else "rel_1"):
+        rest = {"include_deleted": where.include_deleted, **where.clocks}
+        yield Look(operation, {name: said, **rest}, wanted)
+
+
+def agrees(answer: Any, wanted: Any, path: str = "$") -> None:
+    """Check that an answer holds what is wanted, exactly; members that are not asked for may be there.
+
+    Raises:
+        AssertionError: at the first place where they differ.
+    """
+    if isinstance(wanted, Mapping) and not path.endswith(EXACT):
+        assert isinstance(answer, Mapping), f"{path}: {answer!r} instead of {wanted!r}"
+        for name, one in wanted.items():
+            assert name in answer, f"{path}.{name}: missing"
+            agrees(answer[name], one, f"{path}.{name}")
+    elif isinstance(wanted, list) and not path.endswith(EXACT):
+        assert len(answer) == len(wanted), f"{path}: {exactly(answer)} instead of {exactly(wanted)}"
+        for index, one in enumerate(wanted):
+            agrees(answer[index], one, f"{path}[{index}]")
+    else:
+        assert exactly(answer) == exactly(wanted), f"{path}: {exactly(answer)} instead of {exactly(wanted)}"
+
+
+EXACT = (".snapshot", ".provenance", ".fields", ".metadata", ".value")
+"""What holds names that callers chose: there, nothing more may stand than is wanted."""

@@ -1,0 +1,397 @@
+"""What an owner knows, said as plainly as it can be: a list of facts, and everything else asked of it.
+
+It is written for reading, shares no code with the product and keeps no state but the facts and the
+registered schemas. Every question goes through all facts again. Times are the texts that graphmem
+answers: they sort as times do.
+
+``Knowledge.as_of`` is the same knowledge with the later facts left out; so that "as of" is no special
+case anywhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any
+
+SAYING = ("value", "correction", "create")
+TURNS = ("create", "delete", "restore")
+MERGES = ("merge", "unmerge")
+SOURCES = ("sensor", "workflow_state", "llm_summary", "human", "import", "sync")
+"""The observation sources, the greatest first."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One observation: of an entity (its id) or of a relationship (its key ``TYPE:source:target``).
+
+    ``target`` is what a merge merges its home into.
+    """
+
+    id: str
+    home: str
+    entity_type: str
+    kind: str
+    observed_at: str
+    recorded_at: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    priority: float = 100.0
+    specificity: float = 1.0
+    source: str = "llm_summary"
+    target: str | None = None
+
+    @property
+    def moment(self) -> tuple[str, str]:
+        """What decides between two facts that nothing else tells apart: the time, then the id."""
+        return self.observed_at, self.id
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A field as a schema declares it; ``strict``: a value is converted to its type, or not shown."""
+
+    type: str
+    merge: str = "last_write"
+    converters: Sequence[str] = ()
+    strict: bool = True
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What of a registered schema decides snapshots; ``version`` is ``None`` where none is registered."""
+
+    version: str | None = None
+    fields: Mapping[str, Declared] = field(default_factory=dict)
+    shows_others: bool = True
+    hidden: frozenset[str] = frozenset()
+    sources: Sequence[str] = SOURCES
+
+    def policy(self, name: str) -> str:
+        """Return the merge policy of a field."""
+        return self.fields[name].merge if name in self.fields else "last_write"
+
+    def source_rank(self, source: str) -> int:
+        """Return how much an observation source weighs; those that are not listed weigh nothing."""
+        return len(self.sources) - self.sources.index(source) if source in self.sources else 0
+
+    def claims(self, name: str, value: Any) -> list[Any]:
+        """Return the value as a snapshot shows it, in a list; an empty one where it is not shown."""
+        if name == "canonical_name":
+            return [value]
+        if name in self.hidden or not (name in self.fields or self.shows_others):
+            return []
+        declared = self.fields.get(name)
+        if declared is None or not declared.strict or value is None:
+            return [value]
+        return converted(value, declared)
+
+    def removing(self, names: Iterable[str], version: str | None) -> Schema:
+        """Return the schema without some fields: they are hidden from now on."""
+        gone = frozenset(names)
+        kept = {name: one for name, one in self.fields.items() if name not in gone}
+        return replace(self, version=version, fields=kept, hidden=self.hidden | gone)
+
+    def adding(self, fields: Mapping[str, Declared], version: str | None) -> Schema:
+        """Return the schema with further fields: those that were hidden are shown again."""
+        return replace(
+            self, version=version, fields={**self.fields, **fields}, hidden=self.hidden - set(fields)
+        )
+
+
+NOTHING = Schema()
+"""No schema: everything is shown as it was given, and the last write wins."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What holds one field: the value shown, and the observations that it comes from."""
+
+    value: Any
+    winners: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A relationship as it is shown; ``members`` are the keys under which it was written."""
+
+    key: str
+    source: str
+    target: str
+    members: tuple[str, ...]
+    live: bool
+    facts: tuple[Fact, ...]
+    held: Mapping[str, Held]
+
+    @property
+    def id(self) -> str:
+        """The short id: a hash of the key."""
+        return "rel_" + hashlib.sha256(json.dumps([self.key]).encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The facts that count, the types of all entities there are, and today's schemas by type."""
+
+    facts: tuple[Fact, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+
+    def as_of(self, at: str | None, at_ingested: str | None) -> Knowledge:
+        """Return what was known at ``at_ingested`` of what was so at ``at``; ``None`` is now, by either."""
+        seen = (
+            fact
+            for fact in self.facts
+            if (at is None or fact.observed_at <= at)
+            and (at_ingested is None or fact.recorded_at <= at_ingested)
+        )
+        return replace(self, facts=tuple(seen))
+
+    # Entities
+
+    def of(self, *homes: str) -> list[Fact]:
+        """Return the facts of some homes, the oldest first."""
+        return sorted((fact for fact in self.facts if fact.home in homes), key=lambda fact: fact.moment)
+
+    def lives(self, home: str) -> bool:
+        """Return whether a home's own newest lifecycle fact lets it live."""
+        turns = [fact for fact in self.of(home) if fact.kind in TURNS]
+        return not turns or turns[-1].kind != "delete"
+
+    def parent(self, entity: str) -> str | None:
+        """Return what an entity is merged into, itself and not what it had merged before."""
+        merges = [fact for fact in self.of(entity) if fact.kind in MERGES]
+        return merges[-1].target if merges else None
+
+    def root(self, entity: str) -> str:
+        """Return the survivor at the end of the chain that an entity is merged into."""
+        above = self.parent(entity)
+        return entity if above is None else self.root(above)
+
+    def members(self, root: str) -> list[str]:
+        """Return everything that is merged into a survivor, itself included."""
+        return [entity for entity in self.types if self.root(entity) == root]
+
+    def roots(self) -> list[str]:
+        """Return the entities that are not merged into another, in the order of their ids."""
+        return sorted(entity for entity in self.types if self.parent(entity) is None)
+
+    def is_live(self, entity: str) -> bool:
+        """Return whether the view that an entity shows is live: its survivor's own state decides."""
+        return self.lives(self.root(entity))
+
+    def holding(self, root: str) -> dict[str, Held]:
+        """Return what holds each field of a survivor, the canonical name and nulls among them."""
+        return reduce(self.of(*self.members(root)), self.schema(root))
+
+    def schema(self, entity: str) -> Schema:
+        """Return today's schema of an entity's type."""
+        return self.schemas.get(self.types[entity], NOTHING)
+
+    def entity(self, entity: str) -> dict[str, Any]:
+        """Return what an answer about an entity must say, whichever member it is asked by."""
+        root = self.root(entity)
+        members = self.members(root)
+        facts, held = self.of(*members), self.holding(root)
+        last = facts[-1].observed_at if facts else None
+        view: dict[str, Any] = {
+            "entity_id": root,
+            "entity_type": self.types[root],
+            "canonical_name": display_name(self.types[root], root, held),
+            "state": "live" if self.lives(root) else "deleted",
+            "schema_version": self.schema(root).version,
+            "observation_count": len(facts),
+            "last_observation_at": last,
+            "computed_at": last,
+            "snapshot": shown(held),
+            "provenance": provenance(held),
+        }
+        if not self.was_merged(root):
+            view["version"] = len({fact.recorded_at for fact in facts})
+            view["created_at"] = min((fact.recorded_at for fact in facts), default=None)
+        return view
+
+    def was_merged(self, root: str) -> bool:
+        """Return whether an entity ever was part of a merge: its version then counts more than its facts."""
+        return any(root in (fact.home, fact.target) for fact in self.facts if fact.kind in MERGES)
+
+    def observations(self, homes: Iterable[str], *, deleted: bool) -> list[Fact]:
+        """Return the facts of entities, the newest first; of deleted ones only if asked."""
+        wanted = [home for home in homes if deleted or self.is_live(home)]
+        return self.of(*wanted)[::-1]
+
+    # Relationships
+
+    def shown_key(self, key: str) -> str:
+        """Return the key under which a relationship is shown: its ends resolved to survivors."""
+        kind, source, target = key.split(":")
+        return f"{kind}:{self.root(source)}:{self.root(target)}"
+
+    def edges(self) -> dict[str, Edge]:
+        """Return every relationship by its shown key, deleted ones too; none from a thing to itself."""
+        keys = sorted({fact.home for fact in self.facts if ":" in fact.home}, key=self.shown_key)
+        found: dict[str, Edge] = {}
+        for key, members in groupby(keys, key=self.shown_key):
+            _, source, target = key.split(":")
+            if source != target:
+                found[key] = self._edge(key, source, target, tuple(members))
+        return found
+
+    def _edge(self, key: str, source: str, target: str, members: tuple[str, ...]) -> Edge:
+        facts = tuple(self.of(*members))
+        live = any(map(self.lives, members)) and self.lives(source) and self.lives(target)
+        return Edge(key, source, target, members, live, facts, reduce(facts, NOTHING))
+
+    def edges_of(self, entity: str, direction: str, *, deleted: bool) -> list[Edge]:
+        """Return the relationships of an entity, the newest first."""
+        root = self.root(entity)
+        ends = {"outgoing": ("source",), "incoming": ("target",)}.get(direction, ("source", "target"))
+        return newest(
+            edge
+            for edge in self.edges().values()
+            if (deleted or edge.live) and root in [getattr(edge, end) for end in ends]
+        )
+
+    def related(self, entity: str, depth: int) -> tuple[dict[str, int], list[str]]:
+        """Return how far each entity within ``depth`` steps is, and the keys of what was walked."""
+        reached, walked = {self.root(entity): 0}, set[str]()
+        live = [edge for edge in self.edges().values() if edge.live]
+        for step in range(1, depth + 1):
+            edges = [e for e in live if reached.get(e.source) == step - 1 or reached.get(e.target) == step - 1]
+            walked.update(edge.key for edge in edges)
+            for edge in edges:
+                reached.setdefault(edge.source, step)
+                reached.setdefault(edge.target, step)
+        return {one: far for one, far in reached.items() if far}, sorted(walked)
+
+
+def newest(edges: Iterable[Edge]) -> list[Edge]:
+    """Return relationships as pages list them: by their last observation, then by id, the greatest first."""
+    return sorted(edges, key=lambda edge: (edge.facts[-1].observed_at, edge.id), reverse=True)
+
+
+def reduce(facts: Iterable[Fact], schema: Schema) -> dict[str, Held]:
+    """Return what holds each field: of all who claim it, the greatest in the order of its policy."""
+    claims: dict[str, list[tuple[Fact, Any]]] = {}
+    for fact in facts:
+        for name, given in fact.fields.items() if fact.kind in SAYING else ():
+            for value in schema.claims(name, given):
+                claims.setdefault(name, []).append((fact, value))
+    return {name: winner(schema, name, claimed) for name, claimed in claims.items()}
+
+
+def converted(value: Any, declared: Declared) -> list[Any]:
+    """Return a value as its declared type has it, in a list; an empty one where it cannot be."""
+    if fits(value, declared.type):
+        return [value]
+    usual = {
+        "string": ("number_to_string", "boolean_to_string"),
+        "number": ("string_to_number",),
+        "boolean": ("string_to_boolean",),
+        "array": ("string_to_array",),
+    }
+    for converter in (*declared.converters, *usual.get(declared.type, ())):
+        for found in attempt(converter, value):
+            if fits(found, declared.type):
+                return [found]
+    return []
+
+
+def fits(value: Any, wanted: str) -> bool:
+    """Return whether a value is of a type; dates are strings of one shape."""
+    if wanted == "date":
+        return isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", value) is not None
+    types = {"string": (str,), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,)}
+    return type(value) in types[wanted]
+
+
+def attempt(converter: str, value: Any) -> list[Any]:
+    """Return what a converter makes of a value, in a list; an empty one where it makes nothing of it."""
+    if converter in ("number_to_string", "boolean_to_string"):
+        wanted = (int, float) if converter == "number_to_string" else (bool,)
+        return [json.dumps(value)] if type(value) in wanted else []
+    if converter == "timestamp_s_to_iso":
+        if type(value) not in (int, float):
+            return []
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value)
+        return [f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}"]
+    assert converter in ("string_to_number", "string_to_boolean", "string_to_array"), converter
+    text = value.strip() if isinstance(value, str) else ""
+    if converter == "string_to_boolean":
+        text = text.lower()
+    try:
+        return [json.loads(text)]
+    except ValueError:
+        return []
+
+
+def winner(schema: Schema, name: str, claimed: list[tuple[Fact, Any]]) -> Held:
+    """Return what holds one field."""
+    policy = schema.policy(name)
+    if policy == "merge_array":
+        return union(claimed)
+
+    def order(claim: tuple[Fact, Any]) -> tuple[Any, ...]:
+        fact, _ = claim
+        weights: dict[str, tuple[Any, ...]] = {
+            "last_write": (),
+            "highest_priority": (fact.priority, schema.source_rank(fact.source)),
+            "most_specific": (fact.specificity, fact.priority, schema.source_rank(fact.source)),
+        }
+        return (fact.kind == "correction", *weights[policy], *fact.moment)
+
+    fact, value = max(claimed, key=order)
+    return Held(value, (fact.id,))
+
+
+def union(claimed: list[tuple[Fact, Any]]) -> Held:
+    """Return the union over the greatest priority; the newest correction stands alone."""
+    claimed = sorted(claimed, key=lambda claim: claim[0].moment)
+    corrections = [claim for claim in claimed if claim[0].kind == "correction"]
+    top = max(fact.priority for fact, _ in claimed)
+    speaking = corrections[-1:] or [claim for claim in claimed if claim[0].priority == top]
+    found: dict[str, tuple[Any, str]] = {}
+    for fact, value in speaking:
+        for element in elements(value):
+            found.setdefault(json.dumps(element, sort_keys=True), (element, fact.id))
+    # Where nobody says anything, the newest of them holds the empty union.
+    winners = dict.fromkeys(fact_id for _, fact_id in found.values()) or {speaking[-1][0].id: None}
+    return Held([element for element, _ in found.values()], tuple(winners))
+
+
+def elements(value: Any) -> Iterator[Any]:
+    """Yield what a value adds to a union: a list in a string is that list, a null says nothing."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            pass
+    for element in value if isinstance(value, list) else [value]:
+        if element is not None:
+            yield element
+
+
+def shown(held: Mapping[str, Held], *, named: bool = True) -> dict[str, Any]:
+    """Return a snapshot; ``named``: the canonical name of an entity is no field."""
+    hidden = {"canonical_name"} if named else set[str]()
+    return {name: one.value for name, one in held.items() if one.value is not None and name not in hidden}
+
+
+def provenance(held: Mapping[str, Held], *, named: bool = True) -> dict[str, str]:
+    """Return the observations behind each field of a snapshot."""
+    return {name: ",".join(held[name].winners) for name in shown(held, named=named)}
+
+
+def display_name(entity_type: str, entity_id: str, held: Mapping[str, Held]) -> str:
+    """Return what people call an entity of a type without a rule of its own."""
+    for name in ("canonical_name", "name"):
+        value = held[name].value if name in held else None
+        text = " ".join(value.split()) if isinstance(value, str) else ""
+        text = json.dumps(value) if type(value) in (int, float) else text
+        if text:
+            return text
+    return f"{entity_type} {entity_id[4:12]}"
