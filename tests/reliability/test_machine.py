@@ -27,7 +27,21 @@ from graphmem.auth import Actor
 from graphmem.domain import canonical
 from graphmem.errors import GraphmemError
 from graphmem.registry import REGISTRY, Services
-from tests.support.looks import NOT_FOUND, UNKNOWN, Look, Where, agrees, counted, exactly, graph, later, looks, moments, relationship, snapshots
+from tests.support.looks import (
+    NOT_FOUND,
+    UNKNOWN,
+    Look,
+    Where,
+    agrees,
+    counted,
+    exactly,
+    graph,
+    later,
+    looks,
+    moments,
+    relationship,
+    snapshots,
+)
 from tests.support.loop import Loop
 from tests.support.model import Fact, Knowledge, shown
 
@@ -216,12 +230,12 @@ class Machine(RuleBasedStateMachine):
         raw = {name: value for name, value in meant.items() if name != "who"}
         return raw | ({"target_id": self.entity(meant["who"])} if "who" in meant else {})
 
-    def link(
-        self, meant: tuple[str, End, End, Any], items: int
-    ) -> dict[str, Any]:
+    def link(self, meant: tuple[str, End, End, Any], items: int) -> dict[str, Any]:
         """Return a relationship of a store."""
         kind, *ends, metadata = meant
-        raw: dict[str, Any] = {"relationship_type": kind} | ({} if metadata is None else {"metadata": metadata})
+        raw: dict[str, Any] = {"relationship_type": kind} | (
+            {} if metadata is None else {"metadata": metadata}
+        )
         if ends[0] == ends[1]:
             # Equal draws are likely, and refused all alike.
             ends[1] = (ends[1][0], ends[1][1] + 1)

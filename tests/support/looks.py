@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from graphmem.registry import REGISTRY
-from tests.support.model import Edge, Fact, Knowledge, newest, provenance, shown
+from tests.support.model import MERGES, Edge, Fact, Knowledge, newest, provenance, shown
 
 UNKNOWN = "ent_" + "0" * 24
-MERGING = "entities.merge" in REGISTRY
 NOT_FOUND = "RESOURCE_NOT_FOUND"
 EARLIEST = "0001-01-01T00:00:00.000000Z"
 
@@ -127,13 +126,14 @@ def relationship(known: Knowledge, edge: Edge) -> dict[str, Any]:
         "relationship_type": edge.key.partition(":")[0],
         "source_entity_id": edge.source,
         "target_entity_id": edge.target,
-        "is_live": edge.live if MERGING else counted(known, edge),
+        "is_live": counted(known, edge),
         "observation_count": len(edge.facts),
         "last_observation_at": edge.facts[-1].observed_at,
         "snapshot": shown(edge.held, named=False),
         "provenance": provenance(edge.held, named=False),
     }
-    if edge.members == (edge.key,):
+    # A merge raises the version of what it shows elsewhere.
+    if edge.members == (edge.key,) and not any(fact.kind in MERGES for fact in known.facts):
         said["version"] = len({fact.recorded_at for fact in edge.facts})
         said["created_at"] = min(fact.recorded_at for fact in edge.facts)
     return said

@@ -261,7 +261,9 @@ class Knowledge:
         reached, walked = {self.root(entity): 0}, set[str]()
         live = [edge for edge in self.edges().values() if edge.live]
         for step in range(1, depth + 1):
-            edges = [e for e in live if reached.get(e.source) == step - 1 or reached.get(e.target) == step - 1]
+            edges = [
+                e for e in live if reached.get(e.source) == step - 1 or reached.get(e.target) == step - 1
+            ]
             walked.update(edge.key for edge in edges)
             for edge in edges:
                 reached.setdefault(edge.source, step)
@@ -305,7 +307,13 @@ def fits(value: Any, wanted: str) -> bool:
     """Return whether a value is of a type; dates are strings of one shape."""
     if wanted == "date":
         return isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", value) is not None
-    types = {"string": (str,), "number": (int, float), "boolean": (bool,), "array": (list,), "object": (dict,)}
+    types = {
+        "string": (str,),
+        "number": (int, float),
+        "boolean": (bool,),
+        "array": (list,),
+        "object": (dict,),
+    }
     return type(value) in types[wanted]
 
 
