@@ -4,6 +4,7 @@ from graphmem.operations import (
     entities,
     graph,
     lifecycle,
+    neighbourhood,
     observations,
     relationships,
     schemas,
@@ -11,4 +12,14 @@ from graphmem.operations import (
     store,
 )
 
-__all__ = ["entities", "graph", "lifecycle", "observations", "relationships", "schemas", "server", "store"]
+__all__ = [
+    "entities",
+    "graph",
+    "lifecycle",
+    "neighbourhood",
+    "observations",
+    "relationships",
+    "schemas",
+    "server",
+    "store",
+]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NotRequired
 import orjson
 from typing_extensions import TypedDict
 
-from graphmem.domain import discovery, identity, times
+from graphmem.domain import canonical, discovery, identity, times
 from graphmem.domain.identity import CANONICAL_NAME
 from graphmem.domain.reduction import Torn, check
 
@@ -268,6 +268,19 @@ def recomputed(row: list[Any]) -> EntityRow:
     held_by = [winner for _, _, winner in held]
     return EntityRow(
         entity_id, kind, shown, version, count, created_at, last, names, texts, held_by, live, None
+    )
+
+
+def recomputed_relationship(row: list[Any]) -> RelationshipRow:
+    """Return one row of ``relationship.recompute`` as a relationship's: its fields in canonical order."""
+    read = RelationshipRow(*row)
+    held = sorted(
+        zip(read.fields, read.values, read.winners, strict=True), key=lambda one: canonical.name_order(one[0])
+    )
+    return read._replace(
+        fields=[name for name, _, _ in held],
+        values=[value for _, value, _ in held],
+        winners=[winner for _, _, winner in held],
     )
 
 

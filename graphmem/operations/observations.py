@@ -104,7 +104,12 @@ async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any
     if filters.entity_id is not None:
         since = times.EARLIEST if filters.created_since is None else filters.created_since
         row = await context.graph.one(
-            "observation.of_entity", entity_id=filters.entity_id, at=at, recorded_since=since, **window
+            "observation.of_entity",
+            entity_id=filters.entity_id,
+            at=at,
+            recorded_since=since,
+            recorded_until=times.LATEST,
+            **window,
         )
         if row is None:
             raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)

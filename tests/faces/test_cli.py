@@ -67,6 +67,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.provenance": {"entity_id": "$one", "field": ODD},
     "entities.find": {"identifier": "Ada Lovelace"},
     "entities.related": {"entity_id": "$two"},
+    "graph.neighborhood": {"node_id": "$two", "include_observations": True},
     "relationships.list": {"entity_id": "$two"},
     "schemas.list": {},
     "schemas.get": {"entity_type": "thing"},

@@ -12,6 +12,7 @@ import pytest
 
 from graphmem.arguments import nested_filters
 from graphmem.errors import GraphmemError, UnknownField
+from graphmem.operations import cursors
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
 from tests.support.faces import Call
@@ -31,7 +32,8 @@ PLAIN = {
     "limit", "offset", "include_total_count", "include_snapshots", "include_entities", "expand_entities",
     "expand_provenance", "at", "at_ingested", "observed_at", "observed_until", "created_since", "depth",
     "direction", "commit", "source_priority", "observation_source", "filters", "include_deleted",
-    "reason", "metadata", "value",
+    "reason", "metadata", "value", "node_type", "include_paths", "through_hubs", "include_relationships",
+    "include_related", "include_observations", "include_sources", "include_events",
 }  # fmt: skip
 """Arguments that name nothing of anybody's."""
 
@@ -66,6 +68,8 @@ class Alice:
             "relationship_key": [link["relationship_key"]],
             "relationship_type": ["WORKS_AT"],
             "source_entity_id": [ada],
+            "node_id": [ada, acme, link["relationship_id"], "src_" + "0" * 32],
+            "cursor": [cursors.encode("0" * 24, {"depth": 1, "entity": ada, "answered": 0})],
             "target_entity_id": [acme],
             "entity_id": [ada, acme],
             "observation_id": told,

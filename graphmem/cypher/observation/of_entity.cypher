@@ -1,7 +1,7 @@
 // observation.of_entity: one page of an entity's observations, newest first; no row if it is not the owner's.
 //
-// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, include_deleted: BOOLEAN,
-//         offset: INTEGER, limit: INTEGER
+// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, recorded_until: INTEGER,
+//         include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
@@ -11,6 +11,7 @@ WHERE entity.owner = $owner AND (entity.live OR $include_deleted)
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at >= $recorded_since
+    AND seen.recorded_at <= $recorded_until
   WITH seen, observation
   ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC SKIP $offset LIMIT $limit
   WITH collect(observation) AS found

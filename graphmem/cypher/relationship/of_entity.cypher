@@ -2,12 +2,14 @@
 // other ends, and the total where it is asked for; no row if the entity is not the owner's, or deleted.
 //
 // params  entity_id: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, other: STRING,
-//         include_deleted: BOOLEAN, counted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
-// returns version: INTEGER, page: LIST<LIST>, others: LIST<LIST>, total: INTEGER
+//         include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN, offset: INTEGER, limit: INTEGER,
+//         reach: INTEGER
+// returns version: INTEGER, page: LIST<LIST>, others: LIST<LIST>, truncated: BOOLEAN, total: INTEGER
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// A hub costs no more than its page: `reach` is offset + limit. Counting reads all of the entity's own.
+// A hub costs no more than its page: `reach` is offset + limit. Counting reads all of the entity's own. The page ends
+// before `limit` where its values, with those of the entities if they are `expanded`, do not fit.
 MATCH (origin:Entity {id: $entity_id})
 WHERE origin.owner = $owner AND (origin.live OR $include_deleted)
 CALL () {
@@ -44,7 +46,15 @@ CALL () {
   }
   WITH relationship, entity
   ORDER BY relationship.last_observation_at DESC, relationship.id DESC SKIP $offset LIMIT $limit
-  RETURN collect(<relationship._row>) AS page, collect(DISTINCT <entity._row>) AS others
+  WITH collect(relationship) AS found, collect(entity) AS ends,
+    collect(relationship.size + CASE WHEN $expanded THEN entity.size ELSE 0 END) AS sizes
+  WITH found, ends, <entity._fitting> AS fitting
+  CALL (ends, fitting) {
+    UNWIND CASE WHEN $expanded THEN ends[..fitting] ELSE [] END AS entity
+    WITH DISTINCT entity
+    RETURN collect(<entity._row>) AS others
+  }
+  RETURN [relationship IN found[..fitting] | <relationship._row>] AS page, others, size(found) > fitting AS truncated
 }
 CALL () {
   CALL () {
@@ -76,4 +86,4 @@ CALL () {
   }
   RETURN sum(found) AS total
 }
-RETURN origin.version AS version, page, others, total
+RETURN origin.version AS version, page, others, truncated, total
