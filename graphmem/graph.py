@@ -318,7 +318,7 @@ class OwnerGraph:
 
 
 async def _rows(result: AsyncResult) -> list[Row]:
-    """Return the rows as dicts. The driver's ``data()`` looks for nodes in every value: none of ours is one."""
+    """Return the rows as dicts. The driver's ``data()`` looks for nodes in every value; ours are none."""
     return [dict(record.items()) async for record in result]
 
 
