@@ -50,8 +50,8 @@ def everything(script: Script) -> list[Any]:
     nodes = script(
         "MATCH (n) WHERE n.owner = $owner "
         "WITH n, labels(n)[0] AS label, COLLECT { MATCH (n)-[r]->(m) WHERE NOT m:Transaction "
-        "RETURN type(r) + coalesce(r.key, '') + toString(coalesce(r.live, '')) + coalesce(m.id, m.value, '') } "
-        "AS edges "
+        "RETURN type(r) + coalesce(r.key, '') + toString(coalesce(r.live, '')) + coalesce(m.id, m.value, '') "
+        "} AS edges "
         "RETURN label, properties(n) AS held, edges"
     )
     return sorted(repr((one["label"], sorted(one["held"].items()), sorted(one["edges"]))) for one in nodes)
