@@ -87,6 +87,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.correct": {"entity_id": "$one", "field": ODD, "value": {ODD: ODD}},
     "entities.delete": {"entity_id": "$one", "reason": ODD},
     "entities.restore": {"entity_id": "$one", "reason": ODD},
+    "entities.merge": {"source_entity_id": "$one", "target_entity_id": "$two", "merge_reason": ODD},
+    "entities.unmerge": {"source_entity_id": "$one", "reason": ODD},
+    "server.check_snapshots": {},
     "server.health": {},
     "server.info": {},
     "server.stats": {},
@@ -110,6 +113,8 @@ def before(command: Command, stored: list[str], name: str) -> None:
     """Do what a command needs to have been done."""
     if name.endswith(".restore"):
         assert command(*words(name.replace("restore", "delete"), stored)).exit_code == 0
+    if name == "entities.unmerge":
+        assert command(*words("entities.merge", stored)).exit_code == 0
 
 
 def test_every_command_is_tried_here() -> None:
