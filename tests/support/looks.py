@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+import graphmem.operations  # noqa: F401  (fills the registry)
 from graphmem.registry import REGISTRY
-from tests.support.model import Edge, Fact, Knowledge, newest, provenance, shown
+from tests.support.model import MERGES, Edge, Fact, Knowledge, edge_id, newest, provenance, shown
 
 UNKNOWN = "ent_" + "0" * 24
 MERGING = "entities.merge" in REGISTRY
@@ -127,15 +128,15 @@ def relationship(known: Knowledge, edge: Edge) -> dict[str, Any]:
         "relationship_type": edge.key.partition(":")[0],
         "source_entity_id": edge.source,
         "target_entity_id": edge.target,
-        "is_live": edge.live if MERGING else counted(known, edge),
+        "is_live": counted(known, edge),
         "observation_count": len(edge.facts),
+        "created_at": min(fact.recorded_at for fact in edge.facts),
         "last_observation_at": edge.facts[-1].observed_at,
         "snapshot": shown(edge.held, named=False),
         "provenance": provenance(edge.held, named=False),
     }
-    if edge.members == (edge.key,):
+    if not any(fact.kind in MERGES for fact in known.facts):
         said["version"] = len({fact.recorded_at for fact in edge.facts})
-        said["created_at"] = min(fact.recorded_at for fact in edge.facts)
     return said
 
 
@@ -153,7 +154,7 @@ def observation(fact: Fact) -> dict[str, Any]:
     }
     if ":" in fact.home:
         return {**said, "metadata": dict(fact.fields)}
-    if fact.kind in ("merge", "unmerge"):
+    if fact.kind in MERGES:
         return said
     return {**said, "entity_id": fact.home, "entity_type": fact.entity_type, "fields": fields}
 
@@ -262,7 +263,7 @@ def _relationship(then: Knowledge, where: Where, operation: str) -> Iterator[Loo
         if operation == "relationships.snapshot":
             wanted |= {"observations": [observation(fact) for fact in edge.facts[::-1]]}
     name = "relationship_id" if operation == "relationships.get" else "relationship_key"
-    for said in (where.edge or "rel_0", edge.id if edge else "rel_1"):
+    for said in (where.edge or "rel_0", edge_id(where.edge)):
         rest = {"include_deleted": where.include_deleted, **where.clocks}
         yield Look(operation, {name: said, **rest}, wanted)
 

@@ -129,8 +129,8 @@ class Edge:
 
     @property
     def id(self) -> str:
-        """The short id: a hash of the key."""
-        return "rel_" + hashlib.sha256(json.dumps([self.key]).encode()).hexdigest()[:24]
+        """The short id."""
+        return edge_id(self.key)
 
 
 @dataclass(frozen=True)
@@ -176,6 +176,14 @@ class Knowledge:
         """Return everything that is merged into a survivor, itself included."""
         return [entity for entity in self.types if self.root(entity) == root]
 
+    def below(self, entity: str) -> list[str]:
+        """Return an entity and everything that is merged into it, whatever it is merged into itself."""
+        above = {one: self.parent(one) for one in self.types}
+        found = [entity]
+        for one in found:
+            found.extend(child for child, into in above.items() if into == one)
+        return found
+
     def roots(self) -> list[str]:
         """Return the entities that are not merged into another, in the order of their ids."""
         return sorted(entity for entity in self.types if self.parent(entity) is None)
@@ -205,6 +213,7 @@ class Knowledge:
             "state": "live" if self.lives(root) else "deleted",
             "schema_version": self.schema(root).version,
             "observation_count": len(facts),
+            "created_at": min((fact.recorded_at for fact in facts), default=None),
             "last_observation_at": last,
             "computed_at": last,
             "snapshot": shown(held),
@@ -212,7 +221,6 @@ class Knowledge:
         }
         if not self.was_merged(root):
             view["version"] = len({fact.recorded_at for fact in facts})
-            view["created_at"] = min((fact.recorded_at for fact in facts), default=None)
         return view
 
     def was_merged(self, root: str) -> bool:
@@ -223,6 +231,16 @@ class Knowledge:
         """Return the facts of entities, the newest first; of deleted ones only if asked."""
         wanted = [home for home in homes if deleted or self.is_live(home)]
         return self.of(*wanted)[::-1]
+
+    def state(self) -> str:
+        """Return a text of what everything comes to: neither versions and counts nor when it was recorded."""
+        said: list[Any] = []
+        for home in sorted({fact.home for fact in self.facts}):
+            kind = self.schema(self.root(home)) if home in self.types else NOTHING
+            held = reduce(self.of(home), kind)
+            fold = {name: [one.value, one.winners] for name, one in held.items()}
+            said.append([home, self.types.get(home), self.lives(home), self.parent(home), fold])
+        return json.dumps(said, sort_keys=True)
 
     # Relationships
 
@@ -267,6 +285,11 @@ class Knowledge:
                 reached.setdefault(edge.source, step)
                 reached.setdefault(edge.target, step)
         return {one: far for one, far in reached.items() if far}, sorted(walked)
+
+
+def edge_id(key: str) -> str:
+    """Return the short id of a relationship: a hash of its key."""
+    return "rel_" + hashlib.sha256(json.dumps([key]).encode()).hexdigest()[:24]
 
 
 def newest(edges: Iterable[Edge]) -> list[Edge]:
