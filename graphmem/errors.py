@@ -5,7 +5,8 @@ GraphmemError                     500  exit 1
 │   ├── UnknownField                            ERR_UNKNOWN_FIELD
 │   ├── InvalidJson                             INVALID_JSON
 │   ├── UnsupportedMediaType                    UNSUPPORTED_MEDIA_TYPE
-│   └── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
+│   ├── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
+│   └── SchemaRefused                           SCHEMA_VALIDATION_FAILED
 ├── PayloadTooLarge               413  exit 2   PAYLOAD_TOO_LARGE
 │   └── TransactionTooLarge                     TRANSACTION_TOO_LARGE
 ├── AuthRequired                  401  exit 3   AUTH_REQUIRED
@@ -128,6 +129,12 @@ class StoreRefused(InvalidInput):
     """Nothing was stored: details.issues names each item or relationship that was refused, by index."""
 
     code = "ERR_STORE_RESOLUTION_FAILED"
+
+
+class SchemaRefused(InvalidInput):
+    """The schema is not valid, or this is how it is already: details.issues names each fault by path."""
+
+    code = "SCHEMA_VALIDATION_FAILED"
 
 
 class PayloadTooLarge(GraphmemError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from fastapi import FastAPI
@@ -41,10 +41,8 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
     app = FastAPI(
         title="graphmem", version=__version__, lifespan=lifespan, openapi_url=None, redirect_slashes=False
     )
-    for operation in REGISTRY.values():
-        if Face.REST in operation.faces:
-            for method, path in operation.routes:
-                _add(app, method, path, _endpoint(operation, services))
+    for method, path, operation in sorted(_routes(), key=_static_first):
+        _add(app, method, path, _endpoint(operation, services))
     _add(app, "GET", "/openapi.yaml", _describe)
     bounded = Bounded(endpoint, services.settings)
     app.router.routes.extend(Route(f"{prefix}/mcp", bounded) for prefix in PREFIXES)
@@ -56,6 +54,17 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
     app.add_middleware(Gate, settings=services.settings, public=public, authenticate=authenticate)
     app.add_middleware(Trace)
     return app
+
+
+def _routes() -> Iterator[tuple[str, str, Operation[Any]]]:
+    for operation in REGISTRY.values():
+        if Face.REST in operation.faces:
+            yield from ((method, path, operation) for method, path in operation.routes)
+
+
+def _static_first(route: tuple[str, str, Operation[Any]]) -> list[bool]:
+    """Return where a path has parameters: ``/entities/duplicates`` comes before ``/entities/{entity_id}``."""
+    return [segment.startswith("{") for segment in route[1].split("/")]
 
 
 def _add(app: FastAPI, method: str, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:

@@ -134,13 +134,20 @@ def _found(answer: Row) -> RenderableType:
     return entities(rows)
 
 
-def _stored(rows: Sequence[Row]) -> Table:
+def _stored(rows: Sequence[Row]) -> RenderableType:
     table = _table(None, "id", "type", "name", "what happened", "v.", "by")
     for row in rows:
         happened = row["action"] + (" (known already)" if row["deduplicated"] else "")
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], happened, str(row["version"])
         table.add_row(*map(plain, (*cells, row["identity_basis"])))
-    return table
+    likely = [
+        plain(
+            f"{row['canonical_name']} may be {one['canonical_name']} ({one['entity_id']}, {one['score']:.2f})"
+        )
+        for row in rows
+        for one in row.get("duplicate_candidates", [])
+    ]
+    return Group(table, *likely)
 
 
 def _related(rows: Sequence[Row]) -> Table:
@@ -197,6 +204,15 @@ def _schemas(answer: Row) -> Table:
     return table
 
 
+def _candidates(answer: Row) -> Table:
+    table = _table(None, "score", "one", "other", "type", "because of")
+    for row in answer["candidates"]:
+        ends = [f"{row[f'canonical_name_{side}']} ({row[f'entity_{side}']})" for side in "ab"]
+        because = ", ".join(row["matched_fields"])
+        table.add_row(*map(plain, (f"{row['score']:.2f}", *ends, row["entity_type"], because)))
+    return table
+
+
 def _types(answer: Row) -> Table:
     table = _table(None, "relationship", "inverse", "origin", "live ones", "description")
     for row in answer["relationship_types"]:
@@ -245,6 +261,7 @@ def _value(value: Any) -> str:
 
 
 _LISTS: dict[str, Callable[[Row], RenderableType]] = {
+    "candidates": _candidates,
     "entities": _found,
     "observations": _observations,
     "relationships": _relationships,

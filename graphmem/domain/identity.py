@@ -31,6 +31,9 @@ CANONICAL_NAME = "canonical_name"
 CONTENT = "content"
 NEW = "new"
 
+_APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
+_ASCII_WORD = re.compile(r"[a-z0-9]+", re.ASCII)
+
 _PLURALS = {
     "companies": "company", "contacts": "contact", "conversations": "conversation",
     "documents": "document", "events": "event", "invoices": "invoice", "locations": "location",
@@ -205,11 +208,36 @@ def _shown(value: Any) -> str:
     return identity_value(value) or ""
 
 
+def words(folded: str) -> list[str]:
+    """Return the words of a folded text: letters, digits and their marks; apostrophes join them."""
+    joined = folded.translate(_APOSTROPHES)
+    if joined.isascii():
+        return _ASCII_WORD.findall(joined)
+    return "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in joined).split()
+
+
+def tokens(name: str) -> list[str]:
+    """Return the words of a name in sorted order: those of "Smith, John" and "John Smith" are the same."""
+    return sorted(words(fold_text(name)))
+
+
 def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]:
-    """Return the (kind, index key) pairs by which an entity with these current values is looked up."""
-    found = {("name", index_key(fold_text(shown)))}
+    """Return the (kind, index key) pairs by which an entity with these current values is found.
+
+    The kind ``tokens`` (the words of a name of several, sorted) serves proposals of duplicates only:
+    nothing is looked up by it.
+    """
+    folded = fold_text(shown)
+    found = {("name", index_key(folded))}
+    names = {folded}
     for name, kind in IDENTIFIER_KINDS.items():
         value = identity_value(snapshot.get(name))
         if value is not None:
             found.add((kind, index_key(value)))
+            if kind == "name":
+                names.add(value)
+    for name in names:
+        parts = sorted(words(name))
+        if len(parts) > 1:
+            found.add(("tokens", index_key(" ".join(parts))))
     return found

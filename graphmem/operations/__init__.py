@@ -1,6 +1,7 @@
 """The operations: one file per noun. Importing this package fills the registry."""
 
 from graphmem.operations import (
+    duplicates,
     entities,
     graph,
     health,
@@ -9,12 +10,14 @@ from graphmem.operations import (
     observations,
     relationship_types,
     relationships,
+    schema_analysis,
     schemas,
     server,
     store,
 )
 
 __all__ = [
+    "duplicates",
     "entities",
     "graph",
     "health",
@@ -23,6 +26,7 @@ __all__ = [
     "observations",
     "relationship_types",
     "relationships",
+    "schema_analysis",
     "schemas",
     "server",
     "store",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NotRequired
 import orjson
 from typing_extensions import TypedDict
 
-from graphmem.domain import discovery, identity, times
+from graphmem.domain import times
 from graphmem.domain.identity import CANONICAL_NAME
 from graphmem.domain.reduction import Stale, Torn, check
 
@@ -39,6 +39,24 @@ class Entity(TypedDict):
     computed_at: str | None
     snapshot: NotRequired[Fields]
     provenance: NotRequired[dict[str, str]]
+
+
+class Reason(TypedDict):
+    """Why two entities may be one: two values, as they were given, and how alike they are, 0 to 1."""
+
+    field: str
+    a: str
+    b: str
+    similarity: float
+
+
+class Likeness(TypedDict):
+    """An entity that may be the same thing as another: a proposal, which nothing acts on."""
+
+    entity_id: str
+    canonical_name: str
+    score: float
+    reasons: list[Reason]
 
 
 class Writer(TypedDict):
@@ -103,31 +121,6 @@ class Relationship(TypedDict):
     last_observation_at: str
     snapshot: Fields
     provenance: dict[str, str]
-
-
-class Schema(TypedDict):
-    """The schema of an entity type, as discovered from its observations.
-
-    ``fields`` holds the type of each field (``number|string`` where both were seen); ``identity`` the
-    alternatives by which an item is identified, first match wins.
-    """
-
-    entity_type: str
-    schema_version: str | None
-    origin: str
-    fields: dict[str, FieldSummary]
-    field_names: list[str]
-    identity: list[list[str]]
-    entity_count: int
-    observation_count: int
-    updated_at: str
-
-
-class FieldSummary(TypedDict):
-    """One field of a schema."""
-
-    type: str
-    required: bool
 
 
 class EntityRow(NamedTuple):
@@ -201,18 +194,6 @@ class RelationshipRow(NamedTuple):
     winners: list[str]
     check: int | None
     own: str | None = None
-
-
-class SchemaRow(NamedTuple):
-    """``schema/_row.cypher``."""
-
-    entity_type: str
-    version: str | None
-    fields: list[str]
-    seen: list[str]
-    updated_at: int
-    entities: int
-    observations: int
 
 
 def when(micros: int | None) -> str | None:
@@ -357,23 +338,4 @@ def relationship(row: RelationshipRow) -> Relationship:
         "last_observation_at": times.render(row.last_observation_at),
         "snapshot": current(row.fields, row.values, without=None),
         "provenance": provenance(row.fields, row.values, row.winners, without=None),
-    }
-
-
-def schema(row: SchemaRow) -> Schema:
-    """Return the answer for a schema."""
-    seen = zip(row.fields, row.seen, strict=True)
-    return {
-        "entity_type": row.entity_type,
-        "schema_version": row.version,
-        "origin": "discovered",
-        "fields": {
-            name: {"type": discovery.describe(filter(None, shapes.split("|"))), "required": False}
-            for name, shapes in seen
-        },
-        "field_names": row.fields,
-        "identity": [list(names) for names in identity.rule(row.entity_type)],
-        "entity_count": row.entities,
-        "observation_count": row.observations,
-        "updated_at": times.render(row.updated_at),
     }

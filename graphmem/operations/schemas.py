@@ -1,35 +1,51 @@
-"""Schemas of entity types, as they are discovered from what was stored."""
+"""Schemas of entity types: as they are registered, shipped or discovered."""
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total
-from graphmem.errors import NotFound
-from graphmem.operations import answers
-from graphmem.operations.answers import SchemaRow
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled, Total
+from graphmem.domain import schema
+from graphmem.domain.schema import Document, Issue, SchemaInvalid, UnknownType
+from graphmem.errors import IdempotencyMismatch, NotFound, SchemaRefused
+from graphmem.operations import schema_answers
 from graphmem.operations.entities import EntityType
+from graphmem.operations.schema_answers import VERSIONS_TOLD, Declared, Schema, SchemaRow, declared
+from graphmem.operations.writing import SchemaReceipt, Writing, change_schema
 from graphmem.registry import Context, Scope, operation
 
 
 class ListSchemas(Arguments):
     """What ``schemas.list`` takes."""
 
-    keyword: Annotated[str, Field(max_length=200, description="Only types that contain this.")] | None = None
+    keyword: Annotated[
+        str, Field(max_length=200, description="Only types in whose name, or field names, this stands.")
+    ] | None = None  # fmt: skip
+    include_shipped: Annotated[
+        bool, Field(description="Whether shipped types of which nothing is stored are listed as well.")
+    ] = False
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     include_total_count: Total = False
 
 
 class SchemaPage(TypedDict):
-    """A page of schemas by type."""
+    """A page of schemas by type.
 
-    schemas: list[answers.Schema]
+    ``truncated`` says that the page ends early because its documents are large: go on at ``next_offset``.
+    """
+
+    schemas: list[Schema]
     limit: int
     offset: int
+    truncated: NotRequired[bool]
+    next_offset: NotRequired[int]
     total: NotRequired[int]
 
 
@@ -41,22 +57,34 @@ class SchemaPage(TypedDict):
     scope=Scope.READ,
 )
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
-    """List the entity types that were stored, with their fields and how many entities each has."""
+    """List the entity types that were stored or registered, with fields and how many entities each has."""
+    keyword = arguments.keyword.strip().lower() if arguments.keyword else ""
+    named = [name for name in schema.shipped_types() if _stands_in(keyword, name)]
     row = await context.graph.one(
         "schema.page",
-        keyword=arguments.keyword.strip().lower() if arguments.keyword else None,
+        keyword=keyword or None,
+        named=named,
+        shipped=named if arguments.include_shipped else [],
         offset=arguments.offset,
         limit=arguments.limit,
     )
     assert row is not None
-    page: SchemaPage = {
-        "schemas": [answers.schema(SchemaRow(*one)) for one in row["page"]],
-        "limit": arguments.limit,
-        "offset": arguments.offset,
-    }
+    found = [schema_answers.answer(SchemaRow(*one)) for one in row["page"]]
+    page: SchemaPage = {"schemas": found, "limit": arguments.limit, "offset": arguments.offset}
+    if row["truncated"]:
+        page["truncated"] = True
+        page["next_offset"] = arguments.offset + len(found)
     if arguments.include_total_count:
         page["total"] = row["total"]
     return page
+
+
+def _stands_in(keyword: str, entity_type: str) -> bool:
+    """Return whether a keyword stands in the name, or a field name, of a shipped type."""
+    document = schema.shipped(entity_type)
+    return keyword in entity_type or any(
+        keyword in name.lower() for name in (document.fields if document else ())
+    )
 
 
 class GetSchema(Arguments):
@@ -74,11 +102,254 @@ class GetSchema(Arguments):
     errors=(NotFound,),
     example="person",
 )
-async def get_schema(context: Context, arguments: GetSchema) -> answers.Schema:
-    """Return the schema of one entity type: its fields as they were seen, and what identifies an entity."""
-    row = await context.graph.one("schema.get", entity_type=arguments.entity_type)
-    if row is None:
-        raise NotFound(
-            f"nothing of type {arguments.entity_type!r} was stored yet", entity_type=arguments.entity_type
+async def get_schema(context: Context, arguments: GetSchema) -> Schema:
+    """Return the schema of one entity type: its fields, what identifies an entity, and its versions.
+
+    It is the registered one, else the shipped one, else what was discovered from what was stored; `seen`
+    holds the types under which each field was stored.
+    """
+    kind = arguments.entity_type
+    row = await context.graph.one("schema.get", entity_type=kind, limit=VERSIONS_TOLD)
+    if row is not None:
+        return schema_answers.answer(SchemaRow(*row["schema"]), row["versions"])
+    if schema.shipped(kind) is not None:
+        return schema_answers.answer(schema_answers.unstored(kind), [])
+    raise unknown(kind)
+
+
+def unknown(entity_type: str) -> NotFound:
+    """Return the error of a type that is neither stored, registered nor shipped."""
+    message = f"nothing of type {entity_type!r} was stored or registered yet"
+    return NotFound(message, entity_type=entity_type)
+
+
+# Changing
+
+
+Version = Annotated[
+    Annotated[str, Field(max_length=20)] | None,
+    Field(description="Version, major.minor, greater than the present one; counted unless given."),
+]
+Activate = Annotated[bool, Field(description="A schema counts from its registration on: only true is taken.")]
+UserSpecific = Annotated[
+    bool, Field(description="Schemas are always the caller's own: only true has a meaning.")
+]
+Force = Annotated[bool, Field(description="Taken from existing clients, without effect.")]
+
+
+class SchemaChanged(TypedDict):
+    """What became of a change: the schema as of its transaction.
+
+    ``warnings`` name what was kept without effect.
+    """
+
+    success: bool
+    schema: Declared
+    schema_version: str
+    fields_added: list[str]
+    fields_removed: list[str]
+    warnings: list[Issue]
+    replayed: bool
+    transaction_id: str
+
+
+class Changing(Writing):
+    """What every change of a schema takes."""
+
+    schema_version: Version = None
+    activate: Activate = True
+    user_specific: UserSpecific = True
+    force: Force = False
+
+    def unheeded(self) -> list[Issue]:
+        """Return what was asked for and has no effect.
+
+        Raises:
+            SchemaRefused: a schema that does not count was asked for.
+        """
+        if not self.activate:
+            message = "a registered schema counts at once: leave activate out, or register it when it should"
+            issue: Issue = {"path": "$.activate", "message": message, "code": "ERR_ACTIVATE"}
+            raise SchemaRefused(f"$.activate: {message}", issues=[issue])
+        asked = {
+            "user_specific": not self.user_specific and "schemas are always the caller's own",
+            "force": self.force and "there is nothing to force: a valid change is made",
+            "migrate_existing": getattr(self, "migrate_existing", False)
+            and "there is nothing to migrate: what was stored before is read under the new schema",
+        }
+        return [
+            {"path": f"$.{name}", "message": why, "code": "NO_EFFECT"} for name, why in asked.items() if why
+        ]
+
+
+with warnings.catch_warnings():
+    # `schema` is the interface's own name; what it hides is a deprecated method of pydantic's models.
+    warnings.filterwarnings("ignore", 'Field name "schema" in')
+
+    class RegisterSchema(Changing):
+        """What ``schemas.register`` takes."""
+
+        schema: Annotated[  # pyright: ignore[reportIncompatibleMethodOverride]
+            dict[str, Any] | None,
+            Spelled("schema_definition"),
+            Field(description="The document: {entity_type, fields: {name: {type, …}}, …}."),
+        ] = None
+        entity_type: Annotated[
+            EntityType | None, Field(description="Its entity type, where the document does not say it.")
+        ] = None
+        reducer_config: Annotated[
+            dict[str, Any] | None, Field(description="{merge_policies: {field: {strategy}}, …}.")
+        ] = None
+
+
+@operation(
+    "schemas.register",
+    "POST /register_schema",
+    tool="register_schema",
+    command="schemas register",
+    scope=Scope.WRITE,
+    sandbox=False,
+    errors=(SchemaRefused, IdempotencyMismatch),
+    example='--schema \'{"entity_type": "wine", "fields": {"name": {"type": "string"}}}\'',
+)
+async def register_schema(context: Context, arguments: RegisterSchema) -> SchemaChanged:
+    """Register the schema of an entity type: from now on snapshots of the type are as it says.
+
+    A field is `{"type": "string|number|date|boolean|array|object"}` with, if wanted, `required`,
+    `description`, `merge` (last_write, highest_priority, most_specific, merge_array), `converters`,
+    `constraints` {min, max, enum, pattern, banned} and `mismatch`. Values of another type are converted, and
+    hidden where they cannot be; fields that are not declared are hidden. With `mismatch` or
+    `additional_fields` "show" they are shown as given. `canonical_name_fields` says what identifies an
+    entity. What was stored is never changed, and is read under the new schema.
+    """
+    unheeded = arguments.unheeded()
+    with told():
+        document, version = _document(arguments)
+        change = schema.registration(document, version)
+        receipt = await change_schema(context, "schemas.register", arguments, change)
+    return _changed(receipt, [*unheeded, *schema.warnings_of(document)])
+
+
+def _document(arguments: RegisterSchema) -> tuple[Document, str | None]:
+    """Return the document that a request registers, in whichever spelling."""
+    raw, path = dict(arguments.schema or {}), "$.schema"
+    inner = raw.pop("schema_definition", None)
+    config, config_path = raw.pop("reducer_config", None), f"{path}.reducer_config"
+    if config is None:
+        config, config_path = arguments.reducer_config, "$.reducer_config"
+    version = arguments.schema_version or raw.pop("schema_version", None)
+    named = arguments.entity_type or raw.get("entity_type")
+    if isinstance(inner, dict):
+        raw, path = {**inner, **raw}, f"{path}.schema_definition"
+    issues = schema.Issues()
+    if raw.get("fields") is None:
+        issues.add(f"{path}.fields", "a schema needs fields: {name: {type}}", "ERR_FORMAT")
+    if version is not None and not isinstance(version, str):
+        issues.add(f"{path}.schema_version", "a version is a string such as 1.0", "ERR_SCHEMA_VERSION")
+    kind = schema.canonical_type(named, "$.entity_type", issues) if isinstance(named, str) else None
+    if named is None or not isinstance(named, str):
+        issues.add("$.entity_type", "say which entity type the schema is of", "ERR_ENTITY_TYPE")
+    issues.settle()
+    assert kind is not None
+    return schema.parse(kind, raw, config, path=path, reducer_path=config_path), version
+
+
+class UpdateSchema(Changing):
+    """What ``schemas.update`` takes."""
+
+    entity_type: EntityType
+    new_fields: Annotated[
+        dict[str, Any] | list[Any] | None,
+        Spelled("fields_to_add"),
+        Field(description="Fields to add: {name: type}, {name: {type, …}} or [{field_name, field_type, …}]."),
+    ] = None
+    fields_to_remove: list[str] = Field(
+        default=[], max_length=500, description="Fields to take out and hide."
+    )
+    canonical_name_fields: list[str | dict[str, Any]] = Field(
+        default=[],
+        description="What identifies an entity: names, together, or [{composite: [names]}, …] in order.",
+    )
+    identity_opt_out: Annotated[
+        str | None, Field(description="heuristic_canonical_name: the general order identifies.")
+    ] = None
+    canonical_name_strict: Annotated[
+        bool | None, Field(description="Whether items that nothing identifies are refused.")
+    ] = None
+    additional_fields: Annotated[
+        str | None, Field(description="hide or show: fields that are not declared.")
+    ] = None
+    mismatch: Annotated[str | None, Field(description="hide or show: values of another type.")] = None
+    constraint_violation_policy: Annotated[
+        str | None, Field(description="warn or reject: values that break a constraint.")
+    ] = None
+    temporal_fields: list[dict[str, Any]] = Field(
+        default=[], description="Times for the timeline: [{field, event_type}]."
+    )
+    aliases: list[str] = Field(default=[], description="Other names of the type.")
+    observation_source_priority: list[str] = Field(
+        default=[], description="Kinds of writers, greatest first."
+    )
+    description: Annotated[str | None, Field(description="What the type is.")] = None
+    migrate_existing: Force = False
+
+
+_SETTINGS = (
+    "canonical_name_fields", "identity_opt_out", "canonical_name_strict", "additional_fields", "mismatch",
+    "constraint_violation_policy", "temporal_fields", "aliases", "observation_source_priority", "description",
+)  # fmt: skip
+
+
+@operation(
+    "schemas.update",
+    "POST /update_schema_incremental",
+    tool="update_schema_incremental",
+    command="schemas update",
+    scope=Scope.WRITE,
+    sandbox=False,
+    errors=(SchemaRefused, NotFound, IdempotencyMismatch),
+    example='event --new-fields \'{"venue": "string"}\'',
+)
+async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChanged:
+    """Add fields to the schema of an entity type, take fields out, or say anew what identifies an entity.
+
+    It starts from the registered schema, else the shipped one, else what was discovered, and keeps the rest
+    of it: two updates at once both count. A field that is taken out is hidden, and comes back with its
+    history when it is added again.
+    """
+    unheeded = arguments.unheeded()
+    given = arguments.given()
+    with told():
+        change = schema.update(
+            arguments.entity_type,
+            new_fields=arguments.new_fields,
+            remove=arguments.fields_to_remove,
+            settings={name: given[name] for name in _SETTINGS if name in given},
+            version=arguments.schema_version,
         )
-    return answers.schema(SchemaRow(*row["schema"]))
+        receipt = await change_schema(context, "schemas.update", arguments, change)
+    return _changed(receipt, [*unheeded, *schema.warnings_of(receipt.document)])
+
+
+def _changed(receipt: SchemaReceipt, unheeded: list[Issue]) -> SchemaChanged:
+    return {
+        "success": True,
+        "schema": declared(receipt.document, receipt.version),
+        "schema_version": receipt.version,
+        "fields_added": list(receipt.added),
+        "fields_removed": list(receipt.removed),
+        "warnings": unheeded,
+        "replayed": receipt.replayed,
+        "transaction_id": receipt.transaction_id,
+    }
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Tell faults of a schema, or an unknown type, as errors of the catalogue."""
+    try:
+        yield
+    except SchemaInvalid as exc:
+        raise SchemaRefused(str(exc), issues=exc.issues) from exc
+    except UnknownType as exc:
+        raise NotFound(str(exc), entity_type=exc.entity_type) from exc

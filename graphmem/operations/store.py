@@ -11,6 +11,7 @@ from graphmem.arguments import Arguments, NoBool
 from graphmem.domain import items, times
 from graphmem.domain.items import Reader
 from graphmem.errors import IdempotencyMismatch, StoreRefused
+from graphmem.operations import duplicates
 from graphmem.operations.writing import (
     Observing,
     Parts,
@@ -52,6 +53,9 @@ class Store(Observing):
         default=[], max_length=RELATIONSHIP_LIMIT, description="Typed relationships between entities."
     )
     commit: bool = Field(default=True, description="False: a plan that writes nothing at all.")
+    find_duplicates: bool = Field(
+        default=True, description="Whether likely duplicates of what is created are named in the answer."
+    )
 
 
 class Stored(TypedDict):
@@ -89,7 +93,8 @@ async def store(context: Context, arguments: Store) -> Stored:
     Items with the same identity (an e-mail, a name, a title: see `identity_basis`) are one entity, and each
     item is one observation of it. `relationships` connect items by `source_index` and `target_index`, or
     entities by `source_entity_id` and `target_entity_id`. With an `idempotency_key` a repeat is stored once.
-    `commit: false` answers what would happen and writes nothing.
+    `commit: false` answers what would happen and writes nothing. What was created names its likely
+    duplicates in `duplicate_candidates`: a proposal, on which nothing acts by itself.
     """
 
     def read(reader: Reader) -> Parts:
@@ -112,6 +117,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         }
         for one in stored:
             one["action"] = would[one["action"]]
+    told = await duplicates.name_likely(context, receipt, stored) if arguments.find_duplicates else []
     return {
         "success": True,
         "replayed": receipt.replayed,
@@ -122,5 +128,5 @@ async def store(context: Context, arguments: Store) -> Stored:
         "observations_created": sum(not item.known for item in receipt.items) if fresh else 0,
         "entities": stored,
         "relationships_created": links(receipt),
-        "store_warnings": receipt.warnings,
+        "store_warnings": receipt.warnings + told,
     }

@@ -16,7 +16,7 @@ from graphmem.domain.items import Issue, Item, Link, Reader
 from graphmem.domain.ranks import ObservationSource
 from graphmem.domain.reduction import Fold
 from graphmem.domain.schema import Change, Document
-from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
 from graphmem.operations import answers, as_of
 from graphmem.registry import Context
 from graphmem.writer import UNKNOWN_TYPE, Merging, Receipt, WriteRequest
@@ -75,7 +75,8 @@ class StoredEntity(TypedDict):
     that identified it; ``deduplicated`` says that this very observation was there already;
     ``home_entity_id`` is the entity that it is an observation of, where that is merged into the one that is
     answered. Where the answer would be too large, ``entity_snapshot_after`` stands with the last item of
-    each entity only.
+    each entity only. ``duplicate_candidates`` stands with what a store created where other entities are
+    likely the same thing.
     """
 
     entity_id: str
@@ -89,6 +90,7 @@ class StoredEntity(TypedDict):
     deduplicated: bool
     home_entity_id: NotRequired[str]
     entity_snapshot_after: NotRequired[answers.Fields]
+    duplicate_candidates: NotRequired[list[answers.Likeness]]
 
 
 class StoredRelationship(TypedDict):
@@ -180,7 +182,7 @@ async def change_schema(
 
     Raises:
         NotFound: there is nothing of that type to change.
-        InvalidInput: the change is not valid, or changes nothing; ``details.issues`` names each fault.
+        SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
     """
     try:
         receipt = await accept(context, operation_name, arguments, lambda _: ([], []), change=change)
@@ -188,7 +190,7 @@ async def change_schema(
         issue = exc.details["issues"][0]
         if issue["code"] == UNKNOWN_TYPE:
             raise NotFound(issue["message"], entity_type=change.entity_type) from exc
-        raise InvalidInput(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+        raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
     more = receipt.more
     return SchemaReceipt(
         entity_type=more["entity_type"],

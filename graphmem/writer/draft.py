@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphmem.domain import ids
+from graphmem.domain import canonical, ids
 from graphmem.domain.items import Issue
 from graphmem.domain.reduction import Observation
 from graphmem.domain.rules import PLAIN, Rules
@@ -93,7 +93,8 @@ class Draft:
             self.bump(self.relationships, key)
 
     def activate(self, entity_type: str, active: Active, change: str) -> None:
-        """Make a document the registered one of a type."""
+        """Make a document the registered one of a type; ``change`` is the kind of change that led to it."""
+        said = {"kind": change, "fields_added": list(active.added), "fields_removed": list(active.removed)}
         self.heads[entity_type] = self.head(entity_type).with_active(active)
         self.versions.append({
             "transaction_id": self.request.transaction_id,
@@ -104,7 +105,7 @@ class Draft:
                 "version": active.version,
                 "document": active.document.text,
                 "recorded_at": self.recorded_at,
-                "change": change,
+                "change": canonical.encode(said),
             },
         })  # fmt: skip
 

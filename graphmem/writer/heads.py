@@ -59,6 +59,7 @@ class Head:
                 "fields": names,
                 "seen": ["|".join(sorted(self.seen[name])) for name in names],
                 "updated_at": updated_at,
+                "declared": sorted(self.active.document.fields) if self.active else None,
                 "active_version": self.active.version if self.active else None,
                 "document": self.active.document.text if self.active else None,
                 "projection": self.rules.key or None,

@@ -84,6 +84,8 @@ def test_the_interface_of_this_version_is_all_there() -> None:
         "POST /observations/query", "POST /observations/create", "POST /get_field_provenance",
         "POST /retrieve_entity_by_identifier", "GET /entities/{entity_id}/relationships",
         "POST /retrieve_related_entities", "GET /schemas", "GET /schemas/{entity_type}", "GET /stats",
+        "POST /register_schema", "POST /update_schema_incremental", "POST /analyze_schema_candidates",
+        "POST /get_schema_recommendations",
         "GET /health", "GET /server-info",
     }  # fmt: skip
     assert wanted <= routes

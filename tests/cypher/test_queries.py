@@ -47,6 +47,7 @@ def world(services: Services, loop: Loop) -> None:
     stored = run("store", entities=items, relationships=[link], idempotency_key="k")
     ids = [item["entity_id"] for item in stored["entities"]]
     run("entities.merge", source_entity_id=ids[0], target_entity_id=ids[1])
+    run("schemas.register", schema={"entity_type": "note", "fields": {"x": {"type": "number"}}})
     named = {"relationship_type": "PLANNED_FOR", "inverse": "PLANNED_IN", "description": "x"}
     run("relationship_types.register", **named)
 

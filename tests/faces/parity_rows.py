@@ -19,6 +19,7 @@ STORE = {
 }
 
 
+WINE = {"entity_type": "wine", "fields": {"name": {"type": "string"}, "year": "number"}}
 ENDS = {"relationship_type": "WORKS_AT", "source_entity_id": "$ada", "target_entity_id": "$acme"}
 
 
@@ -65,6 +66,10 @@ ROWS = [
     Row("entities.find", {"identifier": " ada LOVELACE", "entity_type": "people"}),
     Row("entities.find", {"identifier": "nobody"}),
     Row("entities.find", {"identifier": "x", "entity_type": "9"}, "VALIDATION_INVALID_FORMAT"),
+    Row("entities.duplicates", {"entity_type": "people", "threshold": 0.9, "limit": 5}),
+    Row("entities.duplicates", {"entity_id": "$ada"}),
+    Row("entities.duplicates", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
+    Row("entities.duplicates", {"threshold": "0.2"}, "VALIDATION_INVALID_FORMAT"),
     Row("entities.related", {"entity_id": "$ada", "relationship_types": ["works_at"], "depth": 2}),
     Row("entities.related", {"entity_id": "$ada", "depth": "9"}, "VALIDATION_INVALID_FORMAT"),
     Row("entities.related", {"entity_id": "$ada", "relationship_types": ["?"]}, "VALIDATION_INVALID_FORMAT"),
@@ -109,7 +114,20 @@ ROWS = [
     Row("schemas.list", {"keyword": "pers", "include_total_count": True}),
     Row("schemas.list", {"limit": "501"}, "VALIDATION_INVALID_FORMAT"),
     Row("schemas.get", {"entity_type": "people"}),
-    Row("schemas.get", {"entity_type": "invoice"}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.list", {"keyword": "attendee", "include_shipped": True}),
+    Row("schemas.get", {"entity_type": "invoice"}),
+    Row("schemas.get", {"entity_type": "unicorn"}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.analyze", {"entity_type": "person", "min_frequency": 1, "min_confidence": 0.5}),
+    Row("schemas.analyze", {"entity_id": "$acme", "min_frequency": 1}),
+    Row("schemas.analyze", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.analyze", {"min_confidence": 2}, "VALIDATION_INVALID_FORMAT"),
+    Row("schemas.recommend", {"entity_type": "people", "status": "pending"}),
+    Row("schemas.recommend", {"entity_type": "unicorn"}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.register", {"schema": WINE, "idempotency_key": "sr"}),
+    Row("schemas.register", {"schema": {"entity_type": "wine"}}, "SCHEMA_VALIDATION_FAILED"),
+    Row("schemas.update", {"entity_type": "beer", "new_fields": {"a": "string"}}, "RESOURCE_NOT_FOUND"),
+    Row("schemas.update", {"entity_type": "wine"}, "SCHEMA_VALIDATION_FAILED"),
+    Row("schemas.update", {"entity_type": "task", "new_fields": {"a": "string"}, "idempotency_key": "su"}),
     Row("server.stats", {}),
     unknown("server.stats"),
     Row("server.check_snapshots", {}),

@@ -1,4 +1,4 @@
-"""Reading what is around entities: relationships, what they reach, observations, schemas, counts."""
+"""Reading what is around entities: relationships, what they reach, observations, counts."""
 
 from __future__ import annotations
 
@@ -317,40 +317,7 @@ def test_an_observation_with_a_key_is_stored_once(call: Call) -> None:
     assert call("server.stats")["total_observations"] == 2
 
 
-# Schemas and counts
-
-
-def test_a_schema_is_what_was_seen(call: Call) -> None:
-    call("store", entities=[{**ADA, "mix": 1, "when": "2026-01-01", "none": None, "flag": True}])
-    call("store", entities=[{**ADA, "mix": "one", "when": "soon", "list": [], "map": {}}])
-    schema = call("schemas.get", entity_type="people")
-    assert {name: field["type"] for name, field in schema["fields"].items()} == {
-        "email": "string", "flag": "boolean", "list": "array", "map": "object", "mix": "number|string",
-        "name": "string", "none": "null", "when": "string",
-    }  # fmt: skip
-    assert schema["field_names"] == sorted(schema["fields"])
-    assert (schema["entity_type"], schema["entity_count"], schema["observation_count"]) == ("person", 1, 2)
-    assert schema["identity"][0] == ["email"]
-
-
-def test_schemas_are_listed_by_type(run: Call) -> None:
-    kinds = ["alpha", "beta", "gamma", "alphabet"]
-    run("store", entities=[{"entity_type": kind, "name": kind} for kind in kinds])
-
-    def page(**arguments: Any) -> tuple[list[str], int]:
-        found = run("schemas.list", include_total_count=True, **arguments)
-        return [one["entity_type"] for one in found["schemas"]], found["total"]
-
-    assert page() == (sorted(kinds), 4)
-    assert page(limit=2, offset=1) == (["alphabet", "beta"], 4)
-    assert page(keyword=" ALPHA ") == (["alpha", "alphabet"], 2)
-    assert page(keyword="zeta") == ([], 0)
-
-
-def test_a_type_that_was_never_stored_is_404(call: Call) -> None:
-    with pytest.raises(NotFound) as missing:
-        call("schemas.get", entity_type="people")
-    assert missing.value.details == {"entity_type": "person"}
+# Counts
 
 
 def test_the_counts_are_those_of_what_was_stored(call: Call) -> None:

@@ -31,7 +31,12 @@ PLAIN = {
     "limit", "offset", "include_total_count", "include_snapshots", "include_entities", "expand_entities",
     "expand_provenance", "at", "at_ingested", "observed_at", "observed_until", "created_since", "depth",
     "direction", "commit", "source_priority", "observation_source", "filters", "include_deleted",
-    "reason", "metadata", "value", "inverse", "description",
+    "reason", "metadata", "value", "inverse", "merge_reason", "auto_fix", "include_shipped", "min_frequency",
+    "min_confidence", "source", "status",
+    "schema_version", "activate", "user_specific", "force", "migrate_existing", "reducer_config",
+    "fields_to_remove", "canonical_name_fields", "identity_opt_out", "canonical_name_strict",
+    "additional_fields", "mismatch", "constraint_violation_policy", "temporal_fields", "aliases",
+    "observation_source_priority", "description", "threshold", "find_duplicates",
 }  # fmt: skip
 """Arguments that name nothing of anybody's."""
 
@@ -74,9 +79,12 @@ class Alice:
             "entity_types": [["person", "company"]],
             "identifier": [ada, ada.upper(), "Ada Lovelace", "ada@example.org", self.marker, told[0]],
             "entity_identifier": [ada, "Ada Lovelace"],
+            "cursor": ["", "ada"],
             "field": ["secret", "name"],
             "fields": [{"x": 1}],
             "keyword": ["pers", self.marker],
+            "schema": [{"entity_type": "person", "fields": {"x": "string"}}],
+            "new_fields": [{"x": "string"}],
             "relationship_types": [["WORKS_AT"]],
             "idempotency_key": [KEY],
             "entities": [

@@ -247,7 +247,34 @@ def test_an_entity_is_looked_up_by_what_identifies_it():
     }
     assert identity.identifiers(snapshot, "Countess") == {
         ("name", "countess"), ("name", "ada lovelace"), ("email", "ada@example.org"), ("external_id", "17"),
+        ("tokens", "ada lovelace"),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("John Smith", " SMITH,  john"),
+        ("Conan O'Brien", "o’brien (Conan)"),
+        ("Иван Петров", "Петров Иван"),
+        ("हिन्दी भाषा", "भाषा, हिन्दी"),
+        ("山田　太郎", "太郎・山田"),
+    ],
+)
+def test_names_of_the_same_words_have_the_same_tokens(one, other):
+    found = identity.tokens(one)
+    assert found == identity.tokens(other)
+    assert len(found) == 2
+    assert ("tokens", " ".join(found)) in identity.identifiers({}, one)
+
+
+def test_a_name_of_one_word_has_no_tokens_of_its_own():
+    assert identity.identifiers({"title": "東京大学"}, " Acme! ") == {("name", "acme!"), ("name", "東京大学")}
+
+
+def test_the_tokens_of_a_long_name_are_cut_for_their_index():
+    found = dict(identity.identifiers({}, "b " + "a" * 300))
+    assert found["tokens"] == identity.index_key("a" * 300 + " b")
 
 
 def test_a_long_identifier_is_cut_for_its_index():

@@ -1,11 +1,19 @@
-// schema.get: the schema of one type; no row if the owner has none.
+// schema.get: the schema of one type with its newest versions; no row if the owner has none.
 //
-// params  entity_type: STRING
-// returns schema: LIST
+// params  entity_type: STRING, limit: INTEGER
+// returns schema: LIST, versions: LIST<LIST>
 // mode    read
-// index   schema_by_type (owner, entity_type)
+// index   schema_head (owner, head), schema_by_type (owner, entity_type)
 // cost    light
 MATCH (schema:Schema)
-WHERE schema.owner = $owner AND schema.entity_type = $entity_type
-OPTIONAL MATCH (counted:Count {owner: $owner, kind: 'entity', type: $entity_type})
-RETURN <schema._row> AS schema
+WHERE schema.owner = $owner AND schema.head = $entity_type
+WITH schema, schema.head AS type
+OPTIONAL MATCH (counted:Count {owner: $owner, kind: 'entity', type: type})
+RETURN <schema._row> AS schema,
+  COLLECT {
+    MATCH (registered:Schema)
+    WHERE registered.owner = $owner AND registered.entity_type = type AND registered.version IS NOT NULL
+    MATCH (registered)-[:IN_TRANSACTION]->(transaction:Transaction)
+    RETURN [registered.version, registered.recorded_at, transaction.id, registered.change]
+    ORDER BY registered.recorded_at DESC LIMIT $limit
+  } AS versions

@@ -1,24 +1,40 @@
 // schema.page: one page of an owner's schemas by type, each with how many entities it has, and the total.
 //
-// params  keyword: STRING, offset: INTEGER, limit: INTEGER
-// returns page: LIST<LIST>, total: INTEGER
+// params  keyword: STRING, named: LIST<STRING>, shipped: LIST<STRING>, offset: INTEGER, limit: INTEGER
+// returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER
 // mode    read
-// index   schema_by_type (owner, entity_type)
+// index   schema_head (owner, head)
 // cost    light
-// An owner has some hundred types at most: the total is counted.
+// `named` are the shipped types in which the keyword stands, `shipped` those of them that are listed though nothing of
+// them is stored. An owner has some hundred types at most: they are all sorted and counted.
 CALL () {
   MATCH (schema:Schema)
-  WHERE schema.owner = $owner AND schema.entity_type IS NOT NULL
-    AND ($keyword IS NULL OR schema.entity_type CONTAINS $keyword)
-  WITH schema ORDER BY schema.owner, schema.entity_type SKIP $offset LIMIT $limit
-  OPTIONAL MATCH (counted:Count {owner: $owner, kind: 'entity', type: schema.entity_type})
-  WITH schema, counted ORDER BY schema.entity_type
+  WHERE schema.owner = $owner AND schema.head IS NOT NULL
+    AND ($keyword IS NULL OR schema.head CONTAINS $keyword
+      OR any(name IN schema.fields WHERE toLower(name) CONTAINS $keyword)
+      OR any(name IN schema.declared WHERE toLower(name) CONTAINS $keyword)
+      OR (schema.document IS NULL AND schema.head IN $named))
+  RETURN schema.head AS type, schema
+  UNION ALL
+  UNWIND $shipped AS type
+  OPTIONAL MATCH (schema:Schema)
+  WHERE schema.owner = $owner AND schema.head = type
+  WITH type, schema WHERE schema IS NULL
+  RETURN type, schema
+}
+WITH type, schema ORDER BY type
+WITH collect([type, schema]) AS every
+WITH size(every) AS total, every[$offset..$offset + $limit] AS found
+WITH total, found, [one IN found |
+  reduce(characters = coalesce(size(one[1].document), 0), name IN one[1].fields | characters + size(name) + 100)
+] AS sizes
+WITH total, found, [one IN sizes | coalesce(one, 0)] AS sizes
+WITH total, found, <entity._fitting> AS fitting
+CALL (found, fitting) {
+  UNWIND found[..fitting] AS one
+  WITH one[0] AS type, one[1] AS schema
+  OPTIONAL MATCH (counted:Count {owner: $owner, kind: 'entity', type: type})
+  WITH type, schema, counted ORDER BY type
   RETURN collect(<schema._row>) AS page
 }
-CALL () {
-  MATCH (schema:Schema)
-  WHERE schema.owner = $owner AND schema.entity_type IS NOT NULL
-    AND ($keyword IS NULL OR schema.entity_type CONTAINS $keyword)
-  RETURN count(schema) AS total
-}
-RETURN page, total
+RETURN page, size(found) > fitting AS truncated, total

@@ -12,12 +12,12 @@ from graphmem.domain.schema.changes import (
 )
 from graphmem.domain.schema.document import Document, Temporal
 from graphmem.domain.schema.fields import Constraints, Field, Finding
-from graphmem.domain.schema.parsing import parse, warnings_of
-from graphmem.domain.schema.shapes import Issue, SchemaInvalid
+from graphmem.domain.schema.parsing import canonical_type, parse, warnings_of
+from graphmem.domain.schema.shapes import Issue, Issues, SchemaInvalid
 from graphmem.domain.schema.shipped import VERSION, shipped, shipped_types
 
 __all__ = [
-    "VERSION", "Active", "Change", "Constraints", "Document", "Field", "Finding", "Issue", "SchemaInvalid",
-    "Temporal", "UnknownType", "base", "decide", "effective", "parse", "registration", "shipped",
-    "shipped_types", "update", "warnings_of",
+    "VERSION", "Active", "Change", "Constraints", "Document", "Field", "Finding", "Issue", "Issues",
+    "SchemaInvalid", "Temporal", "UnknownType", "base", "canonical_type", "decide", "effective", "parse",
+    "registration", "shipped", "shipped_types", "update", "warnings_of",
 ]  # fmt: skip

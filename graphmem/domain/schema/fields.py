@@ -158,9 +158,11 @@ class Field:
         return Finding("TYPE_MISMATCH", name, f"{given}; {said}")
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def compiled(pattern: str) -> SchemaValidator:
     """Return a matcher of a pattern: that of Rust, whose time is linear in the length of what it reads.
+
+    One may take 10 MB, so that only a few are kept.
 
     Raises:
         SchemaError: it is no pattern.

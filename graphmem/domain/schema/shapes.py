@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, TypedDict
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
 
 from graphmem.domain import canonical, identity
 from graphmem.domain.ranks import ObservationSource
@@ -45,8 +46,9 @@ class Issues(list[Issue]):
     """The faults found so far."""
 
     def add(self, path: str, message: str, code: str = "ERR_FORMAT") -> None:
-        """Note one; the first hundred are enough."""
+        """Note one; the first hundred are enough. Names in it may hold what cannot be encoded."""
         if len(self) < ISSUES_TOLD:
+            path, message = (text.encode(errors="replace").decode() for text in (path, message))
             self.append({"path": path, "message": message, "code": code})
 
     def settle(self) -> None:

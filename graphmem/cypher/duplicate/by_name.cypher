@@ -1,0 +1,37 @@
+// duplicate.by_name: the live entities of some types along the order of names, with those that share an exact
+// identifier with them, wherever in that order these are.
+//
+// params  types: LIST<STRING>, after: STRING, limit: INTEGER, compared: LIST<STRING>
+// returns page: LIST<LIST>, last: STRING
+// mode    read
+// index   identifier_value (owner, kind, value): a range of it, in order
+// cost    light
+// `last` is the last name that was looked at, null at the end. Of the many that bear one name, or share one
+// identifier, the first 50 that are met.
+CALL () {
+  MATCH (identifier:Identifier)
+  WHERE identifier.owner = $owner AND identifier.kind = 'name' AND identifier.value > $after
+  WITH identifier ORDER BY identifier.owner, identifier.kind, identifier.value LIMIT $limit
+  RETURN collect(identifier) AS names
+}
+CALL (names) {
+  UNWIND names AS identifier
+  CALL (identifier) {
+    MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
+    WHERE entity.listed IN $types
+    RETURN entity LIMIT 50
+  }
+  WITH DISTINCT entity
+  CALL (entity) {
+    RETURN entity AS found
+    UNION
+    MATCH (entity)<-[:IDENTIFIES]-(shared:Identifier)
+    WHERE shared.kind <> 'name' AND COUNT { (shared)-[:IDENTIFIES]->() } > 1
+    MATCH (shared)-[:IDENTIFIES]->(found:Entity)
+    WHERE found.listed = entity.listed
+    RETURN found LIMIT 50
+  }
+  WITH DISTINCT found AS entity
+  RETURN collect(<duplicate._row>) AS page
+}
+RETURN page, names[-1].value AS last

@@ -1,0 +1,15 @@
+// duplicate.by_type: of each of some types, the live entities that follow an id, with what is compared of them.
+//
+// params  types: LIST<STRING>, after: STRING, limit: INTEGER, compared: LIST<STRING>
+// returns page: LIST<LIST>
+// mode    read
+// index   entity_by_type (owner, listed, id): a seek for each type
+// cost    light
+// The limit is that of each type.
+UNWIND $types AS type
+CALL (type) {
+  MATCH (entity:Entity)
+  WHERE entity.owner = $owner AND entity.listed = type AND entity.id > $after
+  RETURN entity ORDER BY entity.owner, entity.listed, entity.id LIMIT $limit
+}
+RETURN collect(<duplicate._row>) AS page

@@ -1,0 +1,32 @@
+// schema.sample: types of an owner, each with the beginnings of what its newest observations say.
+//
+// params  entity_type: STRING, types: INTEGER, limit: INTEGER, cut: INTEGER
+// returns types: LIST<LIST>
+// mode    read
+// index   schema_head (owner, head), observation_by_type (owner, entity_type, observed_at, id), entity_id
+// cost    heavy
+// `types` is how many at most, `limit` how many observations of each, `cut` how many characters of each value.
+MATCH (schema:Schema)
+WHERE schema.owner = $owner AND schema.head IS NOT NULL AND ($entity_type IS NULL OR schema.head = $entity_type)
+WITH schema ORDER BY schema.owner, schema.head LIMIT $types
+CALL (schema) {
+  MATCH (observation:Observation)
+  WHERE observation.owner = $owner AND observation.entity_type = schema.head AND observation.observed_at IS NOT NULL
+    AND observation.id IS NOT NULL
+  WITH observation
+  ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
+  LIMIT $limit
+  MATCH (entity:Entity {id: observation.entity_id})
+  WHERE entity.live AND observation.kind IN ['value', 'correction', 'create']
+  WITH observation
+  ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
+  WITH collect(observation) AS found
+  WITH found, [one IN found | 100 * size(one.fields)] AS sizes
+  WITH found, <entity._fitting> AS fitting
+  CALL (found, fitting) {
+    UNWIND found[..fitting] AS observation
+    RETURN collect(<schema._said>) AS sample
+  }
+  RETURN sample
+}
+RETURN collect([schema.head, schema.document, sample]) AS types

@@ -1,0 +1,28 @@
+// schema.sample_of_entity: the type of an entity, with the beginnings of what its newest observations say; no row if
+// it is not the owner's, or deleted.
+//
+// params  entity_id: STRING, limit: INTEGER, cut: INTEGER
+// returns type: STRING, document: STRING, sample: LIST<LIST>
+// mode    read
+// index   entity_id, schema_head (owner, head), observed_in_time (home, at), read backwards
+// cost    heavy
+MATCH (entity:Entity {id: $entity_id})
+WHERE entity.owner = $owner AND entity.live
+OPTIONAL MATCH (schema:Schema)
+WHERE schema.owner = $owner AND schema.head = entity.type
+CALL () {
+  MATCH ()-[seen:OBSERVED]->(observation:Observation)
+  WHERE seen.home = $entity_id AND seen.at IS NOT NULL
+  WITH seen, observation
+  ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
+  WITH observation WHERE observation.kind IN ['value', 'correction', 'create']
+  WITH collect(observation) AS found
+  WITH found, [one IN found | 100 * size(one.fields)] AS sizes
+  WITH found, <entity._fitting> AS fitting
+  CALL (found, fitting) {
+    UNWIND found[..fitting] AS observation
+    RETURN collect(<schema._said>) AS sample
+  }
+  RETURN sample
+}
+RETURN entity.type AS type, schema.document AS document, sample

@@ -1,0 +1,369 @@
+"""Proposals of duplicates: pairs of entities that are likely one thing, for somebody to look at.
+
+Nothing here merges, and nothing is resolved by resemblance: see :mod:`graphmem.domain.similarity`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NotRequired
+
+import structlog
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments, EntityId, NoBool, Offset
+from graphmem.domain import blocking, canonical, identity, similarity
+from graphmem.domain.blocking import Pair
+from graphmem.domain.similarity import COMPARED, Profile
+from graphmem.errors import GraphmemError, NotFound
+from graphmem.operations import answers
+from graphmem.operations.answers import EntityRow
+from graphmem.operations.entities import EntityType
+from graphmem.operations.writing import StoredEntity
+from graphmem.registry import Context, Scope, operation
+from graphmem.writer import Receipt
+
+SCANNED = 20_000
+"""Most entities that one call compares; a larger owner's are compared in stretches of the order of names."""
+WALKED = 100_000
+"""Most names that one call looks at, those of entities of other types among them."""
+PAGE = 2_500
+"""How many entities, or names, one read takes."""
+VALUE_LIMIT = 1_000
+"""Characters up to which a value is compared, as in ``duplicate/_row.cypher``."""
+CANDIDATES_DEFAULT = 50
+CANDIDATES_LIMIT = 200
+
+LIKELY = 0.9
+"""The score from which on a store names a duplicate of what it created."""
+NAMED = 5
+"""How many a store names for each entity."""
+LOOKED_FOR = 200
+"""A store that creates more entities than this names none."""
+REACH = 4
+"""How many names before and behind that of a new entity a store compares with it."""
+LOOK_SECONDS = 2.0
+"""How long a store that is written already may take to look for duplicates."""
+
+_log = structlog.get_logger("graphmem.duplicates")
+_FIELDS = sorted(COMPARED)
+
+
+class FindDuplicates(Arguments):
+    """What ``entities.duplicates`` takes."""
+
+    entity_type: EntityType | None = None
+    entity_id: EntityId | None = Field(default=None, description="Only pairs with this entity.")
+    threshold: Annotated[
+        float,
+        Field(ge=similarity.LOWEST_THRESHOLD, le=1, description="Least score of a pair, 0.5 to 1."),
+        NoBool,
+    ] = 0.85
+    limit: Annotated[
+        int, Field(ge=1, le=CANDIDATES_LIMIT, description=f"Page size, 1 to {CANDIDATES_LIMIT}."), NoBool
+    ] = CANDIDATES_DEFAULT
+    offset: Offset = 0
+    cursor: Annotated[str, Field(max_length=identity.KEY_LIMIT + 17)] | None = Field(
+        default=None, description="Where to go on comparing: `next_cursor` of the answer before."
+    )
+
+
+class Call(TypedDict):
+    """An operation and its arguments."""
+
+    operation: str
+    arguments: dict[str, Any]
+
+
+class Candidate(TypedDict):
+    """Two entities that are likely one thing, ``entity_a`` having the lesser id.
+
+    ``matched_fields`` are those of ``reasons`` that speak for it; ``merge`` is the call that would merge
+    them, into the one with more observations, else into the older.
+    """
+
+    entity_a: str
+    entity_b: str
+    canonical_name_a: str
+    canonical_name_b: str
+    entity_type: str
+    score: float
+    matched_fields: list[str]
+    reasons: list[answers.Reason]
+    merge: Call
+
+
+class Duplicates(TypedDict):
+    """A page of pairs, the likeliest first, then by ids.
+
+    ``total`` counts the pairs found among the ``scanned`` entities, ``next_offset`` is where the next page
+    of them begins. ``truncated`` says that not everything was compared; ``next_cursor`` where to go on then
+    (the last pairs of one stretch may come again in the next), else ``hint`` how to narrow the question.
+    """
+
+    candidates: list[Candidate]
+    total: int
+    limit: int
+    offset: int
+    scanned: int
+    truncated: bool
+    next_offset: NotRequired[int]
+    next_cursor: NotRequired[str]
+    hint: NotRequired[str]
+
+
+@operation(
+    "entities.duplicates",
+    "GET /entities/duplicates",
+    tool="list_potential_duplicates",
+    command="entities find-duplicates",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="--entity-type person --threshold 0.9",
+)
+async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
+    """List pairs of live entities of one type that are likely one thing, each with its score and reasons.
+
+    A proposal only: compare the two, then merge them or leave them. Names count however their words are
+    ordered, spelled or abbreviated; equal e-mails, phones, addresses and ids count more; what one thing
+    cannot have twice (an event's day, an invoice's number) rules a pair out. Up to 20,000 entities are
+    compared in one call, see `truncated`.
+    """
+    counts = await _counts(context)
+    around: list[Profile] = []
+    if arguments.entity_id is not None:
+        around = [await _one(context, arguments.entity_id)]
+        counts = {around[0].entity_type: counts.get(around[0].entity_type, 0)}
+    if arguments.entity_type is not None:
+        counts = {name: count for name, count in counts.items() if name == arguments.entity_type}
+    scan = await _scan(context, counts, arguments.cursor)
+    entities = {one.entity_id: one for one in [*around, *scan.profiles]} if counts else {}
+    # Seconds of work at most, beside the loop that serves everybody else.
+    found = await asyncio.to_thread(
+        blocking.propose,
+        list(entities.values()),
+        arguments.threshold,
+        {one.entity_id for one in around} if around else None,
+    )
+    end = arguments.offset + arguments.limit
+    answer: Duplicates = {
+        "candidates": [_candidate(pair) for pair in found.pairs[arguments.offset : end]],
+        "total": len(found.pairs),
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+        "scanned": len(entities),
+        "truncated": scan.next_cursor is not None or not found.whole,
+    }
+    if len(found.pairs) > end:
+        answer["next_offset"] = end
+    if scan.next_cursor is not None:
+        answer["next_cursor"] = scan.next_cursor
+    if not found.whole:
+        answer["hint"] = f"more than {blocking.PAIRS} pairs to compare: give entity_type or entity_id"
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """The entities that are compared with each other, and where to go on where those are not all."""
+
+    profiles: list[Profile]
+    next_cursor: str | None = None
+
+
+async def _counts(context: Context) -> dict[str, int]:
+    """Return how many live entities there are, by type."""
+    row = await context.graph.one("duplicate.counts")
+    assert row is not None
+    return dict(row["counts"])
+
+
+async def _one(context: Context, entity_id: str) -> Profile:
+    """Return the entity that pairs are asked for.
+
+    Raises:
+        NotFound: there is none that lives.
+    """
+    row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
+    if row is None:
+        raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
+    entity = EntityRow(*row["entity"])
+    texts = _compared(zip(entity.fields, entity.values, strict=True))
+    weight = entity.observation_count, -(entity.created_at or 0)
+    return Profile(entity.id, entity.type, entity.name, texts, weight)
+
+
+async def _scan(context: Context, counts: dict[str, int], cursor: str | None) -> _Scan:
+    """Return the entities of some types: all of them where they are few enough, else a stretch of them."""
+    if cursor is not None or sum(counts.values()) > SCANNED:
+        return await _along_names(context, sorted(counts), cursor or "")
+    found: list[Profile] = []
+    batch: list[str] = []
+    for entity_type, count in sorted(counts.items()):
+        if batch and count + sum(counts[one] for one in batch) > PAGE:
+            found += await _of_types(context, batch)
+            batch = []
+        batch.append(entity_type)
+    return _Scan(found + (await _of_types(context, batch) if batch else []))
+
+
+async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
+    """Return the entities of one type, by pages, or of several that fit into one page."""
+    found: list[Profile] = []
+    after = ""
+    while True:
+        row = await context.graph.one(
+            "duplicate.by_type", types=types, after=after, limit=PAGE, compared=_FIELDS
+        )
+        assert row is not None
+        found += map(_profile, row["page"])
+        if len(types) > 1 or len(row["page"]) < PAGE or len(found) > SCANNED:
+            return found
+        after = max(one[0] for one in row["page"])
+
+
+async def _along_names(context: Context, types: Sequence[str], after: str) -> _Scan:
+    """Return the entities along a stretch of the order of names, and those that share an identifier."""
+    found: dict[str, Profile] = {}
+    began = after
+    for _ in range(WALKED // PAGE):
+        row = await context.graph.one(
+            "duplicate.by_name", types=types, after=after, limit=PAGE, compared=_FIELDS
+        )
+        assert row is not None
+        if row["last"] is None:
+            return _Scan(list(found.values()))
+        found.update((one.entity_id, one) for one in map(_profile, row["page"]))
+        # The next stretch begins with the last page of this one, so that neighbours across its end meet.
+        began, after = after, row["last"]
+        if len(found) >= SCANNED:
+            break
+    return _Scan(list(found.values()), began)
+
+
+def _profile(row: list[Any]) -> Profile:
+    entity_id, name, observations, created_at, held = row[0], row[2], row[3], row[4], row[5]
+    # A commit may fall into the reading of an entity: a value that went with it is not compared.
+    texts = {field: value for field, value in held if value is not None}
+    return Profile(entity_id, row[1], name, texts, (observations, -created_at))
+
+
+def _compared(held: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return what of a snapshot is compared, as ``duplicate/_row.cypher`` does."""
+    return {name: text for name, text in held if name in COMPARED and len(text) <= VALUE_LIMIT}
+
+
+def _candidate(pair: Pair) -> Candidate:
+    into = similarity.survivor(pair.a, pair.b)
+    merged = pair.b if into is pair.a else pair.a
+    return {
+        "entity_a": pair.a.entity_id,
+        "entity_b": pair.b.entity_id,
+        "canonical_name_a": pair.a.shown,
+        "canonical_name_b": pair.b.shown,
+        "entity_type": pair.a.entity_type,
+        "score": pair.found.score,
+        "matched_fields": pair.found.matched_fields,
+        "reasons": [_reason(reason) for reason in pair.found.reasons],
+        "merge": {
+            "operation": "entities.merge",
+            "arguments": {"source_entity_id": merged.entity_id, "target_entity_id": into.entity_id},
+        },
+    }
+
+
+def _reason(reason: similarity.Reason) -> answers.Reason:
+    return {"field": reason.field, "a": reason.a, "b": reason.b, "similarity": reason.similarity}
+
+
+async def name_likely(
+    context: Context, receipt: Receipt, stored: Sequence[StoredEntity]
+) -> list[dict[str, Any]]:
+    """Add to each entity that a store created its likely duplicates, where it has some; return warnings.
+
+    One read after the write, which is durable by then: whatever fails here becomes a warning. A replay is
+    left as it is.
+    """
+    created: dict[str, Profile] = {}
+    for item, name, fold in zip(receipt.items, receipt.names, receipt.folds, strict=True):
+        if item.action == "created":
+            texts = _compared((field, winner.value) for field, winner in fold.items())
+            created[item.entity_id] = Profile(item.entity_id, item.entity_type, name, texts)
+    if receipt.replayed or not created:
+        return []
+    if len(created) > LOOKED_FOR:
+        return [
+            _not_looked_for(f"{len(created)} entities were created, duplicates are named of {LOOKED_FOR}")
+        ]
+    try:
+        async with asyncio.timeout(LOOK_SECONDS):
+            likely = await _likely(context, created)
+    except (GraphmemError, TimeoutError):
+        return [_not_looked_for("the database did not answer in time")]
+    except Exception:
+        # What was written stays so, and its answer must say so.
+        _log.exception("looking for duplicates failed")
+        return [_not_looked_for("looking for them failed")]
+    for entry, item in zip(stored, receipt.items, strict=True):
+        if item.action == "created" and likely[item.entity_id]:
+            entry["duplicate_candidates"] = likely[item.entity_id]
+    return []
+
+
+def _not_looked_for(reason: str) -> dict[str, Any]:
+    message = f"likely duplicates were not looked for: {reason}; entities.duplicates lists them"
+    return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
+
+
+async def _likely(context: Context, created: dict[str, Profile]) -> dict[str, list[answers.Likeness]]:
+    row = await context.graph.one(
+        "duplicate.near",
+        probes=[_probe(one) for one in created.values()],
+        # Many together look less far, so that a large store does not take twice its time.
+        reach=max(1, min(REACH, 10 * REACH // len(created))),
+        compared=_FIELDS,
+    )
+    assert row is not None
+    found = {one.entity_id: one for one in map(_profile, row["found"])}
+    likely: dict[str, list[answers.Likeness]] = {entity_id: [] for entity_id in created}
+    for entity_id, near in row["near"]:
+        entities = [created[entity_id], *(found[one] for one in near)]
+        for pair in blocking.propose(entities, LIKELY, {entity_id}).pairs[:NAMED]:
+            likely[entity_id].append(_likeness(pair, entity_id))
+    return likely
+
+
+def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
+    """Return a pair as the one that was stored sees it: ``a`` of each reason is its own value."""
+    turned = pair.a.entity_id != entity_id
+    other = pair.a if turned else pair.b
+    reasons = [
+        _reason(reason._replace(a=reason.b, b=reason.a) if turned else reason)
+        for reason in pair.found.reasons
+    ]
+    return {
+        "entity_id": other.entity_id,
+        "canonical_name": other.shown,
+        "score": pair.found.score,
+        "reasons": reasons,
+    }
+
+
+def _probe(one: Profile) -> dict[str, Any]:
+    """Return where in the index of identifiers the likely duplicates of an entity stand."""
+    values = {name: canonical.decode(text) for name, text in one.texts.items() if name in identity.NAMING}
+    exact = identity.identifiers(values, one.shown)
+    beside = {pair for pair in exact if pair[0] in ("name", "tokens")}
+    for name, _ in one.names:
+        # Without honorifics, legal forms and accents, as others may have stored it.
+        for kind, parts in (("name", name.words), ("tokens", sorted(name.words))):
+            beside.add((kind, identity.index_key(" ".join(parts))))
+    return {
+        "id": one.entity_id,
+        "type": one.entity_type,
+        "exact": sorted(map(list, exact | beside)),
+        "beside": sorted(map(list, beside)),
+    }

@@ -1,0 +1,312 @@
+"""Proposals of duplicates: the list of pairs, and what a store says of what it created."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
+from graphmem.operations import duplicates, entities
+from graphmem.registry import OwnerGraph, Services
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+
+def person(name: str, **fields: Any) -> dict[str, Any]:
+    return {"entity_type": "person", "name": name, **fields}
+
+
+def ids(stored: dict[str, Any]) -> list[str]:
+    return [entry["entity_id"] for entry in stored["entities"]]
+
+
+def pairs(answer: dict[str, Any]) -> set[frozenset[str]]:
+    return {frozenset((one["entity_a"], one["entity_b"])) for one in answer["candidates"]}
+
+
+def test_a_likely_pair_is_listed_with_its_reasons(call: Call) -> None:
+    items = [
+        person("Ada Lovelace", email="ada@example.org"),
+        person("Lovelace, Ada"),
+        person("Charles Babbage"),
+        {"entity_type": "company", "name": "Ada Lovelace"},
+    ]
+    ada, again, *_ = ids(call("store", entities=items))
+    call("observations.create", entity_id=again, fields={"town": "London"})
+    answer = call("entities.duplicates", entity_type="people")
+    (found,) = answer["candidates"]
+    assert [found["entity_a"], found["entity_b"]] == sorted((ada, again))
+    names = {found["entity_a"]: found["canonical_name_a"], found["entity_b"]: found["canonical_name_b"]}
+    assert names == {ada: "Ada Lovelace", again: "Lovelace, Ada"}
+    assert (found["entity_type"], found["score"], found["matched_fields"]) == ("person", 0.97, ["name"])
+    a, b = (names[found[end]] for end in ("entity_a", "entity_b"))
+    assert found["reasons"] == [{"field": "name", "a": a, "b": b, "similarity": 0.99}]
+    # The one of which more is known remains.
+    arguments = {"source_entity_id": ada, "target_entity_id": again}
+    assert found["merge"] == {"operation": "entities.merge", "arguments": arguments}
+    assert (answer["total"], answer["scanned"], answer["truncated"]) == (1, 3, False)
+
+
+def test_duplicates_are_not_an_entity_of_that_id(rest: Call) -> None:
+    assert rest("entities.duplicates")["candidates"] == []
+    with pytest.raises(NotFound):
+        rest("entities.get", entity_id="duplicate")
+
+
+def test_every_type_is_compared_with_itself_where_none_is_named(run: Call) -> None:
+    items = [
+        {"entity_type": kind, "intent": "create_new", "name": "Apollo"}
+        for kind in ("person", "project")
+        for _ in range(2)
+    ]
+    a, b, c, d = ids(run("store", entities=items))
+    assert pairs(run("entities.duplicates")) == {frozenset((a, b)), frozenset((c, d))}
+
+
+def test_the_likeliest_come_first_and_pages_tile(run: Call) -> None:
+    items = [{"entity_type": "thing", "intent": "create_new", "name": "Apollo", "phone": phone}
+             for phone in ("111 111 111", "111111111", "222 222 222", None)]  # fmt: skip
+    run("store", entities=items)
+    whole = run("entities.duplicates")
+    assert (whole["total"], len(whole["candidates"])) == (6, 6)
+    scores = [one["score"] for one in whole["candidates"]]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > scores[1]
+    keys = [(-one["score"], one["entity_a"], one["entity_b"]) for one in whole["candidates"]]
+    assert keys == sorted(keys)
+    found, offset = [], 0
+    while offset is not None:
+        page = run("entities.duplicates", limit=4, offset=offset)
+        found += page["candidates"]
+        offset = page.get("next_offset")
+    assert found == whole["candidates"]
+    assert run("entities.duplicates", offset=6)["candidates"] == []
+    assert run("entities.duplicates", threshold=0.98)["total"] == 1
+
+
+def test_only_pairs_with_one_entity(call: Call) -> None:
+    items = [{"entity_type": "thing", "intent": "create_new", "name": name}
+             for name in ("Apollo", "Apollo", "Gemini", "Gemini")]  # fmt: skip
+    a, b, *_ = ids(call("store", entities=items))
+    assert pairs(call("entities.duplicates", entity_id=a)) == {frozenset((a, b))}
+    assert call("entities.duplicates", entity_id=a, entity_type="person")["candidates"] == []
+    with pytest.raises(NotFound):
+        call("entities.duplicates", entity_id="ent_" + "0" * 24)
+
+
+def test_what_is_deleted_is_nobody_s_duplicate(run: Call) -> None:
+    items = [{"entity_type": "thing", "intent": "create_new", "name": "Apollo"} for _ in range(2)]
+    a, b = ids(run("store", entities=items))
+    run("entities.delete", entity_id=b)
+    assert run("entities.duplicates")["candidates"] == []
+    with pytest.raises(NotFound):
+        run("entities.duplicates", entity_id=b)
+    run("entities.restore", entity_id=b)
+    assert pairs(run("entities.duplicates")) == {frozenset((a, b))}
+
+
+def test_the_call_that_is_proposed_merges_them_and_they_are_no_pair_any_more(run: Call) -> None:
+    items = [{"entity_type": "thing", "intent": "create_new", "name": "Apollo"} for _ in range(3)]
+    every = ids(run("store", entities=items))
+    (merge, *_) = [one["merge"] for one in run("entities.duplicates")["candidates"]]
+    run(merge["operation"], **merge["arguments"])
+    merged, into = merge["arguments"]["source_entity_id"], merge["arguments"]["target_entity_id"]
+    (left,) = set(every) - {merged, into}
+    assert pairs(run("entities.duplicates")) == {frozenset((into, left))}
+    # Who is merged is asked for by the one that it is merged into.
+    assert pairs(run("entities.duplicates", entity_id=merged)) == {frozenset((into, left))}
+    (entry,) = run("store", entities=[{"entity_type": "thing", "name": "Apollo"}])["entities"]
+    assert {one["entity_id"] for one in entry["duplicate_candidates"]} == {into, left}
+    run("entities.unmerge", source_entity_id=merged)
+    assert run("entities.duplicates")["total"] == 6
+
+
+def test_today_s_values_are_compared(run: Call) -> None:
+    a, b = ids(
+        run("store", entities=[person("Ada", email="a@x.example"), person("Ada", email="b@x.example")])
+    )
+    assert run("entities.duplicates")["candidates"] == []
+    run("entities.correct", entity_id=b, field="email", value="A@x.example")
+    (found,) = run("entities.duplicates")["candidates"]
+    assert {found["entity_a"], found["entity_b"]} == {a, b}
+    assert found["matched_fields"] == ["email", "name"]
+
+
+@pytest.mark.parametrize("arguments", [{"threshold": "0.4"}, {"threshold": "nan"}, {"limit": "201"}])
+def test_what_does_not_fit_is_refused(call: Call, arguments: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        call("entities.duplicates", **arguments)
+
+
+def test_a_very_large_value_is_not_compared_and_does_no_harm(run: Call) -> None:
+    note = {"entity_type": "note", "intent": "create_new", "title": "Minutes of May"}
+    items = [{**note, "text": "x" * 300_000}, {**note, "url": "u" * 5_000}]
+    a, b = ids(run("store", entities=items))
+    assert pairs(run("entities.duplicates")) == {frozenset((a, b))}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if few entities were many."""
+    monkeypatch.setattr(duplicates, "SCANNED", 6)
+    monkeypatch.setattr(duplicates, "PAGE", 3)
+
+
+@pytest.mark.parametrize("size", [4, 7, 23])
+def test_a_large_type_is_compared_in_stretches_that_say_where_to_go_on(
+    run: Call, small: None, size: int
+) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    items = [{"entity_type": "thing", "name": f"{letter * 6} thing"} for letter in letters[:size]]
+    # Neighbours in the order of names, and two that an identifier joins across it.
+    items += [
+        {"entity_type": "thing", "name": "thing, aaaaaa"},
+        {"entity_type": "thing", "name": "dddddd thinng"},
+    ]
+    items += [{"entity_type": "thing", "id": side, "name": f"{side} end", "phone": "030 1234567"}
+              for side in ("aa", "zz")]  # fmt: skip
+    items += [{"entity_type": "other", "name": f"{letter * 6} thing"} for letter in letters]
+    stored = ids(run("store", entities=items))
+    first, fourth, (moved, slip, low, high) = stored[0], stored[3], stored[size : size + 4]
+    found: set[frozenset[str]] = set()
+    cursor: dict[str, str] = {}
+    for _ in range(100):
+        answer = run("entities.duplicates", entity_type="thing", threshold=0.7, **cursor)
+        found |= pairs(answer)
+        assert answer["truncated"] == ("next_cursor" in answer)
+        if not answer["truncated"]:
+            break
+        cursor = {"cursor": answer["next_cursor"]}
+    assert not answer["truncated"]
+    assert bool(cursor) == (size + 4 > 6)
+    assert {frozenset((first, moved)), frozenset((fourth, slip)), frozenset((low, high))} == found
+
+
+def test_many_types_are_read_in_pages(run: Call, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplicates, "SCANNED", 1_000)
+    counts = {"a": 1, "b": 2, "c": 7, "d": 3, "e": 1}
+    items = [{"entity_type": kind, "intent": "create_new", "name": "Apollo"}
+             for kind, count in counts.items() for _ in range(count)]  # fmt: skip
+    run("store", entities=items)
+    answer = run("entities.duplicates", limit=200)
+    assert (answer["scanned"], answer["total"]) == (14, 1 + 21 + 3)
+
+
+def test_tokens_are_never_looked_up(run: Call) -> None:
+    run("store", entities=[person("John Smith")])
+    assert "tokens" not in entities.KINDS
+    assert run("entities.find", identifier="John Smith")["total"] == 1
+    # The words of "Smith, John" are those of "John Smith": that names nobody.
+    assert run("entities.find", identifier="Smith, John")["total"] == 0
+    run("store", entities=[person("Zoe Adams")])
+    assert run("entities.find", identifier="adams zoe")["total"] == 0
+
+
+# What a store says
+
+
+def test_a_store_names_the_likely_duplicates_of_what_it_creates(call: Call) -> None:
+    known = call("store", entities=[person("Ada Lovelace", email="ada@example.org"), person("Alan Turing")])
+    (entry,) = call("store", entities=[person("Lovelace, Ada")])["entities"]
+    assert entry["action"] == "created"
+    assert entry["duplicate_candidates"] == [{
+        "entity_id": ids(known)[0],
+        "canonical_name": "Ada Lovelace",
+        "score": 0.97,
+        "reasons": [{"field": "name", "a": "Lovelace, Ada", "b": "Ada Lovelace", "similarity": 0.99}],
+    }]  # fmt: skip
+    assert not any("duplicate_candidates" in entry for entry in known["entities"])
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        (person("Ada Lovelace", email="ada@example.org"), person("Ada Lovelace")),
+        (person("Ada Lovelace"), person("Dr. Ada Lovelace")),
+        (person("Ada Lovelace"), person("Ada Lovelacce")),
+        (
+            {"entity_type": "room", "name": "Zeta", "phone": "+44 123456"},
+            {"entity_type": "room", "phone": "+44 123456"},
+        ),
+        ({"entity_type": "company", "name": "Acme"}, {"entity_type": "company", "name": "Acme Inc."}),
+        ({"entity_type": "company", "name": "Acme Inc."}, {"entity_type": "company", "name": "Acme"}),
+    ],
+    ids=range(6),
+)
+def test_they_are_found_by_identifiers_words_and_neighbours(run: Call, known: Any, new: Any) -> None:
+    one = ids(run("store", entities=[known, *(person(f"Person {n}") for n in range(20))]))[0]
+    (entry,) = run("store", entities=[new])["entities"]
+    assert [found["entity_id"] for found in entry["duplicate_candidates"]] == [one]
+
+
+def test_two_of_one_store_name_each_other(run: Call) -> None:
+    items = [person("Ada Lovelace", email="ada@example.org"), person("Ada Lovelace"), person("Bo")]
+    ada, again, bo = run("store", entities=items)["entities"]
+    assert [one["entity_id"] for one in ada["duplicate_candidates"]] == [again["entity_id"]]
+    assert [one["entity_id"] for one in again["duplicate_candidates"]] == [ada["entity_id"]]
+    assert "duplicate_candidates" not in bo
+
+
+def test_only_what_was_created_names_them_and_five_at_most(run: Call) -> None:
+    run("store", entities=[{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(8)])
+    stored = run("store", entities=[person("Ada Lovelace"), person("Ada Lovelace", town="London")])
+    created, matched = stored["entities"]
+    assert (created["action"], matched["action"]) == ("created", "matched_existing")
+    assert len(created["duplicate_candidates"]) == 5
+    assert "duplicate_candidates" not in matched
+
+
+def test_a_plan_names_them_and_writes_nothing(run: Call) -> None:
+    (known,) = ids(run("store", entities=[person("Ada Lovelace")]))
+    (entry,) = run("store", entities=[person("Ada  Lovelace", email="a@x.example")], commit=False)["entities"]
+    assert entry["action"] == "would_create"
+    assert [one["entity_id"] for one in entry["duplicate_candidates"]] == [known]
+    assert run("server.stats")["total_entities"] == 1
+
+
+def test_they_can_be_left_out_and_are_no_part_of_the_request(run: Call) -> None:
+    request = {"entities": [person("Ada Lovelace")], "idempotency_key": "k"}
+    run("store", entities=[person("Ada Lovelace", email="ada@example.org")])
+    first = run("store", **request, find_duplicates=False)
+    assert "duplicate_candidates" not in first["entities"][0]
+    again = run("store", **request)
+    assert again["replayed"]
+    assert "duplicate_candidates" not in again["entities"][0]
+
+
+def test_a_store_of_very_many_says_that_it_named_none(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplicates, "LOOKED_FOR", 2)
+    twins = [{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(3)]
+    assert "duplicate_candidates" in run("store", entities=twins[:2])["entities"][0]
+    stored = run("store", entities=twins)
+    assert [warning["code"] for warning in stored["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+    assert not any("duplicate_candidates" in entry for entry in stored["entities"])
+
+
+@pytest.mark.parametrize("fault", [DatabaseTimeout(), RuntimeError("a fault of ours")])
+def test_a_store_that_is_written_never_fails_for_them(
+    run: Call, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    one = OwnerGraph.one
+
+    async def failing(self: OwnerGraph, name: Any, /, **params: Any) -> Any:
+        if name == "duplicate.near":
+            raise fault
+        return await one(self, name, **params)
+
+    monkeypatch.setattr(OwnerGraph, "one", failing)
+    stored = run("store", entities=[person("Ada Lovelace")])
+    assert stored["success"]
+    assert [warning["code"] for warning in stored["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+    assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
+
+
+def test_another_owner_s_are_never_named(run: Call, loop: Loop, services: Services) -> None:
+    by_runner(loop, services, str(uuid.uuid4()))(
+        "store", entities=[person("Ada Lovelace", phone="+44 1234567")]
+    )
+    (entry,) = run("store", entities=[person("Ada Lovelace", phone="+44 1234567")])["entities"]
+    assert "duplicate_candidates" not in entry
+    assert run("entities.duplicates")["candidates"] == []

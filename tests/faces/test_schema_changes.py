@@ -1,0 +1,204 @@
+"""Registering and updating schemas: what is answered, what is read afterwards, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from graphmem.errors import GraphmemError, IdempotencyMismatch, InvalidInput, NotFound, SchemaRefused
+from tests.support.faces import Call
+
+Together = Callable[[str, Sequence[dict[str, Any]]], list[Any]]
+WINE = {
+    "entity_type": "Wine",
+    "description": "A bottle.",
+    "fields": {
+        "name": {"type": "string", "required": True, "description": "What is on the label."},
+        "year": {"type": "number", "constraints": {"min": 1800}},
+        "grapes": {"type": "array", "merge": "merge_array"},
+    },
+    "canonical_name_fields": ["name", "year"],
+}
+
+
+def refusal(call: Call, name: str, **arguments: Any) -> list[tuple[str, str]]:
+    with pytest.raises(SchemaRefused) as refused:
+        call(name, **arguments)
+    return [(issue["path"], issue["code"]) for issue in refused.value.details["issues"]]
+
+
+def test_what_is_registered_is_what_is_read(call: Call) -> None:
+    done = call("schemas.register", schema=WINE)
+    assert (done["success"], done["schema_version"], done["replayed"]) == (True, "1.0", False)
+    assert (done["fields_added"], done["fields_removed"]) == (["grapes", "name", "year"], [])
+    assert done["warnings"] == []
+    read = call("schemas.get", entity_type="wine")
+    assert {name: read[name] for name in done["schema"]} == done["schema"]
+    assert (read["origin"], read["active"], read["scope"]) == ("registered", True, "user")
+    assert read["fields"]["name"] == {**WINE["fields"]["name"]}
+    assert read["fields"]["year"] == {"type": "number", "required": False, "constraints": {"min": 1800}}
+    assert read["identity"] == [["name", "year"], ["content"]]
+    (version,) = read["versions"]
+    assert (version["version"], version["transaction_id"]) == ("1.0", done["transaction_id"])
+    (listed,) = call("schemas.list")["schemas"]
+    assert {**listed, "versions": read["versions"]} == read
+
+
+def test_the_other_spelling_of_a_registration(run: Call) -> None:
+    fields = {"name": {"type": "string"}, "tags": {"type": "array"}}
+    config = {
+        "merge_policies": {"tags": {"strategy": "merge_array"}},
+        "observation_source_priority": ["human"],
+    }
+    whole = {"entity_type": "beer", "schema_definition": {"fields": fields}, "reducer_config": config}
+    apart = run("schemas.register", **whole, schema_version="2.5", activate=True, user_specific=True)
+    assert apart["schema_version"] == "2.5"
+    nested = run("schemas.register", schema={**whole, "entity_type": "cider"})
+    assert nested["schema"]["fields"] == apart["schema"]["fields"]
+    assert nested["schema"]["fields"]["tags"]["merge"] == "merge_array"
+    assert nested["schema"]["observation_source_priority"] == ["human"]
+
+
+def test_what_has_no_effect_is_said(call: Call) -> None:
+    asked = {"schema": {**WINE, "query_synonyms": {"vin": "wine"}}, "force": True, "user_specific": False}
+    done = call("schemas.register", **asked)
+    assert [one["path"] for one in done["warnings"]] == ["$.user_specific", "$.force", "$.query_synonyms"]
+    assert call("schemas.get", entity_type="wine")["query_synonyms"] == {"vin": "wine"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "code"),
+    [
+        ({}, "$.schema.fields", "ERR_FORMAT"),
+        ({"schema": {"entity_type": "a", "fields": None}}, "$.schema.fields", "ERR_FORMAT"),
+        ({"schema": {"fields": {}}}, "$.entity_type", "ERR_ENTITY_TYPE"),
+        ({"schema": {"entity_type": 7, "fields": {}}}, "$.entity_type", "ERR_ENTITY_TYPE"),
+        ({"schema": {"entity_type": "9", "fields": {}}}, "$.entity_type", "ERR_ENTITY_TYPE"),
+        ({"schema": {"fields": {}, "entity_type": "a"}, "entity_type": "b"}, "$.schema.entity_type",
+         "ERR_GIVEN_TWICE"),
+        ({"schema": {"entity_type": "a", "fields": {"x": "text"}}}, "$.schema.fields.x.type", "ERR_FORMAT"),
+        ({"schema": {"entity_type": "a", "schema_definition": {"fields": {"x": "text"}}}},
+         "$.schema.schema_definition.fields.x.type", "ERR_FORMAT"),
+        ({"schema": {"entity_type": "a", "fields": {}, "schema_version": 1}}, "$.schema.schema_version",
+         "ERR_SCHEMA_VERSION"),
+        ({"schema": {"entity_type": "a", "fields": {}}, "schema_version": "one"}, "$.schema_version",
+         "ERR_SCHEMA_VERSION"),
+        ({"schema": {"entity_type": "a", "fields": {}}, "reducer_config": {"x": 1}}, "$.reducer_config.x",
+         "ERR_UNKNOWN_KEY"),
+        ({"schema": {"entity_type": "a", "fields": {}}, "activate": False}, "$.activate", "ERR_ACTIVATE"),
+    ],
+    ids=lambda value: ascii(value)[:50],
+)  # fmt: skip
+def test_a_fault_of_a_registration_is_named(
+    run: Call, arguments: dict[str, Any], path: str, code: str
+) -> None:
+    assert (path, code) in refusal(run, "schemas.register", **arguments)
+    assert run("schemas.list")["schemas"] == []
+
+
+def test_an_update_adds_to_what_there_is(call: Call) -> None:
+    call("schemas.register", schema=WINE)
+    added = call("schemas.update", entity_type="wine", new_fields={"colour": "string"})
+    assert (added["schema_version"], added["fields_added"]) == ("1.1", ["colour"])
+    removed = call("schemas.update", entity_type="wine", fields_to_remove=["grapes"])
+    assert (removed["schema_version"], removed["fields_removed"]) == ("2.0", ["grapes"])
+    read = call("schemas.get", entity_type="wine")
+    assert read["field_names"] == ["colour", "name", "year"]
+    assert read["hidden_fields"] == ["grapes"]
+    assert [one["version"] for one in read["versions"]] == ["2.0", "1.1", "1.0"]
+
+
+def test_the_spellings_of_an_update(run: Call) -> None:
+    run("store", entities=[{"entity_type": "thing", "name": "x"}])
+    one = {"field_name": "a", "field_type": "array", "required": True, "reducer_strategy": "merge_array"}
+    done = run("schemas.update", entity_type="thing", fields_to_add=[one], migrate_existing=True)
+    expected = {"type": "array", "required": True, "merge": "merge_array", "mismatch": "hide"}
+    assert done["schema"]["fields"] == {"a": expected, "name": {"type": "string", "required": False}}
+    assert [one["path"] for one in done["warnings"]] == ["$.migrate_existing"]
+    named = run("schemas.update", entity_type="thing", canonical_name_fields=["name"])
+    assert named["schema"]["identity"] == [["name"], ["content"]]
+    strict = run("schemas.update", entity_type="thing", canonical_name_strict=True)
+    assert strict["schema"]["identity"] == [["name"]]
+
+
+def test_an_update_of_a_shipped_type_goes_on_from_it(call: Call) -> None:
+    done = call("schemas.update", entity_type="events", new_fields={"venue": "string"})
+    assert (done["schema_version"], done["schema"]["entity_type"]) == ("1.1", "event")
+    read = call("schemas.get", entity_type="event")
+    assert {"title", "date_start", "venue"} <= set(read["fields"])
+    assert (read["origin"], read["additional_fields"]) == ("registered", "show")
+    assert read["identity"][0] == ["title", "date_start"]
+
+
+def test_what_is_registered_can_be_registered_again(call: Call) -> None:
+    first = call("schemas.register", schema=WINE)
+    again = call("schemas.register", schema=WINE)
+    assert (again["schema"], again["fields_added"]) == (first["schema"], [])
+    assert [one["version"] for one in call("schemas.get", entity_type="wine")["versions"]] == ["1.0"]
+
+
+def test_an_update_of_nothing_or_without_effect_is_refused(call: Call) -> None:
+    with pytest.raises(NotFound) as missing:
+        call("schemas.update", entity_type="unicorn", new_fields={"a": "string"})
+    assert missing.value.details == {"entity_type": "unicorn"}
+    call("schemas.register", schema=WINE)
+    nothing = [("$", "ERR_SCHEMA_UNCHANGED")]
+    assert refusal(call, "schemas.update", entity_type="wine") == nothing
+    assert refusal(call, "schemas.update", entity_type="wine", aliases=[]) == nothing
+    year = {"year": {"type": "number", "constraints": {"min": 1800}}}
+    assert refusal(call, "schemas.update", entity_type="wine", new_fields=year) == nothing
+    gone = refusal(call, "schemas.update", entity_type="wine", fields_to_remove=["nose"])
+    assert gone == [("$.fields_to_remove", "ERR_NO_SUCH_FIELD")]
+    assert call("schemas.get", entity_type="wine")["schema_version"] == "1.0"
+
+
+def test_updates_at_once_all_count(run: Call, together: Together) -> None:
+    run("schemas.register", schema=WINE)
+    calls = [{"entity_type": "wine", "new_fields": {f"f{i}": "number"}} for i in range(20)]
+    outcomes = together("schemas.update", calls)
+    assert not [one for one in outcomes if isinstance(one, GraphmemError)]
+    assert sorted(one["schema_version"] for one in outcomes) == sorted(f"1.{i + 1}" for i in range(20))
+    assert {f"f{i}" for i in range(20)} < set(run("schemas.get", entity_type="wine")["fields"])
+
+
+def test_a_change_with_a_key_is_made_once(call: Call) -> None:
+    first = call("schemas.register", schema=WINE, idempotency_key="k")
+    assert call("schemas.register", schema=WINE, idempotency_key="k") == {**first, "replayed": True}
+    more = {"entity_type": "wine", "new_fields": {"colour": "string"}, "idempotency_key": "u"}
+    second = call("schemas.update", **more)
+    call("schemas.update", entity_type="wine", new_fields={"nose": "string"})
+    assert call("schemas.update", **more) == {**second, "replayed": True}
+    with pytest.raises(IdempotencyMismatch):
+        call("schemas.update", **{**more, "new_fields": {"body": "string"}})
+
+
+def test_a_keyword_finds_declared_fields(run: Call) -> None:
+    run("schemas.register", schema=WINE)
+    run("schemas.update", entity_type="event", new_fields={"venue": "string"}, fields_to_remove=["attendees"])
+
+    def listed(keyword: str) -> list[str]:
+        return [one["entity_type"] for one in run("schemas.list", keyword=keyword)["schemas"]]
+
+    assert (listed("grape"), listed("venue"), listed("attendees")) == (["wine"], ["event"], [])
+
+
+def test_declared_fields_are_no_candidates(run: Call) -> None:
+    run("schemas.register", schema=WINE)
+    run(
+        "store",
+        entities=[{"entity_type": "wine", "name": f"w{i}", "year": "soon", "nose": "x"} for i in range(6)],
+    )
+    found = run("schemas.analyze", entity_type="wine", min_confidence=0)
+    assert [one["field_name"] for one in found["candidates"]] == ["nose"]
+    told = run("schemas.recommend", entity_type="wine")["recommendations"]
+    assert ("change_type", "year") in {(one["kind"], one["field_name"]) for one in told}
+    for one in told:
+        if one["kind"] in ("add_field", "change_type"):
+            run("schemas.update", **one["change"])
+
+
+def test_another_key_of_an_update_is_refused(run: Call) -> None:
+    with pytest.raises(InvalidInput):
+        run("schemas.update", entity_type="event", new_feilds={"a": "string"})

@@ -1,0 +1,194 @@
+"""Reading schemas: discovered and shipped ones, and what observations say that a schema could say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmem.domain import schema as schemas
+from graphmem.errors import InvalidInput, NotFound
+from tests.support.faces import Call
+
+THING = {"entity_type": "thing", "name": "one"}
+
+
+def types(fields: dict[str, dict[str, Any]]) -> dict[str, str]:
+    return {name: field["type"] for name, field in fields.items()}
+
+
+def test_a_discovered_schema_is_what_was_seen(call: Call) -> None:
+    call("store", entities=[{**THING, "mix": 1, "when": "2026-01-01", "none": None, "flag": True}])
+    call("store", entities=[{**THING, "mix": "one", "when": "soon", "list": [], "map": {}}])
+    schema = call("schemas.get", entity_type="Thing")
+    seen = {
+        "flag": "boolean", "list": "array", "map": "object", "mix": "number|string", "name": "string",
+        "none": "null", "when": "string",
+    }  # fmt: skip
+    assert (types(schema["fields"]), schema["seen"]) == (seen, seen)
+    assert schema["field_names"] == sorted(schema["fields"])
+    assert (schema["entity_type"], schema["entity_count"], schema["observation_count"]) == ("thing", 1, 2)
+    assert (schema["origin"], schema["schema_version"], schema["scope"]) == ("discovered", None, "user")
+    assert (schema["additional_fields"], schema["mismatch"], schema["versions"]) == ("show", "show", [])
+    assert schema["identity"][-1] == ["content"]
+
+
+def test_a_shipped_schema_says_what_is_declared_and_what_was_seen(call: Call) -> None:
+    call("store", entities=[{"entity_type": "event", "title": "x", "date_start": "soon", "venue": "here"}])
+    schema = call("schemas.get", entity_type="events")
+    assert (schema["origin"], schema["schema_version"], schema["scope"]) == ("shipped", "1.0", "global")
+    assert types(schema["fields"]) == {
+        "title": "string", "event_type": "string", "date_start": "date", "attendees": "array",
+        "outcome": "string", "follow_ups": "array",
+    }  # fmt: skip
+    assert schema["seen"] == {"title": "string", "date_start": "string", "venue": "string"}
+    assert schema["temporal_fields"] == [{"field": "date_start", "event_type": "EventStart"}]
+    assert schema["identity"][0] == ["title", "date_start"]
+    assert all(field["description"] and field["required"] is False for field in schema["fields"].values())
+
+
+def test_a_shipped_type_declares_and_never_hides_or_converts(call: Call) -> None:
+    said = {"title": "x", "date_start": "soon", "attendees": "Ada", "venue": 7}
+    stored = call("store", entities=[{"entity_type": "event", **said}])
+    assert stored["entities"][0]["entity_snapshot_after"] == said
+
+
+def test_a_shipped_type_that_was_never_stored_has_a_schema(call: Call) -> None:
+    schema = call("schemas.get", entity_type="invoices")
+    assert (schema["entity_type"], schema["origin"], schema["entity_count"]) == ("invoice", "shipped", 0)
+    assert (schema["seen"], schema["versions"], schema["updated_at"]) == ({}, [], None)
+
+
+def test_a_type_that_was_never_stored_is_404(call: Call) -> None:
+    for name in ("schemas.get", "schemas.recommend", "schemas.analyze"):
+        with pytest.raises(NotFound) as missing:
+            call(name, entity_type="Unicorn")
+        assert missing.value.details == {"entity_type": "unicorn"}
+
+
+def test_schemas_are_listed_by_type(call: Call) -> None:
+    kinds = ["alpha", "beta", "gamma", "alphabet"]
+    call("store", entities=[{"entity_type": kind, "name": kind, f"of_{kind}": 1} for kind in kinds])
+
+    def page(**arguments: Any) -> tuple[list[str], int]:
+        found = call("schemas.list", include_total_count=True, **arguments)
+        return [one["entity_type"] for one in found["schemas"]], found["total"]
+
+    assert page() == (sorted(kinds), 4)
+    assert page(limit=2, offset=1) == (["alphabet", "beta"], 4)
+    assert page(offset=4) == ([], 4)
+    assert page(keyword=" ALPHA ") == (["alpha", "alphabet"], 2)
+    assert page(keyword="of_GAM") == (["gamma"], 1)
+    assert page(keyword="zeta") == ([], 0)
+
+
+def test_shipped_types_are_listed_where_they_are_stored_or_asked_for(run: Call) -> None:
+    def page(**arguments: Any) -> tuple[list[str], int]:
+        found = run("schemas.list", include_total_count=True, **arguments)
+        return [one["entity_type"] for one in found["schemas"]], found["total"]
+
+    run("store", entities=[{"entity_type": "event", "title": "x"}, {"entity_type": "fable", "name": "x"}])
+    shipped = list(schemas.shipped_types())
+    assert page() == (["event", "fable"], 2)
+    every = sorted([*shipped, "fable"])
+    assert page(include_shipped=True) == (every, len(every))
+    paged = [
+        one for offset in range(0, 20, 3) for one in page(include_shipped=True, limit=3, offset=offset)[0]
+    ]
+    assert paged == every
+    assert page(include_shipped=True, keyword="attendees") == (["event"], 1)
+    assert page(keyword="attendees") == (["event"], 1)
+    assert page(include_shipped=True, keyword="due_date") == (["invoice", "task"], 2)
+    counts = {
+        one["entity_type"]: one["entity_count"]
+        for one in run("schemas.list", include_shipped=True)["schemas"]
+    }
+    assert counts == {name: int(name in ("event", "fable")) for name in every}
+
+
+def test_a_page_of_large_schemas_ends_early_and_says_where_it_goes_on(run: Call) -> None:
+    names = [[f"{'f' * 55}{i:08d}" for i in range(start, start + 10_000)] for start in (0, 10_000, 20_000)]
+    for kind in ("alpha", "beta"):
+        run("store", entities=[{"entity_type": kind, "id": 1, **dict.fromkeys(some, 1)} for some in names])
+    page = run("schemas.list")
+    assert ([one["entity_type"] for one in page["schemas"]], page["truncated"]) == (["alpha"], True)
+    rest = run("schemas.list", offset=page["next_offset"])
+    assert [one["entity_type"] for one in rest["schemas"]] == ["beta"]
+    assert "truncated" not in rest
+
+
+# What a schema could say
+
+
+def book(i: int, **more: object) -> dict[str, object]:
+    return {"entity_type": "book", "isbn": f"isbn-{i}", "pages": i, **more}
+
+
+def test_fields_that_are_not_declared_are_candidates(call: Call) -> None:
+    call("store", entities=[book(i, due_date="2026-01-01") for i in range(6)])
+    call("store", entities=[{"entity_type": "task", "title": f"t{i}", "effort": i} for i in range(6)])
+    found = call("schemas.analyze", entity_type="book")
+    assert {one["field_name"]: one["recommended_type"] for one in found["candidates"]} == {
+        "due_date": "date", "pages": "number", "isbn": "string",
+    }  # fmt: skip
+    assert found["observations_analyzed"] == 6
+    # A shipped type declares its fields, and only the others are candidates.
+    every = call("schemas.analyze")
+    assert {(one["entity_type"], one["field_name"]) for one in every["candidates"]} == {
+        ("book", "due_date"), ("book", "pages"), ("book", "isbn"), ("task", "effort"),
+    }  # fmt: skip
+    assert call("schemas.analyze", entity_type="book", min_frequency=7)["candidates"] == []
+    assert call("schemas.analyze", entity_type="invoice") == {"candidates": [], "observations_analyzed": 0}
+
+
+def test_candidates_of_one_entity(call: Call) -> None:
+    (entity_id,) = [one["entity_id"] for one in call("store", entities=[THING])["entities"]]
+    for i in range(5):
+        call("store", entities=[{"target_id": entity_id, "weight": i}, {**THING, "name": "two", "height": i}])
+    found = call("schemas.analyze", entity_id=entity_id)
+    assert [(one["field_name"], one["entity_count"]) for one in found["candidates"]] == [("weight", 1)]
+    assert found["observations_analyzed"] == 6
+    with pytest.raises(NotFound):
+        call("schemas.analyze", entity_id=entity_id, entity_type="event")
+
+
+def test_what_is_deleted_suggests_nothing(run: Call) -> None:
+    stored = run("store", entities=[book(i) for i in range(5)])["entities"]
+    run("entities.delete", entity_id=stored[0]["entity_id"])
+    assert run("schemas.analyze", entity_type="book", min_frequency=5)["candidates"] == []
+    assert run("schemas.analyze", entity_type="book")["observations_analyzed"] == 4
+    with pytest.raises(NotFound):
+        run("schemas.analyze", entity_id=stored[0]["entity_id"])
+
+
+def test_large_values_are_analysed_by_their_beginning(run: Call) -> None:
+    large = {"text": "x" * 300_000, "list": ["y" * 300_000]}
+    for start in range(0, 20, 5):
+        run("store", entities=[{"entity_type": "scan", "id": start + i, **large} for i in range(5)])
+    found = run("schemas.analyze", entity_type="scan", min_frequency=20)
+    assert {one["field_name"]: one["recommended_type"] for one in found["candidates"]} == {
+        "id": "number", "list": "array", "text": "string",
+    }  # fmt: skip
+
+
+def test_recommendations_say_what_to_send(call: Call) -> None:
+    call("store", entities=[book(i) for i in range(6)])
+    found = call("schemas.recommend", entity_type="book")
+    told = {(one["kind"], one["field_name"]) for one in found["recommendations"]}
+    assert told == {
+        ("add_field", "isbn"), ("add_field", "pages"), ("require_field", "isbn"), ("require_field", "pages"),
+        ("identity", "isbn"), ("identity", "pages"),
+    }  # fmt: skip
+    (add, *_) = [one for one in found["recommendations"] if one["field_name"] == "isbn"]
+    assert add["change"] == {"entity_type": "book", "new_fields": {"isbn": {"type": "string"}}}
+    assert call("schemas.recommend", entity_type="book", status="applied")["recommendations"] == []
+    assert call("schemas.recommend", entity_type="book", source="observations") == found
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"min_frequency": 0}, {"min_confidence": 1.5}, {"min_frequency": 2001}, {"entity_type": "9"}],
+)
+def test_limits_of_an_analysis_are_bounded(run: Call, arguments: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        run("schemas.analyze", **arguments)

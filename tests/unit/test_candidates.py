@@ -1,0 +1,180 @@
+"""What a sample of observations suggests for a schema."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.domain import candidates, canonical, discovery, schema
+from graphmem.domain.candidates import CUT, Said
+
+WHEN = ["2026-01-31", "2026-02-01", "2026-02-02", "2026-02-03", "2026-02-04"]
+
+
+def sample(*rows: dict[str, object], kind: str = "value", basis: str | None = "name") -> list[Said]:
+    """Observations of an entity each."""
+    return [
+        Said(f"ent_{i}", kind, basis, list(row), [canonical.encode(value)[:CUT] for value in row.values()])
+        for i, row in enumerate(rows)
+    ]
+
+
+def document(**fields: object) -> schema.Document:
+    return schema.parse("thing", {"fields": fields})
+
+
+def suggested(rows: list[Said], known: schema.Document | None = None, **limits: float) -> dict[str, str]:
+    found = candidates.candidates("thing", known, rows, **{"min_confidence": 0.0, **limits})  # pyright: ignore
+    return {one["field_name"]: one["recommended_type"] for one in found}
+
+
+def told(rows: list[Said], known: schema.Document | None = None) -> list[tuple[str, str, str]]:
+    found = candidates.recommendations("thing", known, rows)
+    return [(one["kind"], one["field_name"], one["recommended_type"]) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("value", "looks"),
+    [
+        ([], ("array", "array")),
+        ({}, ("object", "object")),
+        (True, ("boolean", "boolean")),
+        (1, ("number", "integer")),
+        (-1.5, ("number", "decimal")),
+        (1e300, ("number", "decimal")),
+        ("", ("string", "text")),
+        ("2026-01-31", ("date", "date")),
+        ("2026-01-31T09:00:00Z", ("date", "time")),
+        ("ada@example.org", ("string", "email")),
+        ("https://example.org/x", ("string", "url")),
+        ("01234567-89ab-cdef-0123-456789abcdef", ("string", "uuid")),
+        ("0049", ("string", "numeric")),
+        ("x" * 100, ("string", "text")),
+        ('"' * 40, ("string", "text")),
+        (10**100, ("number", "integer")),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_a_value_looks_like_this_by_its_beginning(value: object, looks: tuple[str, str]):
+    assert candidates.looks(canonical.encode(value)[:CUT]) == looks
+
+
+VALUES = st.recursive(
+    st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(
+        st.characters(codec="utf-8")), st.dates().map(str)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)  # fmt: skip
+
+
+@given(VALUES)
+def test_the_beginning_of_a_value_tells_its_type(value: object):
+    text = canonical.encode(value)
+    assert candidates.looks(text[:CUT])[0] == discovery.shape_of(value)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["a", "b"], "string"),
+        ([1, 2.5], "number"),
+        (WHEN, "date"),
+        ([*WHEN, "soon"], "string"),
+        ([1, "one"], "string"),
+        ([True, 1], "string"),
+        ([1, WHEN[0]], "string"),
+        ([["a"], ["b"], "c"], "array"),
+        ([{}, {}, []], "object"),
+        ([[], {}], "array"),
+        ([None, 1], "number"),
+    ],
+    ids=ascii,
+)
+def test_the_type_that_fits(values: list, kind: str):
+    rows = sample(*({"x": value} for value in values))
+    assert suggested(rows, min_frequency=1) == {"x": kind}
+
+
+def test_a_candidate_is_seen_often_enough_and_not_declared():
+    rows = sample(*({"a": 1, "b": i, "canonical_name": "x", "rare": None if i else 1} for i in range(5)))
+    assert suggested(rows) == {"a": "number", "b": "number"}
+    assert suggested(rows, document(a="number")) == {"b": "number"}
+    assert suggested(rows, min_frequency=6) == {}
+    assert suggested(rows, min_frequency=1) == {"a": "number", "b": "number", "rare": "number"}
+    assert suggested([]) == {}
+
+
+def test_confidence_grows_with_type_format_name_and_number():
+    def confidence(name: str, values: list) -> float:
+        rows = sample(*({name: value} for value in values))
+        (one,) = candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
+        return one["confidence"]
+
+    assert confidence("due_date", WHEN * 2) == 1.0
+    assert confidence("x", WHEN * 2) == pytest.approx(0.925)
+    assert confidence("x", WHEN) == pytest.approx(0.875)
+    assert confidence("x", [*WHEN, *WHEN[:4], WHEN[0] + "T10:00:00Z"]) == pytest.approx(0.9)
+    assert confidence("x", [1, "a", 2, "b"]) == pytest.approx(0.25 + 0.125 + 0.075 + 0.04)
+
+
+def test_a_candidate_says_what_was_seen():
+    rows = sample({"x": "a@b.cd"}, {"x": "e@f.gh"}, {"x": 1})
+    (one,) = candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
+    assert one == {
+        "entity_type": "thing", "field_name": "x", "frequency": 3, "entity_count": 3,
+        "confidence": pytest.approx(0.5 * 2 / 3 + 0.25 * 2 / 3 + 0.075 + 0.03, abs=1e-4),
+        "recommended_type": "string", "types": {"number": 1, "string": 2}, "format": "email",
+    }  # fmt: skip
+
+
+@given(st.permutations(sample(*({"a": i % 3, "b": str(i), "é": [i]} for i in range(8)))))
+def test_the_order_of_the_sample_does_not_matter(rows: list[Said]):
+    expected = candidates.recommendations("thing", None, sorted(rows))
+    assert candidates.recommendations("thing", None, rows) == expected
+
+
+def test_a_field_declared_as_what_its_values_are_not():
+    rows = sample(*({"a": value, "b": 1} for value in ["x", "y", "z", 1, 2]), kind="correction")
+    assert told(rows, document(a="number", b="number")) == [("change_type", "a", "string")]
+    assert told(rows, document(a="string", b="number")) == []
+    union = {"type": "array", "merge": "merge_array"}
+    assert told(rows, document(a=union, b="number")) == []
+    assert told(rows[:4], document(a="number", b="number")) == []
+
+
+def test_a_field_that_is_always_there_could_be_required():
+    rows = sample(*({"a": "x", "b": None if i == 2 else "y"} for i in range(5)))
+    assert told(rows, document(a="string", b="string")) == [("require_field", "a", "string")]
+    required = {"type": "string", "required": True}
+    assert told(rows, document(a=required, b="string")) == []
+    # A correction says one field, so it says nothing of the others.
+    corrected = [*rows, *sample({"b": "z"}, kind="correction")]
+    assert told(corrected, document(a="string", b="string")) == [("require_field", "a", "string")]
+
+
+def test_what_nothing_identifies_could_be_identified_by_a_field_of_its_own():
+    rows = sample(*({"isbn": f"i{i}", "shelf": "A"} for i in range(4)), basis="content")
+    known = document(isbn="string", shelf="string")
+    assert told(rows, known) == [("identity", "isbn", "string")]
+    (one,) = candidates.recommendations("thing", known, rows)
+    assert one["change"] == {"entity_type": "thing", "canonical_name_fields": ["isbn"]}
+    (other, *_) = candidates.recommendations("thing", None, rows)
+    assert other["change"]["new_fields"] == {"isbn": {"type": "string"}}
+    assert told(sample(*({"isbn": f"i{i}"} for i in range(4))), document(isbn="string")) == []
+    long = sample(*({"isbn": f"{i}" + "x" * 80} for i in range(4)), basis="content")
+    assert told(long, document(isbn="string")) == []
+    named = schema.parse("thing", {"fields": {"isbn": "string"}, "canonical_name_fields": ["isbn"]})
+    assert told(rows, named) == []
+
+
+def test_every_recommendation_can_be_made():
+    rows = sample(*({"n": i, "a": "x", "isbn": f"i{i}"} for i in range(6)), basis="content")
+    known = document(a="number")
+    active = schema.Active("1.0", known)
+    found = candidates.recommendations("thing", known, rows)
+    assert {one["kind"] for one in found} == {"add_field", "change_type", "require_field", "identity"}
+    for one in found:
+        change = dict(one["change"])
+        assert change.pop("entity_type") == "thing"
+        asked = schema.update("thing", new_fields=change.pop("new_fields", None), settings=change)
+        assert schema.decide(active, {}, asked).version != "1.0"
