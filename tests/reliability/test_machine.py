@@ -29,9 +29,10 @@ from graphmem.errors import GraphmemError
 from graphmem.registry import REGISTRY, Services
 from tests.support.looks import MERGING, NOT_FOUND, UNKNOWN, Look, Where, agrees, counted, exactly, graph, later, looks, moments, relationship, snapshots
 from tests.support.loop import Loop
-from tests.support.model import Fact, Knowledge, edge_id, shown
+from tests.support.model import Declared, Fact, Knowledge, Schema, edge_id, shown
 
 REFUSED, INVALID = "ERR_STORE_RESOLUTION_FAILED", "VALIDATION_INVALID_FORMAT"
+UNFIT = "SCHEMA_VALIDATION_FAILED"
 MISMATCH = "ERR_IDEMPOTENCY_MISMATCH"
 NAMES = ("Ada", " aDA", "Bo")
 TYPES = ("thing", "gadget")
@@ -69,6 +70,27 @@ ENDS = st.tuples(st.sampled_from(["index", "entity_id"]), WHO)
 METADATA = st.none() | st.dictionaries(st.sampled_from(["role", "canonical_name"]), VALUES, max_size=2)
 LINK = st.tuples(st.sampled_from(EDGES), ENDS, ENDS, METADATA)
 KEYED = st.booleans()
+VISIBLE = st.sampled_from(["hide", "show"])
+DECLARED = st.dictionaries(
+    st.sampled_from(["a", "b", "name"]),
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["string", "number", "boolean", "array", "object"])},
+        optional={
+            "merge": st.sampled_from(["last_write", "highest_priority", "most_specific", "merge_array"]),
+            "mismatch": VISIBLE,
+        },
+    )
+    | st.just({"type": "date", "converters": ["timestamp_s_to_iso"]}),
+    max_size=3,
+)
+SETTINGS = st.fixed_dictionaries(
+    {},
+    optional={
+        "additional_fields": VISIBLE,
+        "mismatch": VISIBLE,
+        "observation_source_priority": st.sampled_from([["human", "sensor"], ["sync"]]),
+    },
+)
 APT = st.sampled_from([True, True, False])
 """Whether to choose among what can be acted on: most of what is there cannot."""
 TURN = st.sampled_from(["either", "delete", "restore"])
@@ -497,6 +519,68 @@ class Machine(RuleBasedStateMachine):
         (made,) = [one for one in listed if one["recorded_at"] == self.recorded_at]
         self.add(replace(self.fact(made["id"], entity, kind, {}), target=target), placed=False)
 
+    # Schemas
+
+    @precondition(lambda self: "schemas.register" in REGISTRY)
+    @rule(kind=st.sampled_from(TYPES), fields=DECLARED, settings=SETTINGS, hidden=st.booleans(), keyed=KEYED)
+    def register(
+        self,
+        kind: str,
+        fields: dict[str, dict[str, Any]],
+        settings: dict[str, Any],
+        hidden: bool,
+        keyed: bool,
+    ) -> None:
+        gone = ["b"] if hidden and "b" not in fields else []
+        document = {"entity_type": kind, "fields": fields, "hidden_fields": gone, **settings}
+        answer = self.write("schemas.register", {"schema": document}, None, keyed)
+        closed = {"additional_fields": "hide", "mismatch": "hide"}
+        schema = Schema(hidden=frozenset(gone)).updated({}, [], closed | spoken(settings))
+        declared = {name: Declared(**one) for name, one in fields.items()}
+        self.changed(kind, replace(schema, fields=declared), answer)
+
+    @precondition(lambda self: "schemas.update" in REGISTRY)
+    @rule(
+        kind=st.sampled_from(TYPES), fields=DECLARED, settings=SETTINGS, keyed=KEYED,
+        remove=st.lists(st.sampled_from(["a", "b", "nowhere"]), max_size=1),
+    )  # fmt: skip
+    def update(
+        self,
+        kind: str,
+        fields: dict[str, dict[str, Any]],
+        settings: dict[str, Any],
+        keyed: bool,
+        remove: list[str],
+    ) -> None:
+        remove = [name for name in remove if name not in fields]
+        arguments = {"entity_type": kind, "new_fields": fields, "fields_to_remove": remove, **settings}
+        seen, before = self.known.seen(kind), self.known.effective(kind)
+        after = before.updated(fields, remove, spoken(settings))
+        missing = [
+            name for name in remove
+            if name not in before.fields and not (name in seen and before.shows(name))
+        ]  # fmt: skip
+        refused = None
+        if not (fields or remove or settings):
+            refused = UNFIT
+        elif kind not in self.known.schemas and kind not in self.known.types.values():
+            refused = NOT_FOUND
+        elif missing or after == before:
+            refused = UNFIT
+        answer = self.write("schemas.update", arguments, refused, keyed)
+        if answer is not None:
+            self.changed(kind, after, answer)
+
+    def changed(self, kind: str, schema: Schema, answer: dict[str, Any]) -> None:
+        """Make a schema count in the model; its version is as it was answered, and only grows."""
+        before, version = self.known.schemas.get(kind), answer["schema_version"]
+        if before is not None and before.version is not None:
+            same_version = replace(schema, version=before.version) == before
+            assert same_version == (version == before.version)
+            assert same_version or ordered(version) > ordered(before.version)
+        schema = replace(schema, version=version)
+        self.known = replace(self.known, schemas={**self.known.schemas, kind: schema})
+
     # Again
 
     @precondition(lambda self: self.keyed)
@@ -574,6 +658,17 @@ class Machine(RuleBasedStateMachine):
             agrees(answer, look.wanted, said)
 
 
+def spoken(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of a document as the model calls them."""
+    names = {"observation_source_priority": "sources"}
+    return {names.get(name, name): value for name, value in settings.items()}
+
+
+def ordered(version: str) -> list[int]:
+    """Return a version as it is compared."""
+    return [int(part) for part in version.split(".")]
+
+
 def same(answer: Mapping[str, Any], before: Mapping[str, Any], *names: str) -> None:
     """Check that two answers say the same under some names."""
     for name in names:
@@ -592,6 +687,8 @@ def otherwise(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {**arguments, "relationships": [*arguments["relationships"], arguments["relationships"][0]]}
     if name == "relationships.create":
         return {**arguments, "metadata": {"else": 1}}
+    if name.startswith("schemas."):
+        return {**arguments, "schema_version": "7.0"}
     if name == "entities.merge":
         return {**arguments, "merge_reason": "else"}
     return {**arguments, "reason": "else"}

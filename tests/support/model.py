@@ -22,6 +22,7 @@ from typing import Any
 SAYING = ("value", "correction", "create")
 TURNS = ("create", "delete", "restore")
 MERGES = ("merge", "unmerge")
+KINDS = ("date", "string", "number", "boolean", "array", "object")
 SOURCES = ("sensor", "workflow_state", "llm_summary", "human", "import", "sync")
 """The observation sources, the greatest first."""
 
@@ -53,12 +54,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class Declared:
-    """A field as a schema declares it; ``strict``: a value is converted to its type, or not shown."""
+    """A field as a schema declares it; ``mismatch``: what becomes of another type, where it says its own."""
 
     type: str
     merge: str = "last_write"
     converters: Sequence[str] = ()
-    strict: bool = True
+    mismatch: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ class Schema:
 
     version: str | None = None
     fields: Mapping[str, Declared] = field(default_factory=dict)
-    shows_others: bool = True
+    additional_fields: str = "show"
+    mismatch: str = "show"
     hidden: frozenset[str] = frozenset()
     sources: Sequence[str] = SOURCES
 
@@ -79,28 +81,35 @@ class Schema:
         """Return how much an observation source weighs; those that are not listed weigh nothing."""
         return len(self.sources) - self.sources.index(source) if source in self.sources else 0
 
+    def shows(self, name: str) -> bool:
+        """Return whether a field is part of snapshots; the canonical name always is known."""
+        undeclared = self.additional_fields == "show" and name not in self.hidden
+        return name == "canonical_name" or name in self.fields or undeclared
+
     def claims(self, name: str, value: Any) -> list[Any]:
         """Return the value as a snapshot shows it, in a list; an empty one where it is not shown."""
-        if name == "canonical_name":
-            return [value]
-        if name in self.hidden or not (name in self.fields or self.shows_others):
+        if not self.shows(name):
             return []
         declared = self.fields.get(name)
-        if declared is None or not declared.strict or value is None:
+        # A union takes any value as an element; a null says nothing of its type.
+        if declared is None or declared.merge == "merge_array" or value is None:
             return [value]
-        return converted(value, declared)
+        return converted(value, declared) if (declared.mismatch or self.mismatch) == "hide" else [value]
 
-    def removing(self, names: Iterable[str], version: str | None) -> Schema:
-        """Return the schema without some fields: they are hidden from now on."""
-        gone = frozenset(names)
-        kept = {name: one for name, one in self.fields.items() if name not in gone}
-        return replace(self, version=version, fields=kept, hidden=self.hidden | gone)
-
-    def adding(self, fields: Mapping[str, Declared], version: str | None) -> Schema:
-        """Return the schema with further fields: those that were hidden are shown again."""
-        return replace(
-            self, version=version, fields={**self.fields, **fields}, hidden=self.hidden - set(fields)
-        )
+    def updated(
+        self, fields: Mapping[str, Mapping[str, Any]], remove: Sequence[str], settings: Mapping[str, Any]
+    ) -> Schema:
+        """Return the schema with fields declared, fields taken out and hidden, and settings changed."""
+        changed = replace(self, **settings)
+        declared = {name: one for name, one in self.fields.items() if name not in remove}
+        for name, said in fields.items():
+            known = declared.get(name)
+            stays = known if known and known.type == said["type"] else Declared(said["type"])
+            declared[name] = replace(stays, **said)
+            if changed.mismatch == "show" and declared[name].mismatch is None:
+                declared[name] = replace(declared[name], mismatch="hide")
+        hidden = (self.hidden - set(fields)) | frozenset(remove)
+        return replace(changed, fields=declared, hidden=hidden)
 
 
 NOTHING = Schema()
@@ -241,6 +250,27 @@ class Knowledge:
             fold = {name: [one.value, one.winners] for name, one in held.items()}
             said.append([home, self.types.get(home), self.lives(home), self.parent(home), fold])
         return json.dumps(said, sort_keys=True)
+
+    def seen(self, entity_type: str) -> dict[str, set[str]]:
+        """Return the types under which each field of a type was ever stored."""
+        found: dict[str, set[str]] = {}
+        for fact in self.facts:
+            if fact.entity_type == entity_type and fact.kind in SAYING:
+                for name in fact.fields.keys() - {"canonical_name"}:
+                    kinds = [kind for kind in KINDS if fits(fact.fields[name], kind)]
+                    found.setdefault(name, set()).update(kinds[:1])
+        return found
+
+    def effective(self, entity_type: str) -> Schema:
+        """Return what an update of a type's schema starts from: what is registered, else what was seen."""
+        if entity_type in self.schemas:
+            return self.schemas[entity_type]
+        fields = {
+            # A date among other strings is a string.
+            name: kinds - {"date"} if "string" in kinds else kinds
+            for name, kinds in self.seen(entity_type).items()
+        }
+        return Schema(fields={name: Declared(*kinds) for name, kinds in fields.items() if len(kinds) == 1})
 
     # Relationships
 
