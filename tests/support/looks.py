@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import graphmem.operations  # noqa: F401  (fills the registry)
 from graphmem.registry import REGISTRY
-from tests.support.model import MERGES, Edge, Fact, Knowledge, edge_id, newest, provenance, shown
+from tests.support.model import MERGES, Edge, Knowledge, edge_id, newest, provenance, shown
+from tests.support.reducing import Fact
 
 UNKNOWN = "ent_" + "0" * 24
-MERGING = "entities.merge" in REGISTRY
 NOT_FOUND = "RESOURCE_NOT_FOUND"
 EARLIEST = "0001-01-01T00:00:00.000000Z"
 
