@@ -69,6 +69,7 @@ def serve(settings: Settings) -> None:
 async def _serve(settings: Settings) -> None:
     from graphmem.api.app import create_app
     from graphmem.runtime import keep_up, open_services, warm
+    from graphmem.worker import work
 
     async with open_services(settings, fetching()) as services:
         config = uvicorn.Config(
@@ -83,7 +84,7 @@ async def _serve(settings: Settings) -> None:
             timeout_graceful_shutdown=int(settings.shutdown_seconds),
             timeout_keep_alive=75,
         )
-        beside = [asyncio.create_task(work) for work in (warm(services), keep_up(services))]
+        beside = [asyncio.create_task(work) for work in (warm(services), keep_up(services), work(services))]
         await _Server(config, settings).serve()
         for task in beside:
             task.cancel()

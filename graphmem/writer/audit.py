@@ -90,6 +90,7 @@ class Audit:
     progress: Progress | None = None
     report: Report = field(default_factory=Report)
     mended: int = 0
+    moved: set[str] = field(default_factory=set)
     seen: dict[str, dict[str, discovery.Seen]] = field(default_factory=dict)
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
@@ -116,8 +117,10 @@ class Audit:
                     limit=STRETCH,
                 )
             )[0]  # fmt: skip
-            if row["homes"]:
-                yield row["homes"]
+            # What was mended may stand further on now: it was counted then.
+            homes = [home for home in row["homes"] if home not in self.moved]
+            if homes:
+                yield homes
             place = row["last"]
 
     async def _check(self, entities: list[str], relationships: list[str]) -> None:
@@ -245,6 +248,7 @@ class Audit:
         stretch.correct(params)
         written = bool(await self._turn(params))
         self.mended += written
+        self.moved.update(stretch.differences)
         return written
 
     async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:

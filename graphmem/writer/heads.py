@@ -15,12 +15,16 @@ from graphmem.domain.schema import Active, Document
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What of a type's schema decides: the fields seen, the registered version, and its rules."""
+    """What of a type's schema decides: the fields seen, the registered version, and its rules.
+
+    ``changed``: the rules are others than those that were looked at.
+    """
 
     entity_type: str
     seen: Mapping[str, discovery.Seen] = field(default_factory=dict)
     active: Active | None = None
     rules: Rules = PLAIN
+    changed: bool = False
 
     @classmethod
     def found(cls, row: list[Any]) -> Head:
@@ -45,14 +49,18 @@ class Head:
 
     def with_active(self, active: Active) -> Head:
         """Return it with another registered version."""
-        return replace(self, active=active, rules=active.document.rules())
+        rules = active.document.rules()
+        return replace(self, active=active, rules=rules, changed=self.changed or rules.key != self.rules.key)
 
     def row(self, owner: str, updated_at: int) -> dict[str, Any]:
         """Return what its node holds."""
         names = sorted(self.seen, key=canonical.name_order)
+        # Taken away by the worker alone, once every entity is folded again.
+        pending = {"pending": True} if self.changed else {}
         return {
             "id": ids.schema_id(owner, self.entity_type, None),
             "properties": {
+                **pending,
                 "owner": owner,
                 "entity_type": self.entity_type,
                 "head": self.entity_type,

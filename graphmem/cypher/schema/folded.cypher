@@ -1,0 +1,11 @@
+// schema.folded: note that every entity of a type is folded under its rules, if those are still the same.
+//
+// params  type: STRING, projection: STRING
+// returns done: BOOLEAN
+// mode    write
+// index   schema_head (owner, head)
+// cost    light
+MATCH (head:Schema)
+WHERE head.owner = $owner AND head.head = $type AND coalesce(head.projection, '') = coalesce($projection, '')
+SET head.pending = null
+RETURN true AS done

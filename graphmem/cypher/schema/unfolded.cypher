@@ -1,0 +1,14 @@
+// schema.unfolded: a stretch of the entities of a type that were folded under other rules than these, by id.
+//
+// params  type: STRING, live: BOOLEAN, projection: STRING, after: STRING, limit: INTEGER
+// returns entities: LIST<STRING>, last: STRING
+// mode    read
+// index   entity_by_state (owner, type, live, id)
+// cost    light
+// `limit` bounds what is looked at; `last` is where to go on, null at the end.
+MATCH (entity:Entity)
+WHERE entity.owner = $owner AND entity.type = $type AND entity.live = $live AND entity.id > $after
+WITH entity ORDER BY entity.owner, entity.type, entity.live, entity.id LIMIT $limit
+WITH collect(entity) AS looked
+RETURN [one IN looked WHERE one.merged_into IS NULL AND coalesce(one.projection, '') <> coalesce($projection, '') | one.id]
+  AS entities, CASE size(looked) WHEN $limit THEN last(looked).id END AS last

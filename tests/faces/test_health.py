@@ -1,0 +1,144 @@
+"""Checking and rebuilding what is derived: it notices every damage, mends it, and never touches a fact."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graphmem.auth import Actor
+from graphmem.operations.health import audit, told
+from graphmem.registry import Context, Services
+from graphmem.worker import work_once
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+Script = Callable[..., Any]
+
+
+@pytest.fixture
+def script(loop: Loop, services: Services, owner: str) -> Script:
+    """Run a statement on the database itself, behind the service's back."""
+    return lambda text, **params: loop.run(services.graph.script(text, owner=owner, **params))
+
+
+@pytest.fixture
+def world(run: Call) -> list[str]:
+    """Three people, two of them merged, at a company; one deleted."""
+    people = [
+        {"entity_type": "person", "name": name, "phone": phone}
+        for name, phone in (("Ada", "1"), ("Ada L", "2"), ("Bo", "3"))
+    ]
+    links = [
+        {"relationship_type": "WORKS_AT", "source_index": place, "target_index": 3, "metadata": {"n": place}}
+        for place in range(3)
+    ]
+    stored = run(
+        "store", entities=[*people, {"entity_type": "company", "name": "Acme"}], relationships=links,
+        observed_at="2026-01-01T00:00:00Z",
+    )  # fmt: skip
+    ids = [item["entity_id"] for item in stored["entities"]]
+    run("entities.merge", source_entity_id=ids[0], target_entity_id=ids[1])
+    run("entities.delete", entity_id=ids[2])
+    return ids
+
+
+def everything(script: Script) -> list[Any]:
+    """What the nodes and edges of an owner hold, apart from the owner's own revision."""
+    nodes = script(
+        "MATCH (n) WHERE n.owner = $owner "
+        "WITH n, labels(n)[0] AS label, COLLECT { MATCH (n)-[r]->(m) WHERE NOT m:Transaction "
+        "RETURN type(r) + coalesce(r.key, '') + toString(coalesce(r.live, '')) + coalesce(m.id, m.value, '') } "
+        "AS edges "
+        "RETURN label, properties(n) AS held, edges"
+    )
+    return sorted(repr((one["label"], sorted(one["held"].items()), sorted(one["edges"]))) for one in nodes)
+
+
+def test_what_is_whole_is_healthy(call: Call, world: list[str]) -> None:
+    answer = call("server.check_snapshots")
+    assert (answer["healthy"], answer["stale"], answer["counts_compared"]) == (True, 0, True)
+    # Four entities and three relationships: the survivor had one of its own to show the merged one's with.
+    assert answer["checked"] == 7
+
+
+DAMAGES = {
+    "a value": ("MATCH (n:Entity {id: $a}) SET n.values = ['\"Eve\"', '\"9\"']", "field name"),
+    "a winner": ("MATCH (n:Entity {id: $c}) SET n.winners = ['obs_x']", "field name"),
+    "all fields": (
+        "MATCH (n:Entity {id: $a}) SET n.fields = [], n.values = [], n.winners = []",
+        "field name",
+    ),
+    "its state": ("MATCH (n:Entity {id: $b}) SET n.live = true, n.listed = 'person'", "live"),
+    "its name": ("MATCH (n:Entity {id: $a}) SET n.canonical_name = 'Eve'", "canonical_name"),
+    "an identifier": ("MATCH (:Entity {id: $a})<-[r:IDENTIFIES]-() DELETE r", "identifiers"),
+    "a merge": ("MATCH (:Entity {id: $m})-[r:MERGED_INTO]->() DELETE r", "MERGED_INTO"),
+    "an edge": ("MATCH (:Entity {id: $a})-[r:WORKS_AT]->() SET r.live = false", "WORKS_AT"),
+    "a lost edge": ("MATCH (:Entity {id: $a})-[r:WORKS_AT]->() DELETE r", "WORKS_AT"),
+    "metadata": ("MATCH (n:Relationship {source: $a}) SET n.values = ['7']", "field n"),
+    "what it is shown as": ("MATCH (:Relationship {source: $m})-[r:SHOWN_AS]->() DELETE r", "SHOWN_AS"),
+    "a counter": ("MATCH (n:Count {owner: $owner, type: 'person'}) SET n.total = 9", "counts"),
+    "the state hash": ("MATCH (n:Owner {id: $owner}) SET n.state_hash = 'x'", "state_hash"),
+}
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_every_damage_is_named_and_mended(
+    damage: str, deep: bool, run: Call, world: list[str], script: Script, loop: Loop, services: Services,
+    owner: str,
+) -> None:  # fmt: skip
+    before = everything(script)
+    statement, what = DAMAGES[damage]
+    script(statement, m=world[0], a=world[1], b=world[2], c=world[3])
+    assert everything(script) != before or damage == "the state hash"
+    if deep:
+        context = Context(Actor(owner=owner), services)
+        found = told(loop.run(audit(context, fix=True, deep=True)))
+    else:
+        assert run("server.check_snapshots")["healthy"] is False
+        found = run("server.check_snapshots", auto_fix=True)
+    assert what in {one["what"] for stale in found["stale_snapshots"] for one in stale["differences"]}
+    assert (found["healthy"], found["fixed"] > 0) == (True, True)
+    assert everything(script) == before
+    assert run("server.check_snapshots")["stale"] == 0
+
+
+def test_a_rebuild_finds_the_discovered_schema_again(
+    run: Call, world: list[str], script: Script, loop: Loop, services: Services, owner: str
+) -> None:
+    before = everything(script)
+    script("MATCH (n:Schema {owner: $owner, head: 'person'}) SET n.fields = ['nose'], n.seen = ['number']")
+    loop.run(audit(Context(Actor(owner=owner), services), fix=True, deep=True))
+    assert run("schemas.get", entity_type="person")["seen"] == {"name": "string", "phone": "string"}
+    kept = [one for one in everything(script) if "updated_at" not in one]
+    assert kept == [one for one in before if "updated_at" not in one]
+
+
+def test_other_owners_are_not_looked_at(call: Call, world: list[str], loop: Loop, services: Services) -> None:
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
+    assert stranger("server.check_snapshots")["checked"] == 0
+
+
+def test_the_worker_folds_again_what_nobody_reads(
+    run: Call, script: Script, loop: Loop, services: Services
+) -> None:
+    items = [{"entity_type": "wine", "name": f"W{i}", "year": str(1990 + i)} for i in range(5)]
+    ids = [item["entity_id"] for item in run("store", entities=items)["entities"]]
+    run("entities.delete", entity_id=ids[0])
+    run("schemas.register", schema={"entity_type": "wine", "fields": {"year": {"type": "number"}}})
+
+    def folded() -> int:
+        (row,) = script(
+            "MATCH (n:Entity {owner: $owner}) WHERE n.projection IS NOT NULL RETURN count(n) AS n"
+        )
+        return row["n"]
+
+    assert folded() == 0
+    loop.run(work_once(services))
+    assert folded() == 5
+    assert not script("MATCH (n:Schema {owner: $owner, pending: true}) RETURN n")
+    assert run("entities.get", entity_id=ids[1])["snapshot"] == {"year": 1991}
+    assert run("server.check_snapshots")["healthy"]
