@@ -199,9 +199,9 @@ def _provenance(then: Knowledge, where: Where) -> Iterator[Look]:
         if name not in shown(held):
             yield Look("entities.provenance", arguments, NOT_FOUND)
             continue
-        winners = sorted(held[name].winners)
-        facts = sorted((fact for fact in then.facts if fact.id in winners), key=lambda fact: fact.id)
-        said = [observation(fact) for fact in facts]
+        winners = list(held[name].winners)
+        facts = {fact.id: fact for fact in then.facts}
+        said = [observation(facts[winner]) for winner in winners]
         wanted = {"value": held[name].value, "observation_ids": winners, "observations": said}
         yield Look("entities.provenance", arguments, wanted)
 
