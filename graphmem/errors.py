@@ -5,6 +5,7 @@ GraphmemError                     500  exit 1
 │   ├── UnknownField                            ERR_UNKNOWN_FIELD
 │   ├── InvalidJson                             INVALID_JSON
 │   ├── UnsupportedMediaType                    UNSUPPORTED_MEDIA_TYPE
+│   ├── InvalidCursor                           INVALID_CURSOR
 │   ├── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
 │   └── SchemaRefused                           SCHEMA_VALIDATION_FAILED
 ├── PayloadTooLarge               413  exit 2   PAYLOAD_TOO_LARGE
@@ -123,6 +124,12 @@ class UnsupportedMediaType(InvalidInput):
     """The body must be sent as Content-Type: application/json."""
 
     code = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class InvalidCursor(InvalidInput):
+    """The cursor is none of this query: give next_cursor of the answer before, all else being the same."""
+
+    code = "INVALID_CURSOR"
 
 
 class StoreRefused(InvalidInput):

@@ -17,7 +17,7 @@ import neo4j
 import neo4j.exceptions
 import stamina
 import structlog
-from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncTransaction, Query
+from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
 from graphmem import cypher
 from graphmem.errors import (
@@ -259,7 +259,7 @@ class Graph:
             # The server ends a statement that takes too long; this ends the wait for a server that is gone.
             async with asyncio.timeout(timeout + GRACE):
                 result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
-                rows = await result.data()
+                rows = await _rows(result)
                 if self._on_notification:
                     self._remark(name, await result.consume())
                 return rows
@@ -301,7 +301,7 @@ class Transaction:
         """Run a query by name inside the transaction; return its rows."""
         self._graph._count()
         result = await self._tx.run(self._graph._text(name, edge_types), cypher.bind(params, self._owner))
-        return await result.data()
+        return await _rows(result)
 
 
 class OwnerGraph:
@@ -321,6 +321,11 @@ class OwnerGraph:
         """Run a read by name; return its only row, ``None`` if there is none."""
         rows = await self._graph.read(name, self.owner, edge_types, **params)
         return rows[0] if rows else None
+
+
+async def _rows(result: AsyncResult) -> list[Row]:
+    """Return the rows as dicts. The driver's ``data()`` looks for nodes in every value; ours are none."""
+    return [dict(record.items()) async for record in result]
 
 
 def _worth_another_try(exc: Exception) -> bool:

@@ -16,6 +16,9 @@ ROOMY = 140
 WIDEST = 76
 """Characters of one value; what is longer is cut, and ``--json`` has it whole."""
 
+_APART = frozenset({"limit", "offset", "outgoing", "incoming", "related_entities", "entity", "paths"})
+"""What is shown otherwise, or by ``--json`` alone."""
+
 Row = Mapping[str, Any]
 
 
@@ -34,15 +37,16 @@ def render(answer: Row) -> RenderableType:
     if "snapshot" in answer:
         return Snapshot(answer)
     parts: list[RenderableType] = []
-    for name, table in _LISTS.items():
+    if "node_id" in answer and "entity" in answer:
+        parts += [
+            Snapshot(answer["entity"]),
+            *([_relationships(answer)] if "relationships" in answer else []),
+        ]
+    for name, table in () if parts else _LISTS.items():
         if name in answer and isinstance(answer[name], list):
             parts.append(table(answer))
             break
-    plain = {
-        name: value
-        for name, value in answer.items()
-        if name not in ("limit", "offset", "outgoing", "incoming", "related_entities") and not _is_rows(value)
-    }
+    plain = {name: value for name, value in answer.items() if name not in _APART and not _is_rows(value)}
     if plain:
         parts.append(_pairs(plain))
     return Group(*parts)
@@ -159,7 +163,7 @@ def _related(rows: Sequence[Row]) -> Table:
 
 
 def _relationships(answer: Row) -> Table:
-    itself = {answer["entity_id"]: "(it)"} if "entity_id" in answer else {}
+    itself = {answer[name]: "(it)" for name in ("entity_id", "node_id") if name in answer}
     return _edges(answer["relationships"], {**_names(answer.get("related_entities", [])), **itself})
 
 

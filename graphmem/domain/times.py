@@ -11,6 +11,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = EPOCH.replace(tzinfo=None)
 EARLIEST = -62_135_596_800_000_000
 """0001-01-01T00:00:00Z."""
 LATEST = 253_402_300_799_999_999
@@ -62,8 +63,7 @@ def parse(text: str) -> int:
 
 def render(micros: int) -> str:
     """Return the ISO 8601 text of a time in microseconds, e.g. ``2026-01-31T09:00:00.000000Z``."""
-    moment = EPOCH + timedelta(microseconds=micros)
-    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S.%f}Z"
+    return f"{(_EPOCH + timedelta(microseconds=micros)).isoformat(timespec='microseconds')}Z"
 
 
 def is_time(text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NotRequired
 import orjson
 from typing_extensions import TypedDict
 
-from graphmem.domain import times
+from graphmem.domain import canonical, ids, times
 from graphmem.domain.identity import CANONICAL_NAME
 from graphmem.domain.reduction import Stale, Torn, check
 
@@ -265,10 +265,57 @@ def entities(rows: Iterable[list[Any]], *, snapshot: bool = True) -> list[Entity
         Torn: a commit fell into the reading of one.
         Stale: the schemas of some have changed since they were folded: all of them are named.
     """
+    return [entity(row, snapshot=snapshot) for row in fresh(rows)]
+
+
+def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
+    """Return rows of entities.
+
+    Raises:
+        Stale: the schemas of some have changed since they were folded: all of them are named.
+    """
     found = [EntityRow(*row) for row in rows]
     if stale := [row.id for row in found if row.is_stale]:
         raise Stale(stale)
-    return [entity(row, snapshot=snapshot) for row in found]
+    return found
+
+
+class RecomputedRelationship(NamedTuple):
+    """``relationship/recompute.cypher``: what the own observations of one relationship come to."""
+
+    key: str
+    version: int
+    observations: int
+    created_at: int
+    last_observation_at: int
+    turn: list[Any]
+    fold: list[list[Any]]
+
+
+def recomputed_relationship(key: str, members: list[RecomputedRelationship]) -> RelationshipRow:
+    """Return the row of a relationship from those that it shows, itself among them."""
+    held: dict[str, list[Any]] = {}
+    for one in members:
+        for name, *claim in one.fold:
+            held[name] = max(held.get(name, claim), claim)
+    ordered = sorted(held.items(), key=lambda pair: canonical.name_order(pair[0]))
+    source, target = ids.ends(key)
+    return RelationshipRow(
+        key=key,
+        id=ids.relationship_id(key),
+        type=key.partition(":")[0],
+        source=source,
+        target=target,
+        live=any(one.turn[2] != "delete" for one in members),
+        version=sum(one.version for one in members),
+        observation_count=sum(one.observations for one in members),
+        created_at=min(one.created_at for one in members),
+        last_observation_at=max(one.last_observation_at for one in members),
+        fields=[name for name, _ in ordered],
+        values=[claim[2] for _, claim in ordered],
+        winners=[claim[1] for _, claim in ordered],
+        check=None,
+    )
 
 
 def observation(row: ObservationRow) -> Observation:

@@ -1,129 +1,174 @@
-"""Entities as of two clocks: reduced again from what had been observed, and was known, by then."""
+"""Reading the graph as of two clocks: rows of entities and relationships, now or as they were then."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from graphmem.domain import canonical, identity, merges, ranks, reduction
-from graphmem.domain.merges import Merges
-from graphmem.domain.reduction import Fold, Winner
-from graphmem.domain.rules import PLAIN, Rules
-from graphmem.domain.schema import Document
-from graphmem.operations.answers import EntityRow
+from typing_extensions import TypedDict
+
+from graphmem.domain import ids, merges, times
+from graphmem.operations import answers, reduced
+from graphmem.operations.answers import EntityRow, RelationshipRow
 from graphmem.registry import Context
 from graphmem.writer import replay
 
-
-class _Own(NamedTuple):
-    """``entity/recompute.cypher``: what one entity's own observations come to."""
-
-    id: str
-    type: str
-    version: int
-    observations: int
-    created_at: int | None
-    last_observation_at: int | None
-    turn: list[Any] | None
-    fold: list[list[Any]]
-    merging: bool
-    schema_version: str | None
-    document: str | None
-
-    @property
-    def rules(self) -> Rules:
-        """The rules of its type."""
-        return Document.read(self.document).rules() if self.document else PLAIN
-
-    @property
-    def winners(self) -> dict[str, Winner]:
-        """Its fold under plain rules."""
-        return {
-            name: Winner(ranks.plain_rank(bool(correction), observed_at), winner, value)
-            for name, correction, observed_at, winner, value in self.fold
-        }
+_AT_ONCE = 50
+"""Entities recomputed in one query: between two of them it is asked whether the answer is large enough."""
+_CHARACTERS = 8_000_000
+"""Characters of values in one answer; one entity at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class AsOf:
-    """Entities as of two clocks, microseconds; ``into`` is what each merged one was merged into."""
+class Bounds(TypedDict):
+    """The parameters of a query as of two clocks, in microseconds."""
 
     at: int
     at_ingested: int
-    rows: dict[str, EntityRow]
-    into: dict[str, str]
-    folds: dict[str, Fold]
-
-    def get(self, entity_id: str) -> EntityRow | None:
-        """Return an entity as what showed it then."""
-        return self.rows.get(merges.root(entity_id, self.into))
 
 
-async def entities(context: Context, entity_ids: Iterable[str], at: int, at_ingested: int) -> AsOf:
-    """Return some entities as of two clocks; those that are not the owner's are not among them.
+class AsOf(TypedDict, total=False):
+    """The times that an answer is as of, where they were asked for."""
 
-    One round trip, unless some were ever merged or have rules of their own.
+    at: str
+    at_ingested: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """When: ``at`` bounds when it was so, ``at_ingested`` when it was known here; microseconds.
+
+    Neither given is now, which is read as it is kept and not recomputed.
     """
-    wanted = sorted(set(entity_ids))
-    found, known = await _own(context, wanted, at, at_ingested)
-    log = Merges()
-    if merging := [one.id for one in found.values() if one.merging]:
-        log = await replay.merges(context.graph.all, merging, known)
-    into = log.into(at, known)
-    more = [home for home in sorted(log.touches) if home not in found]
-    if more:
-        found |= (await _own(context, more, at, known))[0]
-    rows, folds = {}, {}
-    for entity_id in sorted({merges.root(one, into) for one in wanted if one in found}):
-        group = [found[home] for home in merges.members(entity_id, into) if home in found]
-        folds[entity_id] = await _fold(context, group, at, known)
-        rows[entity_id] = _row(group, folds[entity_id], log, at, known)
-    return AsOf(at, known, rows, into, folds)
+
+    at: int | None = None
+    at_ingested: int | None = None
+
+    @property
+    def now(self) -> bool:
+        """Whether neither clock was given."""
+        return self.at is None and self.at_ingested is None
+
+    @property
+    def bounds(self) -> Bounds:
+        """The parameters of a query as of these clocks."""
+        return {
+            "at": times.LATEST if self.at is None else self.at,
+            "at_ingested": times.LATEST if self.at_ingested is None else self.at_ingested,
+        }
+
+    @property
+    def said(self) -> AsOf:
+        """What an answer says of them."""
+        said: AsOf = {}
+        if self.at is not None:
+            said["at"] = times.render(self.at)
+        if self.at_ingested is not None:
+            said["at_ingested"] = times.render(self.at_ingested)
+        return said
+
+    def pinned(self, known: int) -> Clocks:
+        """Return the clocks for the further queries of an answer: none sees what is committed meanwhile."""
+        return replace(self, at_ingested=known)
 
 
-async def _own(
-    context: Context, entity_ids: list[str], at: int, at_ingested: int
-) -> tuple[dict[str, _Own], int]:
-    row = await context.graph.one("entity.recompute", entity_ids=entity_ids, at=at, at_ingested=at_ingested)
+async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
+    """Return what each merged entity was merged into, among all that were ever merged with some.
+
+    Now is empty: what is shown of now is kept as it is shown.
+    """
+    ids = sorted(set(entity_ids))
+    if clocks.now or not ids:
+        return {}
+    log = await replay.merges(context.graph.all, ids, clocks.bounds["at_ingested"])
+    return log.into(**clocks.bounds)
+
+
+async def entities(
+    context: Context, entity_ids: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
+) -> list[EntityRow]:
+    """Return those of some entities that live, in the order given, as many as fit into an answer.
+
+    Args:
+        include_deleted: as of a time, those that were deleted then as well.
+
+    Raises:
+        Stale: some were folded under other rules than those of today.
+    """
+    if not entity_ids:
+        return []
+    if clocks.now:
+        row = await context.graph.one("entity.by_id", entity_ids=list(entity_ids))
+        return answers.fresh(row["entities"]) if row else []
+    found: list[EntityRow] = []
+    characters = 0
+    for start in range(0, len(entity_ids), _AT_ONCE):
+        some = list(entity_ids[start : start + _AT_ONCE])
+        then = await reduced.entities(context, some, **clocks.bounds)
+        for one in filter(None, map(then.get, some)):
+            characters += sum(map(len, one.values))
+            if found and characters > _CHARACTERS:
+                return found
+            if one.live or include_deleted:
+                found.append(one)
+    return found
+
+
+async def relationships(
+    context: Context, keys: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
+) -> list[RelationshipRow]:
+    """Return those of some relationships that live, in the order given, as many as fit into an answer.
+
+    Args:
+        keys: as of a time, those under which they were written: what is shown as one is one.
+        include_deleted: as of a time, those as well that were deleted then, or of which an end was.
+    """
+    if not keys:
+        return []
+    if clocks.now:
+        row = await context.graph.one("relationship.by_key", keys=list(keys))
+        return [RelationshipRow(*one) for one in row["relationships"]] if row else []
+    ends = {end for key in keys for end in ids.ends(key)}
+    into = await merged(context, ends, clocks)
+    row = await context.graph.one("relationship.recompute", keys=list(keys), **clocks.bounds)
     assert row is not None
-    known = at_ingested if row["known"] is None else row["known"]
-    return {one[0]: _Own(*one) for one in row["snapshots"]}, known
+    groups: dict[str, list[answers.RecomputedRelationship]] = {}
+    for one in row["relationships"]:
+        groups.setdefault(shown_key(one[0], into), []).append(answers.RecomputedRelationship(*one))
+    if not include_deleted:
+        lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
+        groups = {key: group for key, group in groups.items() if all(lived.get(one) for one in ids.ends(key))}
+    rows = (answers.recomputed_relationship(key, group) for key, group in groups.items() if not is_loop(key))
+    return [one for one in rows if one.live or include_deleted]
 
 
-async def _fold(context: Context, group: list[_Own], at: int, known: int) -> Fold:
-    """Return the fold of what one entity shows, all of it under the rules of its own type."""
-    rules = group[0].rules
-    folds = []
-    for one in group:
-        if rules.key or one.rules.key:
-            folds.append(await replay.fold(context.graph.all, one.id, rules, at, known))
-        else:
-            folds.append(one.winners)
-    return reduction.together(folds)
+async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
+    """Return whether each of some entities was not deleted as of the clocks; unknown ones are left out."""
+    return (await _lived(context, entity_ids, clocks))[0]
 
 
-def _row(group: list[_Own], folded: Fold, log: Merges, at: int, known: int) -> EntityRow:
-    first = group[0]
-    said = [one for one in group if one.observations]
-    held = sorted(folded.items(), key=lambda pair: canonical.name_order(pair[0]))
-    texts = {name: winner.value for name, winner in held}
-    created = [one.created_at for one in said if one.created_at is not None]
-    latest = [one.last_observation_at for one in said if one.last_observation_at is not None]
-    return EntityRow(
-        id=first.id,
-        type=first.type,
-        name=identity.name_of(first.type, first.id, texts),
-        version=log.version(first.id, at, known) if first.merging else first.version,
-        observation_count=sum(one.observations for one in said),
-        created_at=min(created, default=None),
-        last_observation_at=max(latest, default=None),
-        fields=list(texts),
-        values=list(texts.values()),
-        winners=[winner.observation_id for _, winner in held],
-        live=first.turn is None or first.turn[2] != "delete",
-        check=None,
-        own=None,
-        projection=None,
-        head=[[None, first.schema_version]],
-    )
+async def pinned(
+    context: Context, entity_ids: Iterable[str], clocks: Clocks
+) -> tuple[dict[str, bool], Clocks]:
+    """Return which of some entities lived, and the clocks for the further queries of an answer."""
+    lived, known = await _lived(context, entity_ids, clocks)
+    return lived, clocks.pinned(known)
+
+
+async def _lived(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> tuple[dict[str, bool], int]:
+    row = await context.graph.one("entity.lived", entity_ids=sorted(set(entity_ids)), **clocks.bounds)
+    assert row is not None
+    known = clocks.bounds["at_ingested"] if row["known"] is None else row["known"]
+    return dict(row["entities"]), known
+
+
+def shown_key(key: str, into: Mapping[str, str]) -> str:
+    """Return the key under which a relationship is shown, by what its ends are merged into."""
+    if not into:
+        return key
+    return ids.relationship_key(key.partition(":")[0], *(merges.root(end, into) for end in ids.ends(key)))
+
+
+def is_loop(key: str) -> bool:
+    """Return whether both ends of a relationship are one entity: it is then not shown."""
+    source, target = ids.ends(key)
+    return source == target

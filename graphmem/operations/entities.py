@@ -21,7 +21,7 @@ from graphmem.domain import identity, times
 from graphmem.domain.ids import ENTITY_ID
 from graphmem.domain.reduction import Stale
 from graphmem.errors import NotFound
-from graphmem.operations import answers, as_of
+from graphmem.operations import answers, reduced
 from graphmem.operations.answers import EntityRow, ObservationRow
 from graphmem.registry import Context, Scope, operation
 
@@ -201,7 +201,7 @@ async def _as_of(
             return EntityRow(*row["entity"])
     else:
         latest = (times.LATEST if cutoff is None else cutoff for cutoff in (at, at_ingested))
-        found = (await as_of.entities(context, [entity_id], *latest)).get(entity_id)
+        found = (await reduced.entities(context, [entity_id], *latest)).get(entity_id)
         if found is not None and (found.live or include_deleted):
             return found
     raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool, Spelled
-from graphmem.errors import NotFound
-from graphmem.operations import answers
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.operations import answers, as_of, cursors
 from graphmem.operations.answers import EntityRow, RelationshipRow
+from graphmem.operations.as_of import AsOf, Clocks
+from graphmem.operations.cursors import Cursor
+from graphmem.operations.entities import At, AtIngested
 from graphmem.operations.relationships import RelationshipType, known_types
+from graphmem.operations.walk import HUB, Asked, Place, Reached, walk
 from graphmem.registry import Context, Scope, operation
 
 EDGES = 5_000
 """Most relationships that an answer names."""
-HUB = 1_000
-"""An entity with more relationships than this is reached but not passed through."""
 DEPTH_LIMIT = 5
 
 
@@ -38,7 +42,16 @@ class RelatedEntities(Arguments):
         default="both", description="Which way to follow relationships."
     )
     include_entities: bool = Field(default=True, description="Whether the answer carries the entities.")
+    include_paths: bool = Field(
+        default=False, description="Whether the answer carries a shortest path to each entity."
+    )
+    through_hubs: bool = Field(
+        default=False, description=f"Whether to pass through entities of more than {HUB:,} relationships."
+    )
+    at: At = None
+    at_ingested: AtIngested = None
     limit: Limit = PAGE_DEFAULT
+    cursor: Cursor = None
 
 
 class Related(answers.Entity):
@@ -47,11 +60,37 @@ class Related(answers.Entity):
     depth: NotRequired[int]
 
 
-class Neighbourhood(TypedDict):
-    """What can be reached from an entity, nearest first, and the relationships walked.
+class Step(TypedDict):
+    """One step of a path: the relationship, which way it was followed, and the entity that it leads to."""
 
-    ``total`` counts the entities reached; ``truncated`` says that ``limit``, or the size of the answer, left
-    something out. ``hubs`` are entities with so many relationships that they were not passed through.
+    relationship_key: str
+    relationship_type: str
+    direction: str
+    entity_id: str
+
+
+class LeftOut(TypedDict):
+    """What follows this answer, or is not in it.
+
+    ``entities`` and ``relationships`` are what was reached and not answered yet. ``unexplored`` counts the
+    entities whose relationships were not looked at, because a walk looks at so many at most (50,000);
+    then ``at_least`` is true and the other counts are lower bounds.
+    """
+
+    entities: int
+    relationships: int
+    unexplored: int
+    at_least: bool
+
+
+class RelatedPage(AsOf):
+    """What can be reached from an entity, nearest first, then by id, and the relationships walked.
+
+    A relationship is answered with the later of its ends. ``total`` counts all that is reached.
+    ``truncated`` says that something was left out, ``left_out`` what; ``next_cursor`` answers the following
+    entities. ``hubs`` are entities with so many relationships, those that ended included, that they were not
+    passed through: ask from one of them, or with ``through_hubs``. ``paths`` holds by entity one path of the
+    fewest steps, that whose keys are the smallest.
     """
 
     entity_id: str
@@ -60,8 +99,11 @@ class Neighbourhood(TypedDict):
     version: int
     relationships: list[answers.Relationship]
     entities: NotRequired[list[Related]]
+    paths: NotRequired[dict[str, list[Step]]]
     total: int
     truncated: bool
+    left_out: NotRequired[LeftOut]
+    next_cursor: NotRequired[str]
     hubs: list[str]
 
 
@@ -71,84 +113,152 @@ class Neighbourhood(TypedDict):
     tool="retrieve_related_entities",
     command="entities related",
     scope=Scope.READ,
-    errors=(NotFound,),
+    errors=(NotFound, InvalidCursor),
     example="ent_0123456789abcdef01234567 --relationship-types WORKS_AT --depth 2",
 )
-async def related_entities(context: Context, arguments: RelatedEntities) -> Neighbourhood:
+async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
     """Return the entities within some steps of one, through live relationships, each once, nearest first.
 
-    `relationship_types` narrows the walk, `depth` is how far it goes, `direction` which way.
+    `relationship_types` narrows the walk, `depth` is how far it goes, `direction` which way. `at` and
+    `at_ingested` walk what was related then. What does not fit follows with `next_cursor`.
     """
-    walk = _Walk(arguments)
-    origin = await walk.run(context)
-    reached = sorted((depth, entity_id) for entity_id, depth in walk.depths.items() if depth)
-    answer: Neighbourhood = {
-        "entity_id": origin.id,
-        "entity_type": origin.type,
-        "canonical_name": origin.name,
-        "version": origin.version,
-        "relationships": [answers.relationship(walk.edges[key]) for key in sorted(walk.edges)],
-        "total": len(reached),
-        "truncated": walk.truncated,
-        "hubs": sorted(walk.hubs),
+    query = cursors.fingerprint(context, "entities.related", arguments)
+    clocks, place = _from(query, arguments)
+    paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
+    asked = Asked(
+        arguments.entity_id,
+        frozenset(await known_types(context, paths)),
+        arguments.depth,
+        arguments.direction,
+        arguments.through_hubs,
+        arguments.limit,
+    )
+    found = await walk(context, asked, clocks, place)
+    page = await _page(context, found, arguments)
+    kind, name, version = await _origin(context, found)
+    answer: RelatedPage = {
+        "entity_id": found.root,
+        "entity_type": kind,
+        "canonical_name": name,
+        "version": version,
+        **Clocks(arguments.at, arguments.at_ingested).said,
+        "relationships": [
+            answers.relationship(one) for one in sorted(page.relationships, key=lambda one: one.key)
+        ],
+        "total": found.answered + len(found.entities) + found.more,
+        "truncated": False,
+        "hubs": sorted(found.hubs),
     }
-    if arguments.include_entities and reached:
-        ids = [entity_id for _, entity_id in reached]
-        row = await context.graph.one("entity.by_id", entity_ids=ids)
-        assert row is not None
-        found = answers.entities(row["entities"])
-        answer["truncated"] = walk.truncated or len(found) < len(ids)
-        answer["entities"] = [{**one, "depth": walk.depths[one["entity_id"]]} for one in found]
-    elif arguments.include_entities:
-        answer["entities"] = []
+    if arguments.include_entities:
+        depths = {entity_id: depth for depth, entity_id in page.reached}
+        answer["entities"] = [{**answers.entity(one), "depth": depths[one.id]} for one in page.entities]
+    if arguments.include_paths:
+        answer["paths"] = {one: _path(found.root, found.paths[one]) for _, one in page.reached}
+    _tell_left_out(answer, query, found, page)
     return answer
 
 
-class _Walk:
-    """A breadth-first walk, one round trip a level, that stops at ``limit`` entities."""
+def _from(query: str, arguments: RelatedEntities) -> tuple[Clocks, Place]:
+    """Return the clocks and the place that a request starts from; those of its cursor, if it has one.
 
-    def __init__(self, arguments: RelatedEntities) -> None:
-        self.arguments = arguments
-        self.depths: dict[str, int] = {arguments.entity_id: 0}
-        self.edges: dict[str, RelationshipRow] = {}
-        self.hubs: set[str] = set()
-        self.truncated = False
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+    """
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    if arguments.cursor is None:
+        return clocks, Place()
+    kinds = {"depth": int, "entity": str, "answered": int} | ({} if clocks.now else {"known": int})
+    place = cursors.decode(query, arguments.cursor, kinds)
+    if not clocks.now:
+        # As of a time pages tile even while something is written: what came later is in none of them.
+        clocks = clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
+    return clocks, Place(place["depth"], place["entity"], place["answered"])
 
-    async def run(self, context: Context) -> EntityRow:
-        """Walk; return the entity that it started from.
 
-        Raises:
-            InvalidInput: a relationship type is not known.
-            NotFound: there is no such entity.
-        """
-        origin: EntityRow | None = None
-        asked = self.arguments.relationship_types
-        paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(asked)}
-        wanted = frozenset(await known_types(context, paths))
-        frontier = [self.arguments.entity_id]
-        for depth in range(1, self.arguments.depth + 1):
-            row = await context.walk(
-                "relationship.expand",
-                edge_types=wanted or None,
-                frontier=frontier,
-                reached=list(self.depths),
-                origin=self.arguments.entity_id,
-                outgoing=self.arguments.direction != "incoming",
-                incoming=self.arguments.direction != "outgoing",
-                hub=HUB,
-                room=self.arguments.limit - (len(self.depths) - 1),
-                most=EDGES - len(self.edges),
-            )
-            if row is None:
-                missing = self.arguments.entity_id
-                raise NotFound(f"there is no entity {missing}", entity_id=missing)
-            origin = EntityRow(*row["origin"])
-            self.hubs.update(row["hubs"])
-            self.truncated = row["more"] or row["cut"]
-            self.edges.update((edge.key, edge) for edge in (RelationshipRow(*one) for one in row["edges"]))
-            self.depths.update(dict.fromkeys(row["next"], depth))
-            frontier = row["next"]
-            if not frontier or self.truncated:
-                break
-        assert origin is not None
-        return origin
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The part of what was reached that one answer holds; ``dropped`` relationships did not fit."""
+
+    reached: list[tuple[int, str]]
+    entities: list[EntityRow]
+    relationships: list[RelationshipRow]
+    dropped: int
+
+
+async def _page(context: Context, found: Reached, arguments: RelatedEntities) -> _Page:
+    """Return as many of the entities, with the relationships that come with them, as fit: one at least."""
+    reached = found.entities[: arguments.limit]
+    links = [sorted(found.links.get(entity_id, ())) for _, entity_id in reached]
+    end = _fitting([len(keys) for keys in links], EDGES)
+    keys = [key for some in links[:end] for key in some][:EDGES]
+    written = [one for key in keys for one in sorted(found.written.get(key, {key}))]
+    ids = [entity_id for _, entity_id in reached[:end]]
+    entities, relationships = await asyncio.gather(
+        as_of.entities(context, ids if arguments.include_entities else [], found.clocks),
+        as_of.relationships(context, written, found.clocks),
+    )
+    # Each answers the first of what it is asked for, as many as fit: the page ends where either does.
+    if entities and entities[-1].id != ids[-1]:
+        end = ids.index(entities[-1].id) + 1
+    if relationships and relationships[-1].key != keys[-1]:
+        last = keys.index(relationships[-1].key) + 1
+        end = min(end, _fitting([len(some) for some in links[:end]], last))
+    named = {key for some in links[:end] for key in some}
+    relationships = [one for one in relationships if one.key in named]
+    held = set(ids[:end])
+    dropped = len(named) - len(relationships) if end == 1 else 0
+    return _Page(reached[:end], [one for one in entities if one.id in held], relationships, dropped)
+
+
+def _fitting(counts: list[int], most: int) -> int:
+    """Return how many of the first counts are ``most`` together; one at least, where there is one."""
+    total = 0
+    for i, count in enumerate(counts):
+        total += count
+        if total > most:
+            return max(i, 1)
+    return len(counts)
+
+
+async def _origin(context: Context, found: Reached) -> tuple[str, str, int]:
+    """Return type, name and version of the entity that the walk started from."""
+    if found.origin is not None:
+        return found.origin
+    (row,) = await as_of.entities(context, [found.root], found.clocks)
+    return row.type, row.name, row.version
+
+
+def _path(start: str, keys: tuple[str, ...]) -> list[Step]:
+    steps: list[Step] = []
+    for key in keys:
+        kind, source, target = key.split(":")
+        outgoing = source == start
+        start = target if outgoing else source
+        steps.append({
+            "relationship_key": key,
+            "relationship_type": kind,
+            "direction": "outgoing" if outgoing else "incoming",
+            "entity_id": start,
+        })  # fmt: skip
+    return steps
+
+
+def _tell_left_out(answer: RelatedPage, query: str, found: Reached, page: _Page) -> None:
+    rest = found.entities[len(page.reached) :]
+    entities = len(rest) + found.more
+    relationships = sum(len(found.links.get(one, ())) for _, one in rest) + found.more_links + page.dropped
+    if not (entities or relationships or found.unexplored):
+        return
+    answer["truncated"] = True
+    answer["left_out"] = {
+        "entities": entities,
+        "relationships": relationships,
+        "unexplored": found.unexplored,
+        "at_least": bool(found.unexplored),
+    }
+    if entities and page.reached:
+        depth, entity_id = page.reached[-1]
+        place = {"depth": depth, "entity": entity_id, "answered": found.answered + len(page.reached)}
+        if not found.clocks.now:
+            place["known"] = found.clocks.bounds["at_ingested"]
+        answer["next_cursor"] = cursors.encode(query, place)

@@ -108,8 +108,9 @@ async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any
             entity_id=filters.entity_id,
             at=at,
             recorded_since=since,
-            **window,
+            recorded_until=times.LATEST,
             reach=arguments.offset + arguments.limit,
+            **window,
         )
         if row is None:
             raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)

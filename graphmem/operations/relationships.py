@@ -19,11 +19,13 @@ from graphmem.arguments import (
     Total,
     invalid,
 )
-from graphmem.domain import ids, relationship
+from graphmem.domain import ids, merges, relationship
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.operations import answers
+from graphmem.operations import answers, as_of
 from graphmem.operations.answers import ObservationRow, RelationshipRow
-from graphmem.operations.entities import IncludeDeleted
+from graphmem.operations.as_of import AsOf, Clocks
+from graphmem.operations.entities import At, AtIngested, IncludeDeleted
+from graphmem.operations.relationship_page import Wanted, relationship_page
 from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.operations.writing import (
     Observing,
@@ -92,17 +94,23 @@ class ListRelationships(Arguments):
     expand_entities: bool = Field(
         default=False, description="Whether the answer carries the entities at the ends."
     )
+    at: At = None
+    at_ingested: AtIngested = None
 
 
-class RelationshipPage(TypedDict):
+class RelationshipPage(AsOf):
     """A page of relationships, newest first.
 
-    Of one entity, ``version`` is the entity's, and ``outgoing`` and ``incoming`` are the page by direction.
+    Of one entity, ``version`` is the entity's today, and ``outgoing`` and ``incoming`` are the page by
+    direction. ``truncated`` says that the page ends before ``limit`` because its values are large: go on at
+    ``next_offset``.
     """
 
     relationships: list[answers.Relationship]
     limit: int
     offset: int
+    truncated: NotRequired[bool]
+    next_offset: NotRequired[int]
     entity_id: NotRequired[str]
     version: NotRequired[int]
     outgoing: NotRequired[list[answers.Relationship]]
@@ -127,67 +135,60 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     """List live relationships, newest first: of one entity, between two, of one type, or all.
 
     The order is by the time of the last observation, then by id. A relationship is shown while both of its
-    entities live; `include_deleted` shows the others too.
+    entities live; `include_deleted` shows the others too. `at` and `at_ingested` list those of then, in the
+    order of then; without an entity, all that the caller has are read for that.
     """
     filters = arguments.filters
-    row = await _page(context, arguments)
-    found = [answers.relationship(RelationshipRow(*one)) for one in row["page"]]
-    page: RelationshipPage = {"relationships": found, "limit": arguments.limit, "offset": arguments.offset}
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    given = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
+    kind = next(iter(await known_types(context, given)), None)
+    found = await relationship_page(context, _wanted(arguments, kind), clocks)
+    rows = [answers.relationship(one) for one in found.relationships]
+    page: RelationshipPage = {
+        "relationships": rows,
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+        **clocks.said,
+    }
+    if found.truncated:
+        page["truncated"] = True
+        page["next_offset"] = arguments.offset + len(rows)
     if filters.entity_id is not None:
-        page["entity_id"] = filters.entity_id
-        page["version"] = row["version"]
-        page["outgoing"] = [one for one in found if one["source_entity_id"] == filters.entity_id]
-        page["incoming"] = [one for one in found if one["target_entity_id"] == filters.entity_id]
+        page["entity_id"] = found.root or filters.entity_id
+        if found.version is not None:
+            page["version"] = found.version
+        page["outgoing"] = [one for one in rows if one["source_entity_id"] == found.root]
+        page["incoming"] = [one for one in rows if one["target_entity_id"] == found.root]
     if arguments.include_total_count:
-        page["total"] = row["total"]
+        page["total"] = found.total
     if arguments.expand_entities:
-        page["related_entities"] = answers.entities(row["others"])
+        page["related_entities"] = [answers.entity(one) for one in found.others]
     return page
 
 
-async def _page(context: Context, arguments: ListRelationships) -> dict[str, Any]:
+def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:
+    """Return which relationships a list is of: those at one entity, if one is named, or all."""
     filters = arguments.filters
-    given = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
-    wanted = next(iter(await known_types(context, given)), None)
-    common: dict[str, Any] = {
-        "include_deleted": arguments.include_deleted,
-        "counted": arguments.include_total_count,
-        "offset": arguments.offset,
-        "limit": arguments.limit,
-    }
-    at = filters.entity_id or filters.source_entity_id or filters.target_entity_id
-    if at is not None:
-        row = await context.graph.one(
-            "relationship.of_entity",
-            **common,
-            **_ends(filters, at),
-            entity_id=at,
-            type=wanted,
-            reach=arguments.offset + arguments.limit,
-        )
-        if row is None:
-            raise NotFound(f"there is no entity {at}", entity_id=at)
-    elif wanted is not None:
-        row = await context.graph.one("relationship.page_by_type", **common, type=wanted)
-    else:
-        row = await context.graph.one("relationship.page", **common)
-    assert row is not None
-    return row
-
-
-def _ends(filters: RelationshipFilters, at: str) -> dict[str, Any]:
-    """Return which way to look from ``at``, and what must be at the other end."""
     source, target = filters.source_entity_id, filters.target_entity_id
+    about = filters.entity_id or source or target
     if filters.entity_id is None:
-        return {
-            "outgoing": source is not None,
-            "incoming": source is None,
-            "other": target if source else None,
-        }
-    outgoing = filters.direction != "incoming" and source in (None, at)
-    incoming = filters.direction != "outgoing" and target in (None, at)
-    other = source if source not in (None, at) else target if target not in (None, at) else None
-    return {"outgoing": outgoing and source in (None, at), "incoming": incoming, "other": other}
+        outgoing, incoming, other = source is not None, source is None, target if source else None
+    else:
+        outgoing = filters.direction != "incoming" and source in (None, about)
+        incoming = filters.direction != "outgoing" and target in (None, about)
+        other = source if source not in (None, about) else target if target not in (None, about) else None
+    return Wanted(
+        entity_id=about,
+        outgoing=outgoing,
+        incoming=incoming,
+        other=other,
+        relationship_type=kind,
+        limit=arguments.limit,
+        offset=arguments.offset,
+        counted=arguments.include_total_count,
+        expanded=arguments.expand_entities,
+        include_deleted=arguments.include_deleted,
+    )
 
 
 class Named(Arguments):
@@ -218,12 +219,18 @@ class Named(Arguments):
         raise invalid([{"path": "$.relationship_key", "message": message}])
 
 
+class RelationshipThen(answers.Relationship, AsOf):
+    """A relationship, as of ``at`` and ``at_ingested`` where they were asked for."""
+
+
 class GetRelationship(Arguments):
     """What ``relationships.get`` takes."""
 
     relationship_id: Annotated[
         str, Field(min_length=1, max_length=300, description="Key (TYPE:source:target) or id (rel_…).")
     ]
+    at: At = None
+    at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
 
 
@@ -236,26 +243,62 @@ class GetRelationship(Arguments):
     errors=(NotFound,),
     example="rel_0123456789abcdef01234567",
 )
-async def get_relationship(context: Context, arguments: GetRelationship) -> answers.Relationship:
-    """Return one relationship with its current metadata and the provenance of each part of it."""
-    return answers.relationship(await _found(context, arguments.relationship_id, arguments.include_deleted))
+async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipThen:
+    """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    row = await _found(context, arguments.relationship_id, arguments.include_deleted, clocks)
+    return {**answers.relationship(row), **clocks.said}
 
 
-async def _found(context: Context, key: str, include_deleted: bool) -> RelationshipRow:
+async def _found(
+    context: Context, key: str, include_deleted: bool, clocks: Clocks | None = None
+) -> RelationshipRow:
+    """Return a relationship by its key or id, now or as of a time.
+
+    Raises:
+        NotFound: there is none, or it was not there then.
+    """
+    if clocks is not None and not clocks.now:
+        keys, then = await _written(context, key, clocks)
+        found = await as_of.relationships(context, keys, then, include_deleted=include_deleted)
+        if found:
+            return found[0]
+        raise _not_found(key)
     row = await context.graph.one("relationship.get", key=key, include_deleted=include_deleted)
     if row is None:
-        hint = "POST /list_relationships lists those that are there"
-        raise NotFound(f"there is no relationship {key}", relationship_key=key, hint=hint)
+        raise _not_found(key)
     return RelationshipRow(*row["relationship"])
+
+
+async def _written(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
+    """Return the keys under which what was shown as one relationship may have been written."""
+    if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
+        row = await context.graph.one("relationship.named", id=key)
+        if row is None:
+            raise _not_found(key)
+        key = row["key"]
+    _, clocks = await as_of.pinned(context, [], clocks)
+    into = await as_of.merged(context, ids.ends(key), clocks)
+    sources, targets = (merges.members(merges.root(end, into), into) for end in ids.ends(key))
+    kind = key.partition(":")[0]
+    keys = [ids.relationship_key(kind, source, target) for source in sources for target in targets]
+    return keys, clocks
+
+
+def _not_found(key: str) -> NotFound:
+    hint = "POST /list_relationships lists those that are there"
+    return NotFound(f"there is no relationship {key}", relationship_key=key, hint=hint)
 
 
 class RelationshipSnapshot(Named):
     """What ``relationships.snapshot`` takes."""
 
+    at: At = None
+    at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
 
 
-class RelationshipHistory(answers.Relationship):
+class RelationshipHistory(RelationshipThen):
     """A relationship and the observations that it comes from, newest first, 500 at most."""
 
     observations: list[answers.RelationshipObservation]
@@ -271,12 +314,16 @@ class RelationshipHistory(answers.Relationship):
     example="--relationship-key rel_0123456789abcdef01234567",
 )
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
-    """Return a relationship with its metadata and the observations that it comes from."""
-    row = await _found(context, await arguments.key(context), arguments.include_deleted)
-    history = await context.graph.one("relationship.observations", key=row.key, limit=PAGE_LIMIT)
+    """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    row = await _found(context, await arguments.key(context), arguments.include_deleted, clocks)
+    keys = [row.key] if clocks.now else (await _written(context, row.key, clocks))[0]
+    history = await context.graph.one(
+        "relationship.observations", keys=keys, shown=clocks.now, limit=PAGE_LIMIT, **clocks.bounds
+    )
     assert history is not None
     observations = [answers.relationship_observation(ObservationRow(*one)) for one in history["observations"]]
-    return {**answers.relationship(row), "observations": observations}
+    return {**answers.relationship(row), **clocks.said, "observations": observations}
 
 
 class OneRelationship(Arguments):

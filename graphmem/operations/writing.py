@@ -17,7 +17,7 @@ from graphmem.domain.ranks import ObservationSource
 from graphmem.domain.reduction import Fold
 from graphmem.domain.schema import Change, Document
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
-from graphmem.operations import answers, as_of
+from graphmem.operations import answers, reduced
 from graphmem.registry import Context
 from graphmem.writer import UNKNOWN_TYPE, Merging, Receipt, WriteRequest
 
@@ -270,7 +270,7 @@ def not_found(refused: StoreRefused, *codes: str, **named: Any) -> NoReturn:
 async def _reread(context: Context, receipt: Receipt) -> Receipt:
     """Return a remembered receipt with the snapshots and names as of its transaction."""
     wanted = {item.entity_id for item in receipt.items}
-    then = await as_of.entities(context, wanted, times.LATEST, receipt.recorded_at)
+    then = await reduced.entities(context, wanted, times.LATEST, receipt.recorded_at)
     found = [then.rows[merges.root(item.entity_id, then.into)] for item in receipt.items]
     folds: list[Fold] = [then.folds[one.id] for one in found]
     return replace(receipt, folds=folds, names=[one.name for one in found])

@@ -68,6 +68,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.find": {"identifier": "Ada Lovelace"},
     "entities.duplicates": {"entity_id": "$one", "threshold": 0.5},
     "entities.related": {"entity_id": "$two"},
+    "graph.neighborhood": {"node_id": "$two", "include_observations": True},
     "relationships.list": {"entity_id": "$two"},
     "relationship_types.list": {"limit": "500"},
     "relationship_types.register": {"relationship_type": "ODDLY_DESCRIBED", "description": ODD},

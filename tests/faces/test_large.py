@@ -72,4 +72,5 @@ def test_the_origin_of_a_walk_is_never_cut_in_silence(run: Call) -> None:
     whole = run("entities.related", entity_id=hub, limit=500, include_entities=False)
     assert (whole["total"], whole["truncated"], len(whole["relationships"])) == (200, False, 1_600)
     part = run("entities.related", entity_id=hub, limit=50)
-    assert (part["total"], part["truncated"], len(part["entities"])) == (50, True, 50)
+    assert (part["total"], part["truncated"], len(part["entities"])) == (200, True, 50)
+    assert part["left_out"] == {"entities": 150, "relationships": 1_200, "unexplored": 0, "at_least": False}

@@ -12,6 +12,7 @@ import pytest
 
 from graphmem.arguments import nested_filters
 from graphmem.errors import GraphmemError, UnknownField
+from graphmem.operations import cursors
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
 from tests.support.faces import Call
@@ -37,6 +38,8 @@ PLAIN = {
     "fields_to_remove", "canonical_name_fields", "identity_opt_out", "canonical_name_strict",
     "additional_fields", "mismatch", "constraint_violation_policy", "temporal_fields", "aliases",
     "observation_source_priority", "description", "threshold", "find_duplicates",
+    "node_type", "include_paths", "through_hubs", "include_relationships",
+    "include_related", "include_observations", "include_sources", "include_events",
 }  # fmt: skip
 """Arguments that name nothing of anybody's."""
 
@@ -71,6 +74,8 @@ class Alice:
             "relationship_key": [link["relationship_key"]],
             "relationship_type": ["WORKS_AT"],
             "source_entity_id": [ada],
+            "node_id": [ada, acme, link["relationship_id"], "src_" + "0" * 32],
+            "cursor": [cursors.encode("0" * 24, {"depth": 1, "entity": ada, "answered": 0})],
             "target_entity_id": [acme],
             "entity_id": [ada, acme],
             "observation_id": told,

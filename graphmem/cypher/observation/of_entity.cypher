@@ -1,8 +1,8 @@
 // observation.of_entity: one page of an entity's observations and of those merged into it, newest first; no row if it
 // is not the owner's. An entity that is merged itself is what it is merged into.
 //
-// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, include_deleted: BOOLEAN,
-//         offset: INTEGER, limit: INTEGER, reach: INTEGER
+// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, recorded_until: INTEGER,
+//         include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
@@ -17,6 +17,7 @@ CALL (entity) {
   CALL (member) {
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     WHERE seen.home = member.id AND seen.at <= $at AND seen.recorded_at >= $recorded_since
+      AND seen.recorded_at <= $recorded_until
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
   }
   WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit

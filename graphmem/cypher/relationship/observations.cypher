@@ -1,21 +1,21 @@
-// relationship.observations: the observations of one relationship, and of those that it shows, newest first.
+// relationship.observations: the observations of some relationships as of two clocks, newest first, with those of
+// all that they show now (`shown`), or without.
 //
-// params  key: STRING, limit: INTEGER
+// params  keys: LIST<STRING>, shown: BOOLEAN, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
 // returns observations: LIST<LIST>
 // mode    read
 // index   relationship_key, observed_in_time (home, at), read backwards
 // cost    light
-MATCH (relationship:Relationship {key: $key})
+UNWIND $keys AS key
+MATCH (relationship:Relationship {key: key})
 WHERE relationship.owner = $owner
-CALL (relationship) {
-  MATCH (relationship)<-[:SHOWN_AS*0..1]-(member:Relationship)
-  CALL (member) {
-    MATCH ()-[seen:OBSERVED]->(observation:Observation)
-    WHERE seen.home = member.key AND seen.at IS NOT NULL
-    RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
-  }
-  WITH observation ORDER BY observation.observed_at DESC, observation.id DESC LIMIT $limit
-  MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
-  RETURN collect(<observation._row>) AS observations
+MATCH (relationship)<-[:SHOWN_AS*0..1]-(member:Relationship)
+WITH DISTINCT member WHERE $shown OR member.key IN $keys
+CALL (member) {
+  MATCH ()-[seen:OBSERVED]->(observation:Observation)
+  WHERE seen.home = member.key AND seen.at <= $at AND seen.recorded_at <= $at_ingested
+  RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
 }
-RETURN observations
+WITH observation ORDER BY observation.observed_at DESC, observation.id DESC LIMIT $limit
+MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
+RETURN collect(<observation._row>) AS observations

@@ -1,24 +1,35 @@
 // relationship.of_entity: one page of the relationships at one entity, newest first, with the entities at their
-// other ends, and the total where it is asked for; no row if the entity is not the owner's, or deleted.
+// other ends, and the total where it is asked for; no row if the entity is not the owner's, or deleted. An entity
+// that is merged is what it is merged into.
 //
 // params  entity_id: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, other: STRING,
-//         include_deleted: BOOLEAN, counted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
-// returns version: INTEGER, page: LIST<LIST>, others: LIST<LIST>, total: INTEGER
+//         include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN, offset: INTEGER, limit: INTEGER,
+//         reach: INTEGER
+// returns version: INTEGER, root: STRING, page: LIST<LIST>, others: LIST<LIST>, truncated: BOOLEAN, total: INTEGER
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// A hub costs no more than its page: `reach` is offset + limit. Counting reads all of the entity's own.
-MATCH (origin:Entity {id: $entity_id})
-WHERE origin.owner = $owner AND (origin.live OR $include_deleted)
+// A hub costs no more than its page: `reach` is offset + limit. Counting reads all of the entity's own. The page ends
+// before `limit` where its values, with those of the entities if they are `expanded`, do not fit.
+MATCH (given:Entity {id: $entity_id})
+WHERE given.owner = $owner
+MATCH (given)-[:MERGED_INTO*0..]->(origin:Entity)
+WHERE origin.merged_into IS NULL AND (origin.live OR $include_deleted)
 CALL () {
-  CALL () {
+  // What stands at the other end: what it is merged into, where it is.
+  OPTIONAL MATCH (:Entity {id: $other})-[:MERGED_INTO*0..]->(end:Entity)
+  WHERE end.owner = $owner AND end.merged_into IS NULL
+  RETURN coalesce(end.id, $other) AS other LIMIT 1
+}
+CALL (origin, other) {
+  CALL (origin, other) {
     UNWIND CASE WHEN $outgoing THEN [true] ELSE [] END AS wanted
-    CALL () {
+    CALL (origin, other) {
       MATCH (relationship:Relationship)
-      WHERE relationship.owner = $owner AND relationship.source = $entity_id
+      WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
         AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
-        AND ($other IS NULL OR relationship.target = $other)
+        AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE entity.live OR $include_deleted
       RETURN relationship, entity
@@ -28,12 +39,12 @@ CALL () {
     RETURN relationship, entity
     UNION ALL
     UNWIND CASE WHEN $incoming THEN [true] ELSE [] END AS wanted
-    CALL () {
+    CALL (origin, other) {
       MATCH (relationship:Relationship)
-      WHERE relationship.owner = $owner AND relationship.target = $entity_id
+      WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
         AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
-        AND ($other IS NULL OR relationship.source = $other)
+        AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE entity.live OR $include_deleted
       RETURN relationship, entity
@@ -44,17 +55,25 @@ CALL () {
   }
   WITH relationship, entity
   ORDER BY relationship.last_observation_at DESC, relationship.id DESC SKIP $offset LIMIT $limit
-  RETURN collect(<relationship._row>) AS page, collect(DISTINCT <entity._row>) AS others
+  WITH collect(relationship) AS found, collect(entity) AS ends,
+    collect(relationship.size + CASE WHEN $expanded THEN entity.size ELSE 0 END) AS sizes
+  WITH found, ends, <entity._fitting> AS fitting
+  CALL (ends, fitting) {
+    UNWIND CASE WHEN $expanded THEN ends[..fitting] ELSE [] END AS entity
+    WITH DISTINCT entity
+    RETURN collect(<entity._row>) AS others
+  }
+  RETURN [relationship IN found[..fitting] | <relationship._row>] AS page, others, size(found) > fitting AS truncated
 }
-CALL () {
-  CALL () {
+CALL (origin, other) {
+  CALL (origin, other) {
     UNWIND CASE WHEN $counted AND $outgoing THEN [true] ELSE [] END AS wanted
-    CALL () {
+    CALL (origin, other) {
       MATCH (relationship:Relationship)
-      WHERE relationship.owner = $owner AND relationship.source = $entity_id
+      WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
         AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
-        AND ($other IS NULL OR relationship.target = $other)
+        AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE entity.live OR $include_deleted
       RETURN count(relationship) AS found
@@ -62,12 +81,12 @@ CALL () {
     RETURN found
     UNION ALL
     UNWIND CASE WHEN $counted AND $incoming THEN [true] ELSE [] END AS wanted
-    CALL () {
+    CALL (origin, other) {
       MATCH (relationship:Relationship)
-      WHERE relationship.owner = $owner AND relationship.target = $entity_id
+      WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
         AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
-        AND ($other IS NULL OR relationship.source = $other)
+        AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE entity.live OR $include_deleted
       RETURN count(relationship) AS found
@@ -76,4 +95,4 @@ CALL () {
   }
   RETURN sum(found) AS total
 }
-RETURN origin.version AS version, page, others, total
+RETURN origin.version AS version, origin.id AS root, page, others, truncated, total

@@ -1,8 +1,9 @@
 // relationship.page_by_type: one page of an owner's relationships of one type, newest first, with the entities at
 // both ends, and the total where it is asked for.
 //
-// params  type: STRING, include_deleted: BOOLEAN, counted: BOOLEAN, offset: INTEGER, limit: INTEGER
-// returns page: LIST<LIST>, others: LIST<LIST>, total: INTEGER
+// params  type: STRING, include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN, offset: INTEGER,
+//         limit: INTEGER
+// returns page: LIST<LIST>, others: LIST<LIST>, truncated: BOOLEAN, total: INTEGER
 // mode    read
 // index   relationship_by_type (owner, type, last_observation_at, id), entity_id
 // cost    light
@@ -19,13 +20,16 @@ CALL () {
   WITH relationship, source, target
   ORDER BY relationship.owner DESC, relationship.type DESC, relationship.last_observation_at DESC, relationship.id DESC
   SKIP $offset LIMIT $limit
-  WITH collect(<relationship._row>) AS page, collect(source) + collect(target) AS ends
-  CALL (ends) {
-    UNWIND ends AS entity
+  WITH collect(relationship) AS found, collect([source, target]) AS ends,
+    collect(relationship.size + CASE WHEN $expanded THEN source.size + target.size ELSE 0 END) AS sizes
+  WITH found, ends, <entity._fitting> AS fitting
+  CALL (ends, fitting) {
+    UNWIND CASE WHEN $expanded THEN ends[..fitting] ELSE [] END AS pair
+    UNWIND pair AS entity
     WITH DISTINCT entity ORDER BY entity.id
     RETURN collect(<entity._row>) AS others
   }
-  RETURN page, others
+  RETURN [relationship IN found[..fitting] | <relationship._row>] AS page, others, size(found) > fitting AS truncated
 }
 CALL () {
   UNWIND CASE WHEN $counted THEN [true] ELSE [] END AS wanted
@@ -40,4 +44,4 @@ CALL () {
   WHERE target.live OR $include_deleted
   RETURN count(relationship) AS total
 }
-RETURN page, others, total
+RETURN page, others, truncated, total

@@ -1,0 +1,8 @@
+// Whether an entity lived as of two clocks, by its newest lifecycle observation. Takes `entity` and `known`.
+// What was never deleted has no turn, and none of its observations is read. UNWIND keeps the planner from looking
+// for observations first.
+UNWIND CASE WHEN entity.turn IS NULL THEN [] ELSE [entity.id] END AS home
+MATCH ()-[seen:OBSERVED]->()
+WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known AND seen.kind IN ['delete', 'restore']
+WITH max([seen.at, seen.observation_id, seen.kind]) AS turn
+RETURN coalesce(turn[2] <> 'delete', true) AS lived

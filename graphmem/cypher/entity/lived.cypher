@@ -1,0 +1,18 @@
+// entity.lived: which of some entities there are, and whether each was deleted as of two clocks.
+//
+// params  entity_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
+// returns entities: LIST<LIST>, known: INTEGER
+// mode    read
+// index   owner_id, entity_id, observed_in_time (home, at)
+// cost    light
+<owner._known>
+CALL (known) {
+  UNWIND $entity_ids AS id
+  MATCH (entity:Entity {id: id})
+  WHERE entity.owner = $owner
+  CALL (entity, known) {
+    <entity._lived>
+  }
+  RETURN collect([entity.id, lived]) AS entities
+}
+RETURN entities, known

@@ -1,0 +1,6 @@
+// The lifecycle observation that decides whether a relationship lived as of two clocks, as [at, id, kind]; null
+// where it was not there yet. Takes `key` and `known`.
+MATCH ()-[seen:OBSERVED]->()
+WHERE seen.home = key AND seen.at <= $at AND seen.recorded_at <= known
+RETURN max(CASE WHEN seen.kind IN ['create', 'delete', 'restore'] THEN [seen.at, seen.observation_id, seen.kind] END) AS turn,
+  max(seen.at) AS last

@@ -1,0 +1,21 @@
+// relationship.at_all: every relationship of an owner, of one type or of all, as of two clocks.
+//
+// params  type: STRING, at: INTEGER, at_ingested: INTEGER
+// returns found: LIST<LIST>
+// mode    read
+// index   owner_id, relationship_by_owner (owner, last_observation_at, id), observed_in_time (home, at)
+// cost    heavy
+// As relationship.at_homes: each relationship of the owner that was recorded by then is asked.
+<owner._known>
+CALL (known) {
+  MATCH (relationship:Relationship)
+  WHERE relationship.owner = $owner AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    AND relationship.created_at <= known AND ($type IS NULL OR relationship.type = $type)
+  WITH known, relationship.key AS key
+  CALL (key, known) {
+    <relationship._turn>
+  }
+  WITH key, turn, last WHERE turn IS NOT NULL
+  RETURN collect([key, last, turn[2] <> 'delete']) AS found
+}
+RETURN found

@@ -1,0 +1,34 @@
+// relationship.at_homes: every relationship that was written at some entities, as of two clocks.
+//
+// params  homes: LIST<STRING>, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, at: INTEGER, at_ingested: INTEGER
+// returns found: LIST<LIST>
+// mode    read
+// index   owner_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id),
+//         observed_in_time (home, at)
+// cost    light
+// Each is its key, the time of its last observation by then, and whether it lived. What was recorded later was not
+// there. Their order is that of then, so all are asked.
+<owner._known>
+CALL (known) {
+  CALL (known) {
+    UNWIND CASE WHEN $outgoing THEN $homes ELSE [] END AS home
+    MATCH (relationship:Relationship)
+    WHERE relationship.owner = $owner AND relationship.source = home
+      AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    RETURN relationship
+    UNION
+    UNWIND CASE WHEN $incoming THEN $homes ELSE [] END AS home
+    MATCH (relationship:Relationship)
+    WHERE relationship.owner = $owner AND relationship.target = home
+      AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    RETURN relationship
+  }
+  WITH known, relationship WHERE relationship.created_at <= known AND ($type IS NULL OR relationship.type = $type)
+  WITH known, relationship.key AS key
+  CALL (key, known) {
+    <relationship._turn>
+  }
+  WITH key, turn, last WHERE turn IS NOT NULL
+  RETURN collect([key, last, turn[2] <> 'delete']) AS found
+}
+RETURN found

@@ -1,0 +1,15 @@
+// relationship.by_key: some live relationships by their keys, in the order given; those whose metadata do not fit
+// are left out.
+//
+// params  keys: LIST<STRING>
+// returns relationships: LIST<LIST>
+// mode    read
+// index   relationship_key
+// cost    light
+UNWIND $keys AS key
+MATCH (relationship:Relationship {key: key})
+WHERE relationship.owner = $owner AND relationship.live
+WITH collect(relationship) AS found
+WITH found, [one IN found | one.size] AS sizes
+WITH found[..<entity._fitting>] AS fitting
+RETURN [relationship IN fitting | <relationship._row>] AS relationships

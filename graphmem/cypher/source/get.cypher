@@ -1,0 +1,25 @@
+// source.get: one source with a page of the entities observed from it, by id, and their total; no row if it is not
+// the owner's.
+//
+// params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, offset: INTEGER, limit: INTEGER
+// returns source: LIST, entities: LIST<STRING>, total: INTEGER, known: INTEGER
+// mode    read
+// index   owner_id, entity_id
+// cost    light
+<owner._known>
+MATCH (source:Source {id: $source_id})
+WHERE source.owner = $owner
+CALL (source, known) {
+  MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)
+  WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND observation.recorded_at <= known
+  WITH DISTINCT observation.entity_id AS id
+  MATCH (entity:Entity {id: id})
+  WHERE entity.owner = $owner
+  CALL (entity, known) {
+    <entity._lived>
+  }
+  WITH id WHERE lived
+  ORDER BY id
+  RETURN collect(id) AS found
+}
+RETURN [source.id] AS source, found[$offset..$offset + $limit] AS entities, size(found) AS total, known

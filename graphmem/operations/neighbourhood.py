@@ -1,0 +1,214 @@
+"""What is next to an entity or a source: one step, in pages with an exact total."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled
+from graphmem.domain import times
+from graphmem.errors import NotFound
+from graphmem.operations import answers, as_of
+from graphmem.operations.answers import EntityRow, ObservationRow
+from graphmem.operations.as_of import AsOf, Bounds, Clocks
+from graphmem.operations.entities import At, AtIngested
+from graphmem.operations.relationship_page import Found, Wanted, relationship_page
+from graphmem.registry import Context, Scope, operation
+
+SOURCES_FROM = 1_000
+"""Observations of an entity whose sources are looked up, the newest."""
+
+
+class Neighbourhood(Arguments):
+    """What ``graph.neighborhood`` takes."""
+
+    node_id: Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity or source.")]
+    node_type: Literal["entity", "source"] = Field(default="entity", description="What the id names.")
+    include_relationships: bool = Field(
+        default=True, description="Whether the answer carries the relationships of the page."
+    )
+    include_related: Annotated[
+        bool,
+        Spelled("include_related_entities"),
+        Field(description="Whether the answer carries the entities at their other ends."),
+    ] = True
+    include_observations: bool = Field(
+        default=False, description="Whether the answer carries the newest observations of the node."
+    )
+    include_sources: bool = Field(
+        default=True, description="Whether the answer carries the sources of its observations."
+    )
+    include_events: bool = Field(default=True, description="Whether the answer carries its timeline events.")
+    at: At = None
+    at_ingested: AtIngested = None
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+
+
+class SourceNode(TypedDict):
+    """A source, by its id."""
+
+    source_id: str
+
+
+class NeighbourhoodPage(AsOf):
+    """A node and a page of what is next to it.
+
+    Of an entity the page is of its relationships, newest first, with the entities at their other ends;
+    ``total_count`` counts the relationships. Of a source it is of the entities observed from it, by id, and
+    ``total_count`` counts those. The page ends before ``limit`` where its values are large; ``has_more`` and
+    ``next_offset`` say how to go on. ``observations`` are the newest ones, ``limit`` at most. ``events`` is
+    empty while no timeline is derived.
+    """
+
+    node_id: str
+    node_type: str
+    entity: NotRequired[answers.Entity]
+    source: NotRequired[SourceNode]
+    relationships: NotRequired[list[answers.Relationship]]
+    related_entities: NotRequired[list[answers.Entity]]
+    observations: NotRequired[list[answers.Observation]]
+    sources: NotRequired[list[SourceNode]]
+    events: NotRequired[list[dict[str, Any]]]
+    total_count: int
+    limit: int
+    offset: int
+    has_more: bool
+    next_offset: NotRequired[int]
+
+
+@operation(
+    "graph.neighborhood",
+    "POST /retrieve_graph_neighborhood",
+    tool="retrieve_graph_neighborhood",
+    command="entities neighborhood",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="ent_0123456789abcdef01234567 --include-observations",
+)
+async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:
+    """Return what is next to an entity or a source: relationships, related entities, observations, sources.
+
+    Pages have an exact total. `at` and `at_ingested` answer what was there then. What is deleted is left
+    out. No files are stored and no events derived yet: every source is unknown, and `events` is empty.
+    """
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    if arguments.node_type == "source":
+        answer, page = await _of_source(context, arguments, clocks)
+    else:
+        answer, page = await _of_entity(context, arguments, clocks)
+    if arguments.include_events:
+        answer["events"] = []
+    end = arguments.offset + page
+    answer["has_more"] = end < answer["total_count"] and page > 0
+    if answer["has_more"]:
+        answer["next_offset"] = end
+    return answer
+
+
+def _answer(arguments: Neighbourhood, total: int) -> NeighbourhoodPage:
+    return {
+        "node_id": arguments.node_id,
+        "node_type": arguments.node_type,
+        "total_count": total,
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+        "has_more": False,
+        **Clocks(arguments.at, arguments.at_ingested).said,
+    }
+
+
+async def _of_entity(
+    context: Context, arguments: Neighbourhood, clocks: Clocks
+) -> tuple[NeighbourhoodPage, int]:
+    """Return the answer for an entity, and how many relationships its page has."""
+    wanted = Wanted(
+        arguments.node_id, arguments.limit, arguments.offset, counted=True, expanded=arguments.include_related
+    )
+    found = await relationship_page(context, wanted, clocks)
+    answer = _answer(arguments, found.total)
+    answer["entity"] = answers.entity(await _entity(context, found.root or arguments.node_id, found))
+    if arguments.include_relationships:
+        answer["relationships"] = [answers.relationship(one) for one in found.relationships]
+    if arguments.include_related:
+        answer["related_entities"] = [answers.entity(one) for one in found.others]
+    bounds = found.clocks.bounds
+    observations, sources = await asyncio.gather(
+        _observations(context, arguments, bounds), _sources(context, arguments, bounds)
+    )
+    if arguments.include_observations:
+        answer["observations"] = observations
+    if arguments.include_sources:
+        answer["sources"] = sources
+    return answer, len(found.relationships)
+
+
+async def _entity(context: Context, entity_id: str, found: Found) -> EntityRow:
+    rows = await as_of.entities(context, [entity_id], found.clocks)
+    if not rows:
+        raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
+    return rows[0]
+
+
+async def _observations(
+    context: Context, arguments: Neighbourhood, bounds: Bounds
+) -> list[answers.Observation]:
+    if not arguments.include_observations:
+        return []
+    row = await context.graph.one(
+        "observation.of_entity",
+        entity_id=arguments.node_id,
+        at=bounds["at"],
+        recorded_since=times.EARLIEST,
+        recorded_until=bounds["at_ingested"],
+        include_deleted=True,
+        offset=0,
+        limit=arguments.limit,
+        reach=arguments.limit,
+    )
+    return [answers.observation(ObservationRow(*one)) for one in row["page"]] if row else []
+
+
+async def _sources(context: Context, arguments: Neighbourhood, bounds: Bounds) -> list[SourceNode]:
+    if not arguments.include_sources:
+        return []
+    row = await context.graph.one(
+        "source.of_entity", entity_id=arguments.node_id, most=SOURCES_FROM, **bounds
+    )
+    return [{"source_id": one} for one in row["sources"]] if row else []
+
+
+async def _of_source(
+    context: Context, arguments: Neighbourhood, clocks: Clocks
+) -> tuple[NeighbourhoodPage, int]:
+    """Return the answer for a source, and how many entities its page has."""
+    row = await context.graph.one(
+        "source.get",
+        source_id=arguments.node_id,
+        offset=arguments.offset,
+        limit=arguments.limit,
+        **clocks.bounds,
+    )
+    if row is None:
+        raise NotFound(f"there is no source {arguments.node_id}", source_id=arguments.node_id)
+    answer = _answer(arguments, row["total"])
+    answer["source"] = {"source_id": arguments.node_id}
+    then = clocks if clocks.now else clocks.pinned(row["known"])
+    size = len(row["entities"])
+    if arguments.include_relationships:
+        answer["relationships"] = []
+    if arguments.include_related:
+        entities = await as_of.entities(context, row["entities"], then)
+        if entities:
+            size = row["entities"].index(entities[-1].id) + 1
+        answer["related_entities"] = [answers.entity(one) for one in entities]
+    if arguments.include_observations:
+        told = await context.graph.one(
+            "source.observations", source_id=arguments.node_id, limit=arguments.limit, **then.bounds
+        )
+        rows = told["observations"] if told else []
+        answer["observations"] = [answers.observation(ObservationRow(*one)) for one in rows]
+    return answer, size

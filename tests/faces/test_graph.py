@@ -1,0 +1,458 @@
+"""Walking the graph of now: against a plain model, by cursor, past hubs, and within a budget."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem import cypher
+from graphmem.domain.relationship import BUILTIN
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.operations import walk as walks
+from graphmem.registry import Services
+from tests.support import walks as model
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+NOBODY = "ent_" + "0" * 24
+TYPES = ("OWNS", "PART_OF", "MANAGES")
+
+
+def ids(stored: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+def things(run: Call, count: int, kind: str = "thing") -> list[str]:
+    """Store things; return their ids."""
+    found: list[str] = []
+    for start in range(0, count, 1_000):
+        names = range(start, min(count, start + 1_000))
+        found += ids(run("store", entities=[{"entity_type": kind, "name": f"{kind} {i}"} for i in names]))
+    return found
+
+
+def relate(run: Call, *ends: tuple[str, str, str]) -> list[str]:
+    """Relate entities: (type, source, target) each; return the keys."""
+    made: list[str] = []
+    for start in range(0, len(ends), 2_000):
+        rows = [
+            {"relationship_type": kind, "source_entity_id": source, "target_entity_id": target}
+            for kind, source, target in ends[start : start + 2_000]
+        ]
+        answer = run("relationships.create_many", relationships=rows)
+        made += [one["relationship_key"] for one in answer["relationships"]]
+    return made
+
+
+def pages(run: Call, name: str = "entities.related", **arguments: Any) -> Iterator[dict[str, Any]]:
+    """Yield each page of a walk, by its cursors."""
+    page = run(name, **arguments)
+    yield page
+    while "next_cursor" in page:
+        page = run(name, **{**arguments, "cursor": page["next_cursor"]})
+        yield page
+
+
+def keys(answer: dict[str, Any]) -> list[str]:
+    return [one["relationship_key"] for one in answer["relationships"]]
+
+
+def check(found: list[dict[str, Any]], wanted: model.Walked, origin: str) -> None:
+    """Compare the pages of a walk, put together, with the model's."""
+    entities = [(one["depth"], one["entity_id"]) for page in found for one in page["entities"]]
+    assert entities == sorted((depth, one) for one, depth in wanted.depths.items())
+    walked = [key for page in found for key in keys(page)]
+    assert sorted(walked) == sorted(wanted.keys)
+    assert {page["total"] for page in found} == {len(wanted.depths)}
+    paths = {one: steps for page in found for one, steps in page["paths"].items()}
+    assert {
+        one: tuple(step["relationship_key"] for step in steps) for one, steps in paths.items()
+    } == wanted.paths
+    for one, steps in paths.items():
+        at = origin
+        for step in steps:
+            kind, source, target = step["relationship_key"].split(":")
+            assert step["relationship_type"] == kind
+            assert (step["direction"], at) in (("outgoing", source), ("incoming", target))
+            at = step["entity_id"]
+        assert at == one
+    seen = {origin}
+    left = len(entities)
+    for page in found:
+        seen.update(ids(page))
+        left -= len(page["entities"])
+        # A relationship comes with the later of its ends: both were answered by then.
+        assert all(
+            {one["source_entity_id"], one["target_entity_id"]} <= seen for one in page["relationships"]
+        )
+        assert page["truncated"] == ("next_cursor" in page) == ("left_out" in page) == bool(left)
+        if left:
+            assert (page["left_out"]["entities"], page["left_out"]["at_least"]) == (left, False)
+    remaining = len(walked)
+    for page in found[:-1]:
+        remaining -= len(keys(page))
+        assert page["left_out"]["relationships"] == remaining
+
+
+PAIRS = st.tuples(st.sampled_from(TYPES), st.integers(0, 7), st.integers(0, 7)).filter(lambda e: e[1] != e[2])
+
+
+@given(
+    edges=st.lists(PAIRS, max_size=16, unique=True),
+    deleted=st.sets(st.integers(1, 7), max_size=2),
+    ended=st.sets(st.integers(0, 15), max_size=3),
+    depth=st.integers(1, 5),
+    direction=st.sampled_from(["both", "outgoing", "incoming"]),
+    types=st.sets(st.sampled_from(TYPES), max_size=2),
+    limit=st.integers(1, 8),
+)
+def test_a_walk_answers_what_the_model_says(
+    loop: Loop,
+    services: Services,
+    edges: list[tuple[str, int, int]],
+    deleted: set[int],
+    ended: set[int],
+    depth: int,
+    direction: str,
+    types: set[str],
+    limit: int,
+) -> None:
+    run = by_runner(loop, services, str(uuid.uuid4()))
+    nodes = things(run, 8)
+    made = relate(run, *((kind, nodes[a], nodes[b]) for kind, a, b in edges)) if edges else []
+    for i in ended & set(range(len(made))):
+        run("relationships.delete", relationship_key=made[i])
+    for i in deleted:
+        run("entities.delete", entity_id=nodes[i])
+    known: list[model.Edge] = [
+        (key, *key.split(":"))
+        for i, key in enumerate(made)
+        if i not in ended  # type: ignore[misc]
+    ]
+    live = [node for i, node in enumerate(nodes) if i not in deleted]
+    asked = {
+        "entity_id": nodes[0],
+        "depth": depth,
+        "direction": direction,
+        "relationship_types": sorted(types),
+    }
+    found = list(pages(run, **asked, include_paths=True, limit=limit))
+    check(found, model.walk(known, live, nodes[0], depth, direction, types), nodes[0])
+
+
+def test_a_deleted_entity_is_no_bridge(call: Call) -> None:
+    a, b, c = things(call, 3)
+    relate(call, ("OWNS", a, b), ("OWNS", b, c))
+    assert ids(call("entities.related", entity_id=a, depth=2)) == [b, c]
+    call("entities.delete", entity_id=b)
+    assert call("entities.related", entity_id=a, depth=5)["entities"] == []
+    call("entities.restore", entity_id=b)
+    assert ids(call("entities.related", entity_id=a, depth=2)) == [b, c]
+
+
+def test_paths_are_there_without_the_entities(run: Call) -> None:
+    a, b, c = things(run, 3)
+    relate(run, ("OWNS", a, b), ("OWNS", c, b))
+    found = run("entities.related", entity_id=a, depth=2, include_paths=True, include_entities=False)
+    assert {one: [step["direction"] for step in steps] for one, steps in found["paths"].items()} == {
+        b: ["outgoing"],
+        c: ["outgoing", "incoming"],
+    }
+    assert "paths" not in run("entities.related", entity_id=a)
+
+
+# Cursors
+
+
+def test_a_cursor_of_another_query_is_refused(call: Call) -> None:
+    a, *others = things(call, 5)
+    relate(call, *(("OWNS", a, other) for other in others))
+    cursor = call("entities.related", entity_id=a, limit=2)["next_cursor"]
+    assert len(ids(call("entities.related", entity_id=a, limit=4, cursor=cursor))) == 2
+    for other in (
+        {"entity_id": others[0]}, {"depth": 2}, {"direction": "outgoing"}, {"relationship_types": ["OWNS"]},
+        {"at": "2100-01-01"}, {"through_hubs": True}, {"cursor": cursor[:-3]}, {"cursor": "é"},
+        {"cursor": ""}, {"cursor": "bnVsbA"}, {"cursor": "e30"},
+    ):  # fmt: skip
+        with pytest.raises(InvalidCursor) as refused:
+            call("entities.related", **{"entity_id": a, "cursor": cursor, **other})
+        assert refused.value.details["issues"][0]["path"] == "$.cursor"
+
+
+def test_a_cursor_of_another_owner_is_refused(loop: Loop, services: Services, run: Call) -> None:
+    other = by_runner(loop, services, str(uuid.uuid4()))
+    a, *others = things(other, 3)
+    relate(other, *(("OWNS", a, one) for one in others))
+    cursor = other("entities.related", entity_id=a, limit=1)["next_cursor"]
+    with pytest.raises(InvalidCursor):
+        run("entities.related", entity_id=a, limit=1, cursor=cursor)
+
+
+def test_what_was_answered_and_is_deleted_since_leaves_no_gap(run: Call) -> None:
+    a, *others = things(run, 9)
+    relate(run, *(("OWNS", a, other) for other in others))
+    for depth in (1, 2):
+        first = run("entities.related", entity_id=a, depth=depth, limit=4)
+        run("entities.delete", entity_id=ids(first)[-1])
+        rest = run("entities.related", entity_id=a, depth=depth, limit=9, cursor=first["next_cursor"])
+        assert ids(rest) == [one for one in sorted(others) if one > ids(first)[-1]]
+        run("entities.restore", entity_id=ids(first)[-1])
+
+
+# Hubs
+
+
+@pytest.fixture(scope="module")
+def hub(loop: Loop, services: Services) -> dict[str, Any]:
+    """An entity of 3,000 relationships, one at its far side, and what is beyond one of its neighbours."""
+    owner = str(uuid.uuid4())
+    run = by_runner(loop, services, owner)
+    hub, beside, beyond = things(run, 3, "place")
+    spokes = things(run, 3_000, "spoke")
+    relate(
+        run, ("MANAGES", beside, hub), ("OWNS", spokes[0], beyond), *(("OWNS", hub, one) for one in spokes)
+    )
+    return {"run": run, "owner": owner, "hub": hub, "beside": beside, "beyond": beyond, "spokes": spokes}
+
+
+@pytest.mark.parametrize("as_of", [{}, {"at": "2100-01-01"}])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_hub_is_walked_to_its_end_by_cursor(hub: dict[str, Any], depth: int, as_of: dict[str, str]) -> None:
+    wanted = sorted([*hub["spokes"], hub["beside"]]) + ([hub["beyond"]] if depth == 2 else [])
+    found, linked = [], []
+    for page in pages(hub["run"], entity_id=hub["hub"], depth=depth, limit=500, include_entities=False,
+                      include_paths=True, **as_of):  # fmt: skip
+        found += page["paths"]
+        linked += keys(page)
+        assert page["total"] == len(wanted)
+        assert len(json.dumps(page)) < 1_000_000
+    assert found == wanted
+    assert len(linked) == len(set(linked)) == len(wanted)
+
+
+@pytest.mark.parametrize("as_of", [{}, {"at": "2100-01-01"}])
+def test_a_hub_is_reached_and_not_passed_through_unless_asked_for(
+    hub: dict[str, Any], as_of: dict[str, str]
+) -> None:
+    asked = {"entity_id": hub["beside"], "depth": 2, **as_of}
+    beside = hub["run"]("entities.related", **asked)
+    assert (ids(beside), beside["hubs"], beside["truncated"]) == ([hub["hub"]], [hub["hub"]], False)
+    through = hub["run"]("entities.related", **asked, through_hubs=True, limit=10)
+    assert (through["total"], through["hubs"], len(through["entities"])) == (3_001, [], 10)
+    # Asked for one rare type, it is none.
+    rare = hub["run"]("entities.related", **asked, relationship_types=["MANAGES"])
+    assert (ids(rare), rare["hubs"]) == ([hub["hub"]], [])
+
+
+def test_a_walk_that_is_too_long_ends_and_says_what_it_left_out(
+    hub: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = hub["run"]
+    monkeypatch.setattr(walks, "EXAMINED", 3_005)
+    near = list(pages(run, entity_id=hub["hub"], depth=3, limit=500, include_entities=False))
+    assert sum(len(keys(page)) for page in near) == 3_001
+    assert all(page["truncated"] and page["left_out"]["at_least"] for page in near)
+    assert near[-1]["left_out"]["entities"] == 0
+    assert 0 < near[-1]["left_out"]["unexplored"] < 3_001
+    assert "next_cursor" not in near[-1]
+    # The origin is walked to its end even where it alone is more than that.
+    monkeypatch.setattr(walks, "EXAMINED", 100)
+    alone = list(pages(run, entity_id=hub["hub"], depth=3, limit=500, include_entities=False))
+    assert sum(len(keys(page)) for page in alone) == 3_001
+    assert {page["left_out"]["unexplored"] for page in alone} == {3_001}
+
+
+def test_relationships_are_bounded_too(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    from graphmem.operations import graph
+
+    monkeypatch.setattr(graph, "EDGES", 4)
+    a, b, c = sorted(things(run, 3))
+    made = relate(
+        run, *((kind, a, far) for kind in (*TYPES, "REFERS_TO", "WORKS_AT", "FUNDED_BY") for far in (b, c))
+    )
+    found = list(pages(run, entity_id=a))
+    assert [ids(page) for page in found] == [[b], [c]]
+    assert [len(keys(page)) for page in found] == [4, 4]
+    assert [page["left_out"]["relationships"] for page in found] == [2 + 6, 2]
+    assert all(one in made for page in found for one in keys(page))
+
+
+def test_large_values_end_a_page_that_goes_on_by_cursor(run: Call) -> None:
+    text = "x" * 1_000_000
+    (a,) = things(run, 1)
+    stored = [
+        ids(run("store", entities=[{"entity_type": "blob", "name": f"n{i}", "text": text}]))[0]
+        for i in range(10)
+    ]
+    for i, one in enumerate(stored):
+        run("relationships.create", relationship_type="OWNS", source_entity_id=a, target_entity_id=one,
+            metadata={"why": text if i < 3 else ""})  # fmt: skip
+    for asked in ({}, {"depth": 2}, {"at": "2100-01-01"}):
+        found = list(pages(run, entity_id=a, **asked))
+        assert len(found) > 1
+        assert [one for page in found for one in ids(page)] == sorted(stored)
+        assert sum(len(keys(page)) for page in found) == 10
+        assert {page["total"] for page in found} == {10}
+
+
+# What a walk reads
+
+
+def test_a_walk_does_not_read_the_observations_of_what_it_passes(
+    loop: Loop, services: Services, run: Call, owner: str
+) -> None:
+    a, b, c, d = things(run, 4)
+    relate(run, ("OWNS", a, b), ("OWNS", b, c), ("OWNS", c, d))
+
+    def hits() -> dict[str, list[int]]:
+        return {name: [profile(loop, services, owner, name, [one], a) for one in (a, b, c)]
+                for name in ("relationship.expand", "relationship.expand_as_of")}  # fmt: skip
+
+    before = hits()
+    for start in range(0, 3_000, 1_000):
+        run("store", entities=[{"target_id": a, "n": n} for n in range(start, start + 1_000)])
+    run("store", entities=[{"target_id": one, "n": n} for one in (b, c) for n in range(500)])
+    assert run("entities.get", entity_id=a)["observation_count"] == 3_001
+    assert hits() == before
+    begin = time.perf_counter()
+    assert ids(run("entities.related", entity_id=a, depth=3)) == [b, c, d]
+    assert time.perf_counter() - begin < 2
+
+
+def profile(loop: Loop, services: Services, owner: str, name: str, frontier: list[str], origin: str) -> int:
+    """Return the database hits of one step of a walk."""
+    step: dict[str, Any] = {
+        "frontier": frontier, "origin": origin, "outgoing": True, "incoming": True, "hub": walks.HUB,
+        "through": False, "most": walks.EXAMINED, "after": "", "room": 100,
+    }  # fmt: skip
+    if name.endswith("as_of"):
+        step |= {"at": 2**60, "at_ingested": 2**60}
+    text = "PROFILE " + cypher.with_types(name, frozenset(BUILTIN))
+
+    async def profiled() -> dict[str, Any]:
+        async with services.graph._driver.session() as session:
+            return (await (await session.run(text, cypher.bind(step, owner))).consume()).profile or {}
+
+    def total(node: dict[str, Any]) -> int:
+        return node.get("dbHits", 0) + sum(map(total, node.get("children", [])))
+
+    return total(loop.run(profiled()))
+
+
+# What is next to a node
+
+
+def test_a_neighbourhood_has_relationships_entities_and_an_exact_total(call: Call) -> None:
+    a, b, c = things(call, 3)
+    relate(call, ("OWNS", a, b), ("MANAGES", c, a), ("OWNS", b, c))
+    found = call("graph.neighborhood", node_id=a)
+    assert (found["node_id"], found["node_type"], found["entity"]["entity_id"]) == (a, "entity", a)
+    assert sorted(key.split(":")[0] for key in keys(found)) == ["MANAGES", "OWNS"]
+    assert sorted(one["entity_id"] for one in found["related_entities"]) == sorted([b, c])
+    assert (found["total_count"], found["has_more"], found["sources"], found["events"]) == (2, False, [], [])
+    assert "observations" not in found
+    some = call("graph.neighborhood", node_id=a, include_relationships=False, include_related=False,
+                include_sources=False, include_events=False, include_observations=True)  # fmt: skip
+    assert set(some) == {
+        "node_id",
+        "node_type",
+        "entity",
+        "observations",
+        "total_count",
+        "limit",
+        "offset",
+        "has_more",
+    }
+    assert [one["entity_id"] for one in some["observations"]] == [a]
+
+
+def test_pages_of_a_neighbourhood_tile(hub: dict[str, Any]) -> None:
+    for as_of in ({}, {"at": "2100-01-01"}):
+        seen, offset = [], 0
+        while True:
+            page = hub["run"]("graph.neighborhood", node_id=hub["hub"], limit=500, offset=offset,
+                              include_related=False, **as_of)  # fmt: skip
+            seen += keys(page)
+            assert page["total_count"] == 3_001
+            if not page["has_more"]:
+                break
+            offset = page["next_offset"]
+        assert len(seen) == len(set(seen)) == 3_001
+    past = hub["run"]("graph.neighborhood", node_id=hub["hub"], offset=5_000)
+    assert (past["relationships"], past["total_count"], past["has_more"]) == ([], 3_001, False)
+
+
+def test_a_neighbourhood_of_large_values_ends_early_and_goes_on(run: Call) -> None:
+    (a,) = things(run, 1)
+    link = {"relationship_type": "OWNS", "source_index": 0, "target_entity_id": a}
+    for i in range(10):
+        item = {"entity_type": "blob", "name": f"n{i}", "text": "x" * 1_000_000}
+        run("store", entities=[item], relationships=[link])
+    for as_of in ({}, {"at_ingested": "2100-01-01"}):
+        first = run("graph.neighborhood", node_id=a, **as_of)
+        assert (first["total_count"], first["has_more"]) == (10, True)
+        rest = run("graph.neighborhood", node_id=a, offset=first["next_offset"], **as_of)
+        assert len(set(keys(first) + keys(rest))) == 10
+        listed = run("relationships.list", entity_id=a, expand_entities=True, **as_of)
+        assert (listed["truncated"], listed["next_offset"]) == (True, len(keys(listed)))
+
+
+def test_what_is_deleted_is_in_no_neighbourhood(call: Call) -> None:
+    a, b, c = things(call, 3)
+    (_, gone) = relate(call, ("OWNS", a, b), ("OWNS", a, c))
+    call("relationships.delete", relationship_key=gone)
+    call("entities.delete", entity_id=b)
+    found = call("graph.neighborhood", node_id=a)
+    assert (found["relationships"], found["related_entities"], found["total_count"]) == ([], [], 0)
+    for missing in (b, NOBODY):
+        with pytest.raises(NotFound):
+            call("graph.neighborhood", node_id=missing)
+
+
+def test_a_source_that_is_not_stored_is_404(call: Call) -> None:
+    (a,) = things(call, 1)
+    for missing in ("src_" + "0" * 24, a):
+        with pytest.raises(NotFound) as refused:
+            call("graph.neighborhood", node_id=missing, node_type="source")
+        assert refused.value.details == {"source_id": missing}
+
+
+def test_a_source_has_the_entities_observed_from_it(
+    loop: Loop, services: Services, run: Call, owner: str
+) -> None:
+    nodes = sorted(things(run, 4))
+    source = f"src_{uuid.uuid4().hex[:24]}"
+    loop.run(services.graph.script("CREATE (:Source {id: $id, owner: $owner})", id=source, owner=owner))
+    loop.run(
+        services.graph.script(
+            "MATCH (s:Source {id: $id}) UNWIND $nodes AS n MATCH (o:Observation {entity_id: n}) "
+            "CREATE (o)-[:FROM_SOURCE]->(s)",
+            id=source,
+            nodes=nodes[:3],
+        )
+    )
+    run("entities.delete", entity_id=nodes[0])
+    try:
+        for as_of in ({}, {"at": "2100-01-01"}):
+            found = run("graph.neighborhood", node_id=source, node_type="source", limit=1,
+                        include_observations=True, **as_of)  # fmt: skip
+            assert [one["entity_id"] for one in found["related_entities"]] == nodes[1:2]
+            assert (found["total_count"], found["has_more"], found["next_offset"]) == (2, True, 1)
+            assert (found["source"], found["relationships"]) == ({"source_id": source}, [])
+            assert {one["entity_id"] for one in found["observations"]} <= set(nodes[1:3])
+            around = run("graph.neighborhood", node_id=nodes[1], **as_of)
+            assert around["sources"] == [{"source_id": source}]
+        early = run("graph.neighborhood", node_id=source, node_type="source", at="2020-01-01")
+        assert (early["related_entities"], early["total_count"]) == ([], 0)
+        stranger = by_runner(loop, services, str(uuid.uuid4()))
+        with pytest.raises(NotFound):
+            stranger("graph.neighborhood", node_id=source, node_type="source")
+    finally:
+        loop.run(services.graph.script("MATCH (s:Source {id: $id}) DETACH DELETE s", id=source))
