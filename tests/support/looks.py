@@ -208,8 +208,6 @@ def _provenance(then: Knowledge, where: Where) -> Iterator[Look]:
 
 def graph(known: Knowledge, where: Where) -> Iterator[Look]:
     """Ask for the relationships of an entity, for what is near it, and for one relationship."""
-    if not takes_clocks("relationships.list"):
-        where = where._replace(entity=known.root(where.entity) if where.entity in known.types else UNKNOWN)
     now = where._replace(at=None, at_ingested=None)
     for cut in (now, where):
         then = known.as_of(cut.at, cut.at_ingested)
