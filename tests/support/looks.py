@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-import graphmem.operations  # noqa: F401  (fills the registry)
-from graphmem.registry import REGISTRY
 from tests.support.model import MERGES, Edge, Knowledge, edge_id, newest, provenance, shown
 from tests.support.reducing import Fact
 
@@ -58,11 +56,6 @@ def later(time: str, **by: int) -> str:
     """Return a time some microseconds, or hours, later."""
     moment = datetime.fromisoformat(time.replace("Z", "+00:00")) + timedelta(**by)
     return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S.%f}Z"
-
-
-def takes_clocks(operation: str) -> bool:
-    """Return whether a read can be asked as of a time."""
-    return "at" in REGISTRY[operation].arguments.model_fields
 
 
 def looks(known: Knowledge, where: Where, sequence: int) -> list[Look]:
@@ -208,16 +201,12 @@ def _provenance(then: Knowledge, where: Where) -> Iterator[Look]:
 
 def graph(known: Knowledge, where: Where) -> Iterator[Look]:
     """Ask for the relationships of an entity, for what is near it, and for one relationship."""
-    now = where._replace(at=None, at_ingested=None)
-    for cut in (now, where):
+    for cut in (where._replace(at=None, at_ingested=None), where):
         then = known.as_of(cut.at, cut.at_ingested)
-        if cut is now or takes_clocks("relationships.list"):
-            yield _of_entity(then, cut)
-        if cut is now or takes_clocks("entities.related"):
-            yield _related(then, cut)
+        yield _of_entity(then, cut)
+        yield _related(then, cut)
         for operation in ("relationships.get", "relationships.snapshot"):
-            if cut is now or takes_clocks(operation):
-                yield from _relationship(then, cut, operation)
+            yield from _relationship(then, cut, operation)
 
 
 def _of_entity(then: Knowledge, where: Where) -> Look:
