@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from graphmem.registry import REGISTRY
-from tests.support.model import MERGES, Edge, Fact, Knowledge, newest, provenance, shown
+from tests.support.model import MERGES, Edge, Knowledge, edge_id, newest, provenance, shown
+from tests.support.reducing import Fact
 
 UNKNOWN = "ent_" + "0" * 24
 NOT_FOUND = "RESOURCE_NOT_FOUND"
@@ -56,11 +56,6 @@ def later(time: str, **by: int) -> str:
     """Return a time some microseconds, or hours, later."""
     moment = datetime.fromisoformat(time.replace("Z", "+00:00")) + timedelta(**by)
     return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S.%f}Z"
-
-
-def takes_clocks(operation: str) -> bool:
-    """Return whether a read can be asked as of a time."""
-    return "at" in REGISTRY[operation].arguments.model_fields
 
 
 def looks(known: Knowledge, where: Where, sequence: int) -> list[Look]:
@@ -128,14 +123,13 @@ def relationship(known: Knowledge, edge: Edge) -> dict[str, Any]:
         "target_entity_id": edge.target,
         "is_live": counted(known, edge),
         "observation_count": len(edge.facts),
+        "created_at": min(fact.recorded_at for fact in edge.facts),
         "last_observation_at": edge.facts[-1].observed_at,
         "snapshot": shown(edge.held, named=False),
         "provenance": provenance(edge.held, named=False),
     }
-    # A merge raises the version of what it shows elsewhere.
-    if edge.members == (edge.key,) and not any(fact.kind in MERGES for fact in known.facts):
+    if not any(fact.kind in MERGES for fact in known.facts):
         said["version"] = len({fact.recorded_at for fact in edge.facts})
-        said["created_at"] = min(fact.recorded_at for fact in edge.facts)
     return said
 
 
@@ -153,7 +147,7 @@ def observation(fact: Fact) -> dict[str, Any]:
     }
     if ":" in fact.home:
         return {**said, "metadata": dict(fact.fields)}
-    if fact.kind in ("merge", "unmerge"):
+    if fact.kind in MERGES:
         return said
     return {**said, "entity_id": fact.home, "entity_type": fact.entity_type, "fields": fields}
 
@@ -198,25 +192,21 @@ def _provenance(then: Knowledge, where: Where) -> Iterator[Look]:
         if name not in shown(held):
             yield Look("entities.provenance", arguments, NOT_FOUND)
             continue
-        winners = sorted(held[name].winners)
-        facts = sorted((fact for fact in then.facts if fact.id in winners), key=lambda fact: fact.id)
-        said = [observation(fact) for fact in facts]
+        winners = list(held[name].winners)
+        facts = {fact.id: fact for fact in then.facts}
+        said = [observation(facts[winner]) for winner in winners]
         wanted = {"value": held[name].value, "observation_ids": winners, "observations": said}
         yield Look("entities.provenance", arguments, wanted)
 
 
 def graph(known: Knowledge, where: Where) -> Iterator[Look]:
     """Ask for the relationships of an entity, for what is near it, and for one relationship."""
-    now = where._replace(at=None, at_ingested=None)
-    for cut in (now, where):
+    for cut in (where._replace(at=None, at_ingested=None), where):
         then = known.as_of(cut.at, cut.at_ingested)
-        if cut is now or takes_clocks("relationships.list"):
-            yield _of_entity(then, cut)
-        if cut is now or takes_clocks("entities.related"):
-            yield _related(then, cut)
+        yield _of_entity(then, cut)
+        yield _related(then, cut)
         for operation in ("relationships.get", "relationships.snapshot"):
-            if cut is now or takes_clocks(operation):
-                yield from _relationship(then, cut, operation)
+            yield from _relationship(then, cut, operation)
 
 
 def _of_entity(then: Knowledge, where: Where) -> Look:
@@ -262,7 +252,7 @@ def _relationship(then: Knowledge, where: Where, operation: str) -> Iterator[Loo
         if operation == "relationships.snapshot":
             wanted |= {"observations": [observation(fact) for fact in edge.facts[::-1]]}
     name = "relationship_id" if operation == "relationships.get" else "relationship_key"
-    for said in (where.edge or "rel_0", edge.id if edge else "rel_1"):
+    for said in (where.edge or "rel_0", edge_id(where.edge)):
         rest = {"include_deleted": where.include_deleted, **where.clocks}
         yield Look(operation, {name: said, **rest}, wanted)
 

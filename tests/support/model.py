@@ -12,107 +12,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-SAYING = ("value", "correction", "create")
+from tests.support.reducing import KINDS, NOTHING, SAYING, Declared, Fact, Held, Schema, fits, reduce
+
 TURNS = ("create", "delete", "restore")
 MERGES = ("merge", "unmerge")
-SOURCES = ("sensor", "workflow_state", "llm_summary", "human", "import", "sync")
-"""The observation sources, the greatest first."""
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One observation: of an entity (its id) or of a relationship (its key ``TYPE:source:target``).
-
-    ``target`` is what a merge merges its home into.
-    """
-
-    id: str
-    home: str
-    entity_type: str
-    kind: str
-    observed_at: str
-    recorded_at: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    priority: float = 100.0
-    specificity: float = 1.0
-    source: str = "llm_summary"
-    target: str | None = None
-
-    @property
-    def moment(self) -> tuple[str, str]:
-        """What decides between two facts that nothing else tells apart: the time, then the id."""
-        return self.observed_at, self.id
-
-
-@dataclass(frozen=True)
-class Declared:
-    """A field as a schema declares it; ``strict``: a value is converted to its type, or not shown."""
-
-    type: str
-    merge: str = "last_write"
-    converters: Sequence[str] = ()
-    strict: bool = True
-
-
-@dataclass(frozen=True)
-class Schema:
-    """What of a registered schema decides snapshots; ``version`` is ``None`` where none is registered."""
-
-    version: str | None = None
-    fields: Mapping[str, Declared] = field(default_factory=dict)
-    shows_others: bool = True
-    hidden: frozenset[str] = frozenset()
-    sources: Sequence[str] = SOURCES
-
-    def policy(self, name: str) -> str:
-        """Return the merge policy of a field."""
-        return self.fields[name].merge if name in self.fields else "last_write"
-
-    def source_rank(self, source: str) -> int:
-        """Return how much an observation source weighs; those that are not listed weigh nothing."""
-        return len(self.sources) - self.sources.index(source) if source in self.sources else 0
-
-    def claims(self, name: str, value: Any) -> list[Any]:
-        """Return the value as a snapshot shows it, in a list; an empty one where it is not shown."""
-        if name == "canonical_name":
-            return [value]
-        if name in self.hidden or not (name in self.fields or self.shows_others):
-            return []
-        declared = self.fields.get(name)
-        if declared is None or not declared.strict or value is None:
-            return [value]
-        return converted(value, declared)
-
-    def removing(self, names: Iterable[str], version: str | None) -> Schema:
-        """Return the schema without some fields: they are hidden from now on."""
-        gone = frozenset(names)
-        kept = {name: one for name, one in self.fields.items() if name not in gone}
-        return replace(self, version=version, fields=kept, hidden=self.hidden | gone)
-
-    def adding(self, fields: Mapping[str, Declared], version: str | None) -> Schema:
-        """Return the schema with further fields: those that were hidden are shown again."""
-        return replace(
-            self, version=version, fields={**self.fields, **fields}, hidden=self.hidden - set(fields)
-        )
-
-
-NOTHING = Schema()
-"""No schema: everything is shown as it was given, and the last write wins."""
-
-
-@dataclass(frozen=True)
-class Held:
-    """What holds one field: the value shown, and the observations that it comes from."""
-
-    value: Any
-    winners: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -129,8 +37,8 @@ class Edge:
 
     @property
     def id(self) -> str:
-        """The short id: a hash of the key."""
-        return "rel_" + hashlib.sha256(json.dumps([self.key]).encode()).hexdigest()[:24]
+        """The short id."""
+        return edge_id(self.key)
 
 
 @dataclass(frozen=True)
@@ -176,6 +84,14 @@ class Knowledge:
         """Return everything that is merged into a survivor, itself included."""
         return [entity for entity in self.types if self.root(entity) == root]
 
+    def below(self, entity: str) -> list[str]:
+        """Return an entity and everything that is merged into it, whatever it is merged into itself."""
+        above = {one: self.parent(one) for one in self.types}
+        found = [entity]
+        for one in found:
+            found.extend(child for child, into in above.items() if into == one)
+        return found
+
     def roots(self) -> list[str]:
         """Return the entities that are not merged into another, in the order of their ids."""
         return sorted(entity for entity in self.types if self.parent(entity) is None)
@@ -205,6 +121,7 @@ class Knowledge:
             "state": "live" if self.lives(root) else "deleted",
             "schema_version": self.schema(root).version,
             "observation_count": len(facts),
+            "created_at": min((fact.recorded_at for fact in facts), default=None),
             "last_observation_at": last,
             "computed_at": last,
             "snapshot": shown(held),
@@ -212,7 +129,6 @@ class Knowledge:
         }
         if not self.was_merged(root):
             view["version"] = len({fact.recorded_at for fact in facts})
-            view["created_at"] = min((fact.recorded_at for fact in facts), default=None)
         return view
 
     def was_merged(self, root: str) -> bool:
@@ -223,6 +139,37 @@ class Knowledge:
         """Return the facts of entities, the newest first; of deleted ones only if asked."""
         wanted = [home for home in homes if deleted or self.is_live(home)]
         return self.of(*wanted)[::-1]
+
+    def state(self) -> str:
+        """Return a text of what everything comes to: neither versions and counts nor when it was recorded."""
+        said: list[Any] = []
+        for home in sorted({fact.home for fact in self.facts}):
+            kind = self.schema(self.root(home)) if home in self.types else NOTHING
+            held = reduce(self.of(home), kind)
+            fold = {name: [one.value, one.winners] for name, one in held.items()}
+            said.append([home, self.types.get(home), self.lives(home), self.parent(home), fold])
+        return json.dumps(said, sort_keys=True)
+
+    def seen(self, entity_type: str) -> dict[str, set[str]]:
+        """Return the types under which each field of a type was ever stored."""
+        found: dict[str, set[str]] = {}
+        for fact in self.facts:
+            if fact.entity_type == entity_type and fact.kind in SAYING:
+                for name in fact.fields.keys() - {"canonical_name"}:
+                    kinds = [kind for kind in KINDS if fits(fact.fields[name], kind)]
+                    found.setdefault(name, set()).update(kinds[:1])
+        return found
+
+    def effective(self, entity_type: str) -> Schema:
+        """Return what an update of a type's schema starts from: what is registered, else what was seen."""
+        if entity_type in self.schemas:
+            return self.schemas[entity_type]
+        fields = {
+            # A date among other strings is a string.
+            name: kinds - {"date"} if "string" in kinds else kinds
+            for name, kinds in self.seen(entity_type).items()
+        }
+        return Schema(fields={name: Declared(*kinds) for name, kinds in fields.items() if len(kinds) == 1})
 
     # Relationships
 
@@ -271,116 +218,14 @@ class Knowledge:
         return {one: far for one, far in reached.items() if far}, sorted(walked)
 
 
+def edge_id(key: str) -> str:
+    """Return the short id of a relationship: a hash of its key."""
+    return "rel_" + hashlib.sha256(json.dumps([key]).encode()).hexdigest()[:24]
+
+
 def newest(edges: Iterable[Edge]) -> list[Edge]:
     """Return relationships as pages list them: by their last observation, then by id, the greatest first."""
     return sorted(edges, key=lambda edge: (edge.facts[-1].observed_at, edge.id), reverse=True)
-
-
-def reduce(facts: Iterable[Fact], schema: Schema) -> dict[str, Held]:
-    """Return what holds each field: of all who claim it, the greatest in the order of its policy."""
-    claims: dict[str, list[tuple[Fact, Any]]] = {}
-    for fact in facts:
-        for name, given in fact.fields.items() if fact.kind in SAYING else ():
-            for value in schema.claims(name, given):
-                claims.setdefault(name, []).append((fact, value))
-    return {name: winner(schema, name, claimed) for name, claimed in claims.items()}
-
-
-def converted(value: Any, declared: Declared) -> list[Any]:
-    """Return a value as its declared type has it, in a list; an empty one where it cannot be."""
-    if fits(value, declared.type):
-        return [value]
-    usual = {
-        "string": ("number_to_string", "boolean_to_string"),
-        "number": ("string_to_number",),
-        "boolean": ("string_to_boolean",),
-        "array": ("string_to_array",),
-    }
-    for converter in (*declared.converters, *usual.get(declared.type, ())):
-        for found in attempt(converter, value):
-            if fits(found, declared.type):
-                return [found]
-    return []
-
-
-def fits(value: Any, wanted: str) -> bool:
-    """Return whether a value is of a type; dates are strings of one shape."""
-    if wanted == "date":
-        return isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", value) is not None
-    types = {
-        "string": (str,),
-        "number": (int, float),
-        "boolean": (bool,),
-        "array": (list,),
-        "object": (dict,),
-    }
-    return type(value) in types[wanted]
-
-
-def attempt(converter: str, value: Any) -> list[Any]:
-    """Return what a converter makes of a value, in a list; an empty one where it makes nothing of it."""
-    if converter in ("number_to_string", "boolean_to_string"):
-        wanted = (int, float) if converter == "number_to_string" else (bool,)
-        return [json.dumps(value)] if type(value) in wanted else []
-    if converter == "timestamp_s_to_iso":
-        if type(value) not in (int, float):
-            return []
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=value)
-        return [f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}"]
-    assert converter in ("string_to_number", "string_to_boolean", "string_to_array"), converter
-    text = value.strip() if isinstance(value, str) else ""
-    if converter == "string_to_boolean":
-        text = text.lower()
-    try:
-        return [json.loads(text)]
-    except ValueError:
-        return []
-
-
-def winner(schema: Schema, name: str, claimed: list[tuple[Fact, Any]]) -> Held:
-    """Return what holds one field."""
-    policy = schema.policy(name)
-    if policy == "merge_array":
-        return union(claimed)
-
-    def order(claim: tuple[Fact, Any]) -> tuple[Any, ...]:
-        fact, _ = claim
-        weights: dict[str, tuple[Any, ...]] = {
-            "last_write": (),
-            "highest_priority": (fact.priority, schema.source_rank(fact.source)),
-            "most_specific": (fact.specificity, fact.priority, schema.source_rank(fact.source)),
-        }
-        return (fact.kind == "correction", *weights[policy], *fact.moment)
-
-    fact, value = max(claimed, key=order)
-    return Held(value, (fact.id,))
-
-
-def union(claimed: list[tuple[Fact, Any]]) -> Held:
-    """Return the union over the greatest priority; the newest correction stands alone."""
-    claimed = sorted(claimed, key=lambda claim: claim[0].moment)
-    corrections = [claim for claim in claimed if claim[0].kind == "correction"]
-    top = max(fact.priority for fact, _ in claimed)
-    speaking = corrections[-1:] or [claim for claim in claimed if claim[0].priority == top]
-    found: dict[str, tuple[Any, str]] = {}
-    for fact, value in speaking:
-        for element in elements(value):
-            found.setdefault(json.dumps(element, sort_keys=True), (element, fact.id))
-    # Where nobody says anything, the newest of them holds the empty union.
-    winners = dict.fromkeys(fact_id for _, fact_id in found.values()) or {speaking[-1][0].id: None}
-    return Held([element for element, _ in found.values()], tuple(winners))
-
-
-def elements(value: Any) -> Iterator[Any]:
-    """Yield what a value adds to a union: a list in a string is that list, a null says nothing."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            pass
-    for element in value if isinstance(value, list) else [value]:
-        if element is not None:
-            yield element
 
 
 def shown(held: Mapping[str, Held], *, named: bool = True) -> dict[str, Any]:

@@ -1,0 +1,305 @@
+"""graphmem beside the plain model: what a step writes goes to both, and every read must agree."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition
+
+from graphmem.auth import Actor
+from graphmem.domain import canonical
+from graphmem.errors import GraphmemError
+from graphmem.registry import REGISTRY, Services
+from tests.support.draws import AHEAD, LOOK, TIMES, End
+from tests.support.looks import (
+    UNKNOWN,
+    Look,
+    Where,
+    agrees,
+    exactly,
+    graph,
+    later,
+    looks,
+    moments,
+    relationship,
+    snapshots,
+)  # fmt: skip
+from tests.support.loop import Loop
+from tests.support.model import Knowledge
+from tests.support.reducing import Fact
+
+TOGETHER = 8
+"""Reads that are under way at the same time."""
+CUTS = 5
+"""As of how many times each entity is asked for at the end."""
+RESERVED = (
+    "entity_type", "target_id", "observed_at", "source_priority", "observation_source", "specificity_score",
+)  # fmt: skip
+
+
+class Subject(RuleBasedStateMachine):
+    """graphmem for one owner, the model of what that owner knows, and every read of both after each step."""
+
+    data: st.DataObject
+    """Where the looks are drawn from; set by the first step."""
+
+    def __init__(self, loop: Loop, services: Services) -> None:
+        super().__init__()
+        self.loop, self.services = loop, services
+        self.actor = Actor(owner=str(uuid.uuid4()), client="test")
+        self.known = Knowledge()
+        self.named: dict[tuple[str, str], str] = {}
+        self.placed: dict[str, str] = {}
+        self.keyed: list[tuple[str, dict[str, Any], dict[str, Any], str]] = []
+        self.hashes: dict[str, str | None] = {}
+        self.sequence = 0
+        self.recorded_at = ""
+
+    # Calling
+
+    async def outcome(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Return the answer of an operation, or the error that it raised."""
+        try:
+            return canonical.decode(await REGISTRY[name].run(self.services, self.actor, arguments))
+        except GraphmemError as exc:
+            return exc
+
+    def write(self, name: str, arguments: dict[str, Any], refused: str | None, keyed: bool = False) -> Any:
+        """Call a write; return its answer, ``None`` where it was refused as it had to be."""
+        if keyed:
+            arguments = {**arguments, "idempotency_key": f"key {len(self.keyed)}"}
+        answer = self.loop.run(self.outcome(name, arguments))
+        if refused is not None:
+            assert isinstance(answer, GraphmemError), f"{name} is not refused with {refused}: {answer}"
+            assert answer.code == refused, f"{name}: {answer.code} instead of {refused}: {answer}"
+            return None
+        assert not isinstance(answer, GraphmemError), f"{name}: {answer.code}: {answer} {answer.details}"
+        self.sequence += 1
+        stats = self.loop.run(self.outcome("server.stats", {}))
+        assert stats["sequence"] == self.sequence
+        assert stats["last_updated"] > self.recorded_at
+        self.recorded_at = stats["last_updated"]
+        assert not answer.get("replayed", False)
+        if keyed:
+            self.keyed.append((name, arguments, answer, self.recorded_at))
+        return answer
+
+    # What is meant
+
+    def entity(self, who: int) -> str:
+        """Return one of the entities there are, or one that nobody knows."""
+        everyone = list(self.known.types)
+        return everyone[who % len(everyone)] if everyone and who < 19 else UNKNOWN
+
+    def timed(self, said: dict[str, Any]) -> dict[str, Any]:
+        """Return what is said, a time in the future in figures: the skew of another clock."""
+        if said.get("observed_at") != AHEAD:
+            return said
+        first = min((fact.recorded_at for fact in self.known.facts), default=None)
+        return {**said, "observed_at": TIMES[0] if first is None else later(first, hours=1)}
+
+    def edge(self, which: int) -> str:
+        """Return the key of one of the relationships, as written or as shown; an empty text without any."""
+        written = dict.fromkeys(fact.home for fact in self.known.facts if ":" in fact.home)
+        keys = list(dict.fromkeys([*written, *map(self.known.shown_key, written)]))
+        return keys[which % len(keys)] if keys else ""
+
+    def add(self, fact: Fact, *, placed: bool, deduplicated: bool | None = None) -> bool:
+        """Add a fact to the model; return whether it is new. ``placed``: its time was given."""
+        said = exactly([
+            fact.home, fact.observed_at, dict(fact.fields), fact.kind, fact.priority, fact.specificity,
+            fact.source,
+        ])  # fmt: skip
+        repeated = placed and said in self.placed
+        assert deduplicated in (None, repeated)
+        if repeated:
+            assert self.placed[said] == fact.id
+            return False
+        assert fact.id not in [one.id for one in self.known.facts]
+        if placed:
+            self.placed[said] = fact.id
+        self.known = replace(self.known, facts=(*self.known.facts, fact))
+        return True
+
+    # What a store means
+
+    def item(self, meant: dict[str, Any]) -> dict[str, Any]:
+        """Return an item with the entity that is meant."""
+        raw = {name: value for name, value in meant.items() if name != "who"}
+        return raw | ({"target_id": self.entity(meant["who"])} if "who" in meant else {})
+
+    def link(self, meant: tuple[str, End, End, Any], items: int) -> dict[str, Any]:
+        """Return a relationship of a store."""
+        kind, *ends, metadata = meant
+        raw: dict[str, Any] = {"relationship_type": kind} | (
+            {} if metadata is None else {"metadata": metadata}
+        )
+        if ends[0] == ends[1]:
+            # Equal draws are likely, and refused all alike.
+            ends[1] = (ends[1][0], ends[1][1] + 1)
+        for side, (way, who) in zip(("source", "target"), ends, strict=True):
+            raw[f"{side}_{way}"] = who % items if way == "index" else self.entity(who)
+        return raw
+
+    def called(self, item: Mapping[str, Any]) -> Any:
+        """Return the entity that an item names, or what names it where it is new."""
+        name = (item["entity_type"], " ".join(item["name"].casefold().split()))
+        return self.named.get(name, name)
+
+    def refused_items(self, raw: list[dict[str, Any]]) -> list[tuple[str, int]]:
+        """Return what is wrong with items: codes and indexes."""
+        found: list[tuple[str, int]] = []
+        for index, one in enumerate(raw):
+            kind = self.known.types.get(one.get("target_id", ""))
+            if "target_id" in one and kind is None:
+                found.append(("ERR_TARGET_NOT_FOUND", index))
+            elif "target_id" in one and one.get("entity_type", kind) != kind:
+                found.append(("ERR_TARGET_TYPE", index))
+        return found
+
+    def refused_links(self, related: list[dict[str, Any]], homes: list[Any]) -> list[tuple[str, int]]:
+        """Return what is wrong with relationships: codes and indexes."""
+        faults = ((self.refused_link(one, homes), index) for index, one in enumerate(related))
+        return [(code, index) for code, index in faults if code]
+
+    def refused_link(self, raw: dict[str, Any], homes: list[Any]) -> str:
+        """Return what is wrong with one relationship: its source comes first."""
+        ends = []
+        for side in ("source", "target"):
+            by_id = raw.get(f"{side}_entity_id")
+            end = homes[raw[f"{side}_index"]] if by_id is None else by_id
+            if end == UNKNOWN:
+                # An item that is refused is told of once, with the item.
+                return "ERR_RELATIONSHIP_ENTITY_NOT_FOUND" if by_id is not None else ""
+            if end in self.known.types and not self.known.is_live(end):
+                return "ERR_RELATIONSHIP_ENTITY_DELETED"
+            ends.append(self.known.root(end) if end in self.known.types else end)
+        return "ERR_RELATIONSHIP_TO_ITSELF" if ends[0] == ends[1] else ""
+
+    def stored_item(
+        self, raw: dict[str, Any], home: Any, stored: dict[str, Any], said: dict[str, Any]
+    ) -> None:
+        """Add an item that was stored to the model."""
+        home = self.named.get(home, home)
+        created = home not in self.known.types
+        if created:
+            # The first of its name: its id is as the answer says, and the same from now on.
+            name, home = home, stored["entity_id"]
+            assert home not in self.known.types
+            self.named[name] = home
+            self.known = replace(self.known, types={**self.known.types, home: raw["entity_type"]})
+        action = "created" if created else "extended" if "target_id" in raw else "matched_existing"
+        assert stored["action"] == action
+        assert self.known.root(home) == self.known.root(stored["entity_id"])
+        weights = said | {name: raw[name] for name in RESERVED if name in raw}
+        fact = self.fact(stored["observation_id"], home, "value", weights)
+        fact = replace(
+            fact,
+            fields={name: value for name, value in raw.items() if name not in RESERVED},
+            specificity=float(raw.get("specificity_score", 1)),
+        )
+        self.add(fact, placed="observed_at" in weights, deduplicated=stored["deduplicated"])
+        view = self.known.entity(home)
+        assert stored["version"] == view.get("version", stored["version"])
+
+    def stored_link(
+        self, raw: dict[str, Any], homes: list[Any], stored: dict[str, Any], said: dict[str, Any]
+    ) -> None:
+        """Add a relationship that was stored to the model."""
+        ends = []
+        for side in ("source", "target"):
+            end = raw.get(f"{side}_entity_id") or homes[raw[f"{side}_index"]]
+            ends.append(self.named.get(end, end))
+        key = ":".join((raw["relationship_type"], *ends))
+        fact = replace(
+            self.fact(stored["observation_id"], key, "create", said), fields=raw.get("metadata") or {}
+        )
+        self.add(fact, placed="observed_at" in said, deduplicated=stored["deduplicated"])
+        self.told_edge(key, stored)
+
+    def fact(self, observation_id: str, home: str, kind: str, said: Mapping[str, Any]) -> Fact:
+        """Return a fact of the last transaction, with what a request says of its weight."""
+        return Fact(
+            id=observation_id,
+            home=home,
+            entity_type=self.known.types.get(home, ""),
+            kind=kind,
+            observed_at=said.get("observed_at", self.recorded_at),
+            recorded_at=self.recorded_at,
+            priority=float(said.get("source_priority", 100)),
+            source=said.get("observation_source", "llm_summary"),
+        )
+
+    def told_edge(self, key: str, stored: Mapping[str, Any]) -> None:
+        """Check what the answer to a write says of a relationship."""
+        assert self.known.shown_key(stored["relationship_key"]) == self.known.shown_key(key)
+        edge = self.known.edges()[self.known.shown_key(key)]
+        assert stored["is_live"] == relationship(self.known, edge)["is_live"]
+        assert stored["version"] == relationship(self.known, edge).get("version", stored["version"])
+
+    # Looking
+
+    @invariant()
+    def every_read_agrees(self) -> None:
+        if not hasattr(self, "data"):
+            return
+        entity, edge, at, at_ingested, *how = self.data.draw(LOOK)
+        times: list[str | None] = [None, *moments(self.known)]
+        clocks = times[at % len(times)], times[at_ingested % len(times)]
+        where = Where(self.entity(entity), self.edge(edge), *clocks, *how)
+        self.compare(looks(self.known, where, self.sequence))
+
+    # What was folded under another schema counts as it was until it is touched again.
+    @precondition(lambda self: self.known.facts and not self.known.schemas)
+    @invariant()
+    def one_state_has_one_hash(self) -> None:
+        found = self.loop.run(self.outcome("server.stats", {})).get("state_hash")
+        assert self.hashes.setdefault(self.known.state(), found) == found
+
+    def teardown(self) -> None:
+        """Ask for every entity as of many times, now that there is most to know."""
+        if not self.known.facts:
+            return
+        times: list[str | None] = [None, *moments(self.known)]
+        wanted: list[Look] = []
+        for place, entity in enumerate(self.known.types):
+            for step in range(CUTS):
+                at, at_ingested = times[(7 * step + place) % len(times)], times[(5 * step) % len(times)]
+                where = Where(entity, self.edge(step), at, at_ingested, 1 + step % 3, "both", step % 2 == 0)
+                wanted += snapshots(self.known, where)
+            wanted += graph(self.known, Where(entity, self.edge(place), None, None, 2, "both", False))
+        self.compare(wanted)
+        self.check()
+
+    def check(self) -> None:
+        """Have the product compare what it keeps with what was observed."""
+        # A schema that changed leaves what was folded before it to be folded again.
+        fixes = {"auto_fix": bool(self.known.schemas)}
+        found = self.loop.run(self.outcome("server.check_snapshots", fixes))
+        assert found["healthy"], found
+        assert found["counts_compared"]
+
+    def compare(self, wanted: list[Look]) -> None:
+        """Read all at once; check each answer."""
+
+        async def one(look: Look, room: asyncio.Semaphore) -> Any:
+            async with room:
+                return await self.outcome(look.operation, look.arguments)
+
+        async def read() -> list[Any]:
+            room = asyncio.Semaphore(TOGETHER)
+            return await asyncio.gather(*(one(look, room) for look in wanted))
+
+        for look, answer in zip(wanted, self.loop.run(read()), strict=True):
+            said = f"{look.operation} {dict(look.arguments)}"
+            if isinstance(look.wanted, str):
+                assert isinstance(answer, GraphmemError), f"{said} is answered: {answer}"
+                assert answer.code == look.wanted, f"{said}: {answer}"
+                continue
+            assert not isinstance(answer, GraphmemError), f"{said}: {answer.code}: {answer}"
+            agrees(answer, look.wanted, said)
