@@ -35,6 +35,11 @@ def time_rank(micros: int) -> str:
     return f"{micros - EARLIEST:018d}"
 
 
+def time_of(rank: str) -> int:
+    """Return the microseconds of a time rank."""
+    return int(rank) + EARLIEST
+
+
 def number_rank(number: float) -> str:
     """Return 16 hexadecimal digits that sort as finite floats do, negative and fractional ones too.
 

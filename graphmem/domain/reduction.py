@@ -161,10 +161,14 @@ def check(
     return zlib.crc32(text.encode())
 
 
-def shown(folded: Fold) -> list[tuple[str, Winner]]:
-    """Return the fields of a snapshot in canonical order: neither nulls nor the canonical name."""
+def shown(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:
+    """Return the fields of a snapshot in canonical order: neither nulls nor the canonical name.
+
+    Args:
+        without: the canonical name of an entity is no field; a relationship has none.
+    """
     return [
         (name, folded[name])
         for name in sorted(folded, key=canonical.name_order)
-        if name != CANONICAL_NAME and folded[name].value != "null"
+        if name != without and folded[name].value != "null"
     ]

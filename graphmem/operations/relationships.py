@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
+import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -19,7 +20,7 @@ from graphmem.arguments import (
     Total,
     invalid,
 )
-from graphmem.domain import ids, merges, relationship
+from graphmem.domain import ids, merges, reduction, relationship
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.operations import answers, as_of
 from graphmem.operations.answers import ObservationRow, RelationshipRow
@@ -37,6 +38,7 @@ from graphmem.operations.writing import (
     not_found,
 )
 from graphmem.registry import Context, Scope, operation
+from graphmem.writer import Receipt
 
 RelationshipType = Annotated[
     str, Field(max_length=200, description="Relationship type, such as WORKS_AT; any case.")
@@ -273,16 +275,21 @@ async def _found(
 async def _written(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
     """Return the keys under which what was shown as one relationship may have been written."""
     if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
-        row = await context.graph.one("relationship.named", id=key)
-        if row is None:
-            raise _not_found(key)
-        key = row["key"]
+        key = await _named(context, key)
     _, clocks = await as_of.pinned(context, [], clocks)
     into = await as_of.merged(context, ids.ends(key), clocks)
     sources, targets = (merges.members(merges.root(end, into), into) for end in ids.ends(key))
     kind = key.partition(":")[0]
     keys = [ids.relationship_key(kind, source, target) for source in sources for target in targets]
     return keys, clocks
+
+
+async def _named(context: Context, relationship_id: str) -> str:
+    """Return the key of the relationship that has an id, whatever became of it."""
+    row = await context.graph.one("relationship.named", id=relationship_id)
+    if row is None:
+        raise _not_found(relationship_id)
+    return row["key"]
 
 
 def _not_found(key: str) -> NotFound:
@@ -369,10 +376,18 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
         types=[arguments.relationship_type],
     )
     (stored,) = links(receipt)
-    row = await context.graph.one("relationship.get", key=stored["relationship_key"], include_deleted=True)
-    assert row is not None
-    snapshot = answers.relationship(RelationshipRow(*row["relationship"]))["snapshot"]
-    return {**stored, "snapshot": snapshot, "replayed": receipt.replayed}
+    return {**stored, "snapshot": await _metadata(context, receipt), "replayed": receipt.replayed}
+
+
+async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
+    """Return the metadata of the relationship of a receipt as of its transaction."""
+    if receipt.link_folds:
+        held = reduction.shown(receipt.link_folds[0], without=None)
+        return {name: orjson.Fragment(winner.value) for name, winner in held}
+    then = Clocks(at_ingested=receipt.recorded_at)
+    keys, then = await _written(context, receipt.links[0].key, then)
+    rows = await as_of.relationships(context, keys, then, include_deleted=True)
+    return answers.relationship(rows[0])["snapshot"] if rows else {}
 
 
 class CreateRelationships(Observing):
@@ -469,7 +484,7 @@ async def restore_relationship(context: Context, arguments: TurnRelationship) ->
 async def _turn(context: Context, name: str, arguments: TurnRelationship, kind: str) -> TurnedRelationship:
     key = await arguments.key(context)
     if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
-        key = (await _found(context, key, include_deleted=True)).key
+        key = await _named(context, key)
     relationship_type, source, target = key.split(":")
     raw = {"relationship_type": relationship_type, "source_entity_id": source, "target_entity_id": target}
     raw |= {} if arguments.reason is None else {"metadata": {"reason": arguments.reason}}

@@ -77,8 +77,9 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
 class Stats(TypedDict):
     """How much of what the owner has. ``sequence`` counts the transactions of this database.
 
-    ``state_hash`` stands for what all entities and relationships come to: equal hashes, equal state, whatever
-    order, batches or merges that were undone led to it. It is null for data of before there was one.
+    ``state_hash`` stands for what all entities and relationships come to: equal hashes, equal state,
+    whatever order, batches or merges that were undone led to it. It is null for data of before there was
+    one, and takes in a change of schema once ``types_pending`` no longer names the type.
     """
 
     total_entities: int
@@ -89,6 +90,7 @@ class Stats(TypedDict):
     relationships_by_type: dict[str, int]
     sequence: int
     state_hash: str | None
+    types_pending: list[str]
     last_updated: str | None
 
 
@@ -108,5 +110,6 @@ async def stats(context: Context, arguments: Nothing) -> Stats:
         "relationships_by_type": {count[1]: count[2] for count in edges},
         "sequence": row["sequence"],
         "state_hash": row["state_hash"],
+        "types_pending": row["pending"],
         "last_updated": answers.when(row["recorded_at"] or None),
     }

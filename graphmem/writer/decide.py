@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphmem.domain import identity, ids, reduction
+from graphmem.domain import identity, ids, ranks, reduction
 from graphmem.domain.items import Item, Link
 from graphmem.domain.reduction import Observation
 from graphmem.errors import IdempotencyMismatch, StoreRefused
@@ -35,6 +35,7 @@ def decide(state: State, request: WriteRequest, clock: int) -> Receipt:
     if draft.issues:
         raise StoreRefused(issues=draft.issues)
     after = [draft.shown(item.entity_id) for item in request.items]
+    related = [draft.relationships.view(link.key) for link in links if link]
     receipt = Receipt(
         transaction_id=request.transaction_id,
         recorded_at=recorded_at,
@@ -42,6 +43,7 @@ def decide(state: State, request: WriteRequest, clock: int) -> Receipt:
         links=[link for link in links if link],
         folds=[thing.fold for thing in after if thing],
         names=[thing.name for thing in after if thing],
+        link_folds=[thing.fold for thing in related if thing],
         warnings=draft.warnings,
         more=more,
     )
@@ -169,16 +171,21 @@ def _turn_link(draft: Draft, link: Link, key: str, shown_key: str) -> StoredLink
         return None
     deletes = link.kind == "delete"
     members = draft.relationships.members(shown_key)
-    turning = [one.home for one in members if one.observation_count and one.live is deletes]
+    turning = [one for one in members if one.observation_count and one.live is deletes]
+    # A creation may have been observed a little ahead of the clock: what ends it must lie after it.
     observed = [
-        draft.request.link_observation(link, home, draft.recorded_at, place)
-        for place, home in enumerate(sorted(turning))
+        draft.request.link_observation(link, one.home, draft.recorded_at, place, _turned_at(one))
+        for place, one in enumerate(sorted(turning, key=lambda one: one.home))
     ]
     for said in observed:
         draft.observe_relationship(said)
     shown = draft.relationships.view(shown_key)
     assert shown is not None
     return StoredLink(shown_key, observed[0].id, "matched_existing", False, shown.version, shown.live)
+
+
+def _turned_at(thing: Thing) -> int | None:
+    return ranks.time_of(thing.turn.rank) if thing.turn else None
 
 
 def _ends_live(draft: Draft, link: Link) -> bool:

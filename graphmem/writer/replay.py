@@ -10,6 +10,7 @@ from graphmem.domain import canonical, reduction, times
 from graphmem.domain.merges import MergeFact, Merges
 from graphmem.domain.reduction import Observation, Winner
 from graphmem.domain.rules import Rules
+from graphmem.writer.requests import Merging
 from graphmem.writer.state import State
 
 STRETCH: Final = 2_000
@@ -65,6 +66,19 @@ async def refold(read: Read, state: State, roots: set[str]) -> None:
             if member.projection != rules.key:
                 folded = await fold(read, member.home, rules)
                 state.entities.put(replace(member, fold=folded, projection=rules.key))
+
+
+async def refold_moved(read: Read, state: State, merging: Merging) -> None:
+    """Fold what a merge, or its end, moves under the rules of the type that will show it."""
+    source, target = state.entities.get(merging.source), state.entities.get(merging.target or "")
+    if source is None or (merging.kind == "merge" and target is None):
+        return
+    shows = target if merging.kind == "merge" and target else source
+    rules = state.rules(shows.kind)
+    for member in state.entities.members(state.entities.root(source.home), below=source.home):
+        if member.projection != rules.key:
+            folded = await fold(read, member.home, rules)
+            state.entities.put(replace(member, fold=folded, projection=rules.key))
 
 
 def _observation(home: str, row: list[Any]) -> Observation:

@@ -146,14 +146,21 @@ class WriteRequest:
             shapes=item.shapes,
         )
 
-    def link_observation(self, link: Link, key: str, recorded_at: int, place: int = 0) -> Observation:
-        """Return the observation of relationship ``key`` that a link makes."""
+    def link_observation(
+        self, link: Link, key: str, recorded_at: int, place: int = 0, after: int | None = None
+    ) -> Observation:
+        """Return the observation of relationship ``key`` that a link makes.
+
+        Args:
+            after: microseconds that it must lie after, where it takes its time from its transaction.
+        """
+        observed_at = recorded_at if after is None else max(recorded_at, after + 1)
         return Observation(
             id=self.link_observation_id(link, key, place),
             home=key,
             entity_type="",
             kind=link.kind,
-            observed_at=recorded_at if self.observed_at is None else self.observed_at,
+            observed_at=observed_at if self.observed_at is None else self.observed_at,
             recorded_at=recorded_at,
             fields=link.fields,
             transaction_id=self.transaction_id,
@@ -221,9 +228,9 @@ class StoredLink(NamedTuple):
 class Receipt:
     """What a request is answered with.
 
-    ``folds`` and ``names`` are those of the items' entities as of the transaction: what holds each field,
-    and what the entity is called. They are empty for a replay, which reads them again. ``more`` is what an
-    operation of another kind answers.
+    ``folds`` and ``names`` are those of the items' entities, ``link_folds`` those of the relationships, as
+    of the transaction: what holds each field, and what the entity is called. They are empty for a replay,
+    which reads them again. ``more`` is what an operation of another kind answers.
     """
 
     transaction_id: str
@@ -232,6 +239,7 @@ class Receipt:
     links: list[StoredLink]
     folds: list[Fold] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    link_folds: list[Fold] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
     replayed: bool = False

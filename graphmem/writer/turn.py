@@ -28,7 +28,7 @@ from graphmem.settings import Settings
 from graphmem.vocabulary import Vocabulary
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
-from graphmem.writer.replay import Read, refold
+from graphmem.writer.replay import Read, refold, refold_moved
 from graphmem.writer.requests import Receipt, WriteRequest
 from graphmem.writer.rows import parameters
 from graphmem.writer.state import State
@@ -40,6 +40,9 @@ TURN_CHARACTERS = 8_000_000
 
 QUEUE_CHARACTERS = 64_000_000
 """Characters of values that may wait for one owner; more is refused with 503."""
+
+REMEMBERED = 10_000
+"""Registered rules of identity that a process remembers; each turn looks whether they still hold."""
 
 LOSSES_BEFORE_LOCK = 2
 """Turns lost to another process before the lock is taken first."""
@@ -260,6 +263,7 @@ class _Writer:
             await refold(self._read, state, stale)
             await self._write("write.turn", **await self._params(state))
             return False
+        await self._move(state, batch, self._read)
         decided = self._decide(state, batch)
         if decided.rows and not await self._write("write.turn", **await self._params(state)):
             return False
@@ -286,10 +290,17 @@ class _Writer:
                 await refold(tx.run, state, stale)
                 await tx.run("write.turn", **await self._params(state))
                 state = await self._look(batch, tx.run) or states.empty()
+            await self._move(state, batch, tx.run)
             decided = self._decide(state, batch)
             if decided.rows:
                 await tx.run("write.turn", **await self._params(state))
         return decided
+
+    @staticmethod
+    async def _move(state: State, batch: list[_Waiting], read: Read) -> None:
+        for waiting in batch:
+            if waiting.request.merging is not None:
+                await refold_moved(read, state, waiting.request.merging)
 
     async def _look(self, batch: list[_Waiting], read: Read) -> State | None:
         """Return what the batch touches; looked at again where a rule of identity has changed."""
@@ -302,6 +313,8 @@ class _Writer:
     def _identify(self, batch: list[_Waiting], state: State) -> bool:
         """Identify items anew by the rules that were looked at; return whether one of them is another now."""
         changed = False
+        if len(self.identity) > REMEMBERED:
+            self.identity.clear()
         for kind, head in state.heads.items():
             alternatives = head.alternatives
             if alternatives is None:

@@ -137,8 +137,10 @@ def test_the_worker_folds_again_what_nobody_reads(
         return row["n"]
 
     assert folded() == 0
-    loop.run(work_once(services))
+    assert run("server.stats")["types_pending"] == ["wine"]
+    while run("server.stats")["types_pending"]:
+        # Other owners of this database may have types that wait as well.
+        loop.run(work_once(services))
     assert folded() == 5
-    assert not script("MATCH (n:Schema {owner: $owner, pending: true}) RETURN n")
     assert run("entities.get", entity_id=ids[1])["snapshot"] == {"year": 1991}
     assert run("server.check_snapshots")["healthy"]

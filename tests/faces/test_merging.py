@@ -252,3 +252,39 @@ def test_types_may_differ(call: Call, three: list[str]) -> None:
     merge(call, three[3], three[2])
     found = call("entities.get", entity_id=three[3])
     assert (found["entity_id"], found["entity_type"]) == (three[2], "person")
+
+
+def test_types_with_rules_of_their_own_may_differ(call: Call) -> None:
+    things = [
+        {"entity_type": "thing", "name": "Bo", "a": [1]},
+        {"entity_type": "gadget", "name": "Ada", "a": [2]},
+    ]
+    ids = [item["entity_id"] for item in call("store", entities=things, observed_at=JANUARY)["entities"]]
+    union = {"a": {"type": "array", "merge": "merge_array"}, "name": {"type": "string"}}
+    call("schemas.register", schema={"entity_type": "thing", "fields": union})
+    before, state = views(call, *ids), call("server.stats")["state_hash"]
+    merge(call, ids[1], ids[0])
+    assert sorted(call("entities.get", entity_id=ids[1])["snapshot"]["a"]) == [1, 2]
+    assert call("server.check_snapshots")["healthy"]
+    call("entities.unmerge", source_entity_id=ids[1])
+    assert (views(call, *ids), call("server.stats")["state_hash"]) == (before, state)
+
+
+def test_replays_answer_as_of_their_time_whatever_was_merged_since(call: Call, three: list[str]) -> None:
+    ada, other, countess, acme = three
+    merge(call, ada, other)
+    link = {
+        "relationship_type": "OWNS",
+        "source_entity_id": ada,
+        "target_entity_id": acme,
+        "metadata": {"n": 1},
+    }
+    first = call("relationships.create", **link, idempotency_key="c")
+    call("entities.unmerge", source_entity_id=ada)
+    again = call("relationships.create", **link, idempotency_key="c")
+    assert (again["replayed"], again["snapshot"]) == (True, first["snapshot"])
+    (manages,) = [one for one in links(call, ada) if one["relationship_type"] == "MANAGES"]
+    named = {"relationship_key": manages["relationship_id"], "idempotency_key": "d"}
+    call("relationships.delete", **named)
+    merge(call, ada, other)
+    assert call("relationships.delete", **named)["replayed"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from graphmem.errors import NotFound, StoreRefused
@@ -155,3 +157,10 @@ def test_pages_tile(call: Call, people: list[str]) -> None:
         for one in call("relationships.list", limit=2, offset=offset)["relationships"]
     ]
     assert len(seen) == len(set(seen)) == 5
+
+
+def test_a_deletion_ends_what_was_created_ahead_of_the_clock(call: Call, people: list[str]) -> None:
+    soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    created = create(call, *people[:2], observed_at=soon)
+    assert not call("relationships.delete", relationship_key=created["relationship_key"])["is_live"]
+    assert call("relationships.restore", relationship_key=created["relationship_key"])["is_live"]
