@@ -271,7 +271,7 @@ def test_types_with_rules_of_their_own_may_differ(call: Call) -> None:
 
 
 def test_replays_answer_as_of_their_time_whatever_was_merged_since(call: Call, three: list[str]) -> None:
-    ada, other, countess, acme = three
+    ada, other, _, acme = three
     merge(call, ada, other)
     link = {
         "relationship_type": "OWNS",
