@@ -63,6 +63,9 @@ def _command(operation: Operation[Any]) -> Any:
                 sys.stdout.write(body.decode() + "\n")
             else:
                 show(console, canonical.decode(body))
+            if canonical.decode(body).get("healthy") is False:
+                # For a script that asks whether all is well.
+                raise typer.Exit(1)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     parameters += [_parameter(name, info) for name, info in fields.items()]
@@ -144,7 +147,10 @@ def _json(name: str, text: str) -> Any:
     try:
         return canonical.decode(data)
     except ValueError as exc:
-        raise InvalidJson(f"--{name.replace('_', '-')} is not JSON: {exc}", reason=str(exc)[:200]) from None
+        message = (
+            f"--{name.replace('_', '-')} is not JSON ({exc}): a text needs quotes of its own, '\"like this\"'"
+        )
+        raise InvalidJson(message, reason=str(exc)[:200]) from None
 
 
 def _bytes(file: str) -> bytes:

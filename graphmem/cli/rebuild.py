@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graphmem.cli.session import Session, fetching, local_actor, run_async, stderr
+from graphmem.errors import ConfigurationInvalid
 from graphmem.operations.health import SnapshotHealth, audit, told
 from graphmem.registry import Context
 
@@ -12,6 +13,12 @@ from graphmem.registry import Context
 def rebuild(session: Session) -> SnapshotHealth:
     """Derive everything of the local owner again, with a progress bar; return what was set right."""
     chosen = session.settings()
+    if chosen.base_url is not None:
+        raise ConfigurationInvalid(
+            f"rebuild works on the data here, not at {chosen.base_url}: run it there, or ask that service to "
+            "set right what differs with `graphmem snapshots check --auto-fix`",
+            setting="GRAPHMEM_BASE_URL",
+        )
     session.log_to_file(chosen)
 
     async def run() -> SnapshotHealth:

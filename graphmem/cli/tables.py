@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -17,6 +17,8 @@ WIDEST = 76
 """Characters of one value; what is longer is cut, and ``--json`` has it whole."""
 
 _APART = frozenset({"limit", "offset", "outgoing", "incoming", "related_entities", "entity", "paths"})
+_WARNINGS = frozenset({"store_warnings", "warnings"})
+_WHOLE = frozenset({"next_cursor", "hint", "message"})
 """What is shown otherwise, or by ``--json`` alone."""
 
 Row = Mapping[str, Any]
@@ -35,21 +37,54 @@ def show(console: Console, answer: Row) -> None:
 def render(answer: Row) -> RenderableType:
     """Return an answer as something to print: its lists as tables, its snapshot field by field."""
     if "snapshot" in answer:
-        return Snapshot(answer)
+        title = None if "canonical_name" in answer else _relationship_title(answer)
+        return Group(Snapshot(answer, title), *_rest(answer))
     parts: list[RenderableType] = []
     if "node_id" in answer and "entity" in answer:
         parts += [
             Snapshot(answer["entity"]),
             *([_relationships(answer)] if "relationships" in answer else []),
         ]
+    drawn = set[str]()
     for name, table in () if parts else _LISTS.items():
-        if name in answer and isinstance(answer[name], list):
+        if name in answer and isinstance(answer[name], list) and _fits(name, answer[name]):
             parts.append(table(answer))
+            # A walk's relationships stand below its entities.
+            drawn |= {name, "relationships"}
             break
     plain = {name: value for name, value in answer.items() if name not in _APART and not _is_rows(value)}
     if plain:
         parts.append(_pairs(plain))
-    return Group(*parts)
+    return Group(*parts, *_rest(answer, drawn))
+
+
+def _fits(name: str, rows: Sequence[Row]) -> bool:
+    """Return whether rows are of the kind that a table of that name draws."""
+    return name != "candidates" or not rows or "canonical_name_a" in rows[0]
+
+
+def _rest(answer: Row, drawn: Collection[str] = ()) -> list[RenderableType]:
+    """Return the lists of an answer that have no table of their own, and what it warns of."""
+    parts: list[RenderableType] = []
+    for name, rows in answer.items():
+        if name in _WARNINGS:
+            parts += [plain(f"{one['code']}: {one['message']}", style="yellow") for one in rows]
+        elif _is_rows(rows) and name not in _APART and name not in drawn:
+            parts.append(_observations(answer) if name == "observations" else _plain_rows(name, rows))
+    return parts
+
+
+def _plain_rows(name: str, rows: Sequence[Row]) -> Table:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = _table(name.replace("_", " "), *columns)
+    for row in rows:
+        table.add_row(*(plain("" if row.get(key) is None else _value(row[key])) for key in columns))
+    return table
+
+
+def _relationship_title(answer: Row) -> str:
+    kind = answer.get("relationship_type", "")
+    return f"{answer.get('source_entity_id', '')} {kind} {answer.get('target_entity_id', '')}"
 
 
 class Snapshot:
@@ -193,8 +228,10 @@ def _observations(answer: Row) -> RenderableType:
         head = plain(f"{row['id']}  ", style="bold")
         head.append(f"{row['kind']}  {'  '.join(_said(row))}", style="not bold")
         lines.append(head)
-        lines.append(plain(f"    of {row['entity_type']} {row['entity_id']}", style="dim"))
-        lines += [plain(f"    {name}: {_value(value)}") for name, value in row["fields"].items()]
+        if "entity_id" in row:
+            lines.append(plain(f"    of {row['entity_type']} {row['entity_id']}", style="dim"))
+        said = row["fields"] if "fields" in row else row["metadata"]
+        lines += [plain(f"    {name}: {_value(value)}") for name, value in said.items()]
     return Group(*lines)
 
 
@@ -232,9 +269,10 @@ def _names(rows: Sequence[Row]) -> dict[str, str]:
 def _pairs(answer: Row) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in answer.items():
-        if value in (None, [], {}):
+        if value in (None, [], {}) or name in _WARNINGS:
             continue
-        table.add_row(plain(name, style="dim"), plain(_value(value)))
+        text = value if name in _WHOLE and isinstance(value, str) else _value(value)
+        table.add_row(plain(name, style="dim"), plain(text))
     return table
 
 

@@ -47,12 +47,13 @@ def decode(query: str, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]
     except (ValueError, binascii.Error):
         place = None
     if not isinstance(place, dict) or place.pop("q", None) != query:
-        raise _refused()
+        raise refused()
     if set(place) != set(kinds) or any(type(place[name]) is not kind for name, kind in kinds.items()):
-        raise _refused()
+        raise refused()
     return place
 
 
-def _refused() -> InvalidCursor:
+def refused() -> InvalidCursor:
+    """Return the error for what is no cursor of a query."""
     message = InvalidCursor.default_message()
     return InvalidCursor(issues=[{"path": "$.cursor", "message": message}])

@@ -9,7 +9,8 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool, Spelled
+from graphmem.arguments import OFFSET_LIMIT, PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool, Spelled
+from graphmem.domain import identity, times
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.operations import answers, as_of, cursors
 from graphmem.operations.answers import EntityRow, RelationshipRow
@@ -169,6 +170,14 @@ def _from(query: str, arguments: RelatedEntities) -> tuple[Clocks, Place]:
         return clocks, Place()
     kinds = {"depth": int, "entity": str, "answered": int} | ({} if clocks.now else {"known": int})
     place = cursors.decode(query, arguments.cursor, kinds)
+    known = place.get("known", times.EARLIEST)
+    if not (
+        0 <= place["depth"] <= DEPTH_LIMIT
+        and 0 <= place["answered"] <= OFFSET_LIMIT
+        and times.EARLIEST <= known <= times.LATEST
+        and len(place["entity"]) <= identity.KEY_LIMIT
+    ):
+        raise cursors.refused()
     if not clocks.now:
         # As of a time pages tile even while something is written: what came later is in none of them.
         clocks = clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))

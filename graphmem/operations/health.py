@@ -44,6 +44,7 @@ class SnapshotHealth(TypedDict):
     healthy: bool
     message: str
     checked: int
+    unchecked: int
     stale: int
     fixed: int
     counts_compared: bool
@@ -87,16 +88,19 @@ async def audit(context: Context, *, fix: bool, deep: bool = False, progress: An
 def told(report: Report) -> SnapshotHealth:
     """Return the answer for a report."""
     left = report.stale_count - report.fixed
-    if not report.stale_count:
+    if report.unchecked:
+        message = f"{report.unchecked} changed whenever they were looked at: check again when less is written"
+    elif not report.stale_count:
         message = "everything is as observed"
     elif left:
         message = f"{left} of {report.checked} are not as observed: auto_fix sets them right"
     else:
         message = f"{report.fixed} were not as observed and have been set right"
     return {
-        "healthy": not left,
+        "healthy": not left and not report.unchecked,
         "message": message,
         "checked": report.checked,
+        "unchecked": report.unchecked,
         "stale": report.stale_count,
         "fixed": report.fixed,
         "counts_compared": report.settled,

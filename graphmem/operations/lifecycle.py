@@ -53,7 +53,7 @@ class Corrected(TypedDict):
     command="entities correct",
     scope=Scope.WRITE,
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
-    example="ent_0123456789abcdef01234567 phone '\"+44 1632 960000\"'",
+    example="ent_0123456789abcdef01234567 phone --value '\"+44 1632 960000\"'",
 )
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct one field of an entity: the correction wins over every other observation until the next one.

@@ -137,7 +137,7 @@ async def _of_entity(
         answer["related_entities"] = [answers.entity(one) for one in found.others]
     bounds = found.clocks.bounds
     observations, sources = await asyncio.gather(
-        _observations(context, arguments, bounds), _sources(context, arguments, bounds)
+        _observations(context, arguments, found, bounds), _sources(context, arguments, bounds)
     )
     if arguments.include_observations:
         answer["observations"] = observations
@@ -154,7 +154,7 @@ async def _entity(context: Context, entity_id: str, found: Found) -> EntityRow:
 
 
 async def _observations(
-    context: Context, arguments: Neighbourhood, bounds: Bounds
+    context: Context, arguments: Neighbourhood, found: Found, bounds: Bounds
 ) -> list[answers.Observation]:
     if not arguments.include_observations:
         return []
@@ -164,6 +164,7 @@ async def _observations(
         at=bounds["at"],
         recorded_since=times.EARLIEST,
         recorded_until=bounds["at_ingested"],
+        homes=found.homes,
         include_deleted=True,
         offset=0,
         limit=arguments.limit,

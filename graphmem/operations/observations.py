@@ -109,6 +109,7 @@ async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any
             at=at,
             recorded_since=since,
             recorded_until=times.LATEST,
+            homes=None,
             reach=arguments.offset + arguments.limit,
             **window,
         )

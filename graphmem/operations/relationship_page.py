@@ -33,7 +33,8 @@ class Wanted:
 class Found:
     """A page with the entities at the far ends, where it is ``expanded``; ``total`` where it is ``counted``.
 
-    ``version`` is that of the entity, now; ``root`` is what shows it. ``clocks`` are those that further
+    ``version`` is that of the entity, now; ``root`` is what shows it, ``homes`` as of a time all that
+    it showed. ``clocks`` are those that further
     queries of the answer must use.
     """
 
@@ -43,6 +44,7 @@ class Found:
     truncated: bool
     version: int | None = None
     root: str | None = None
+    homes: list[str] | None = None
     clocks: Clocks = field(default_factory=Clocks)
 
 
@@ -98,7 +100,7 @@ async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
 async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
     """Return a page as of a time: everything that was written is asked, and shown as it was shown then."""
     lived, clocks = await as_of.pinned(context, filter(None, [wanted.entity_id]), clocks)
-    root = wanted.entity_id
+    root, homes = wanted.entity_id, None
     if wanted.entity_id is None:
         row = await context.graph.one("relationship.at_all", type=wanted.relationship_type, **clocks.bounds)
     else:
@@ -110,9 +112,10 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
             lived = await as_of.living(context, [root], clocks)
         if not (lived[root] or wanted.include_deleted):
             raise _not_found(wanted)
+        homes = merges.members(root, into)
         row = await context.graph.one(
             "relationship.at_homes",
-            homes=merges.members(root, into),
+            homes=homes,
             outgoing=wanted.outgoing,
             incoming=wanted.incoming,
             type=wanted.relationship_type,
@@ -122,7 +125,9 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
     shown = await _shown(context, row["found"], wanted, root, clocks)
     page = shown[wanted.offset : wanted.offset + wanted.limit]
     found = await _recomputed(context, wanted, root, clocks, [key for one in page for key in one.members])
-    return replace(found, root=root, total=len(shown), truncated=len(found.relationships) < len(page))
+    return replace(
+        found, root=root, homes=homes, total=len(shown), truncated=len(found.relationships) < len(page)
+    )
 
 
 class _Shown(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NotRequired, cast
 import orjson
 from typing_extensions import TypedDict
 
-from graphmem.domain import discovery, identity, schema, times
+from graphmem.domain import canonical, discovery, identity, schema, times
 from graphmem.domain.schema import Document
 from graphmem.operations.answers import when
 
@@ -115,7 +115,18 @@ def declared(document: Document, version: str | None) -> Declared:
         "field_names": sorted(fields),
         "identity": [list(names) for names in rule],
     }
-    return cast("Declared", found)
+    return cast("Declared", _exact(found))
+
+
+def _exact(value: Any) -> Any:
+    """Return a value in which whole numbers of more than 64 bits are texts of JSON, which can be sent."""
+    if isinstance(value, dict):
+        return {name: _exact(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(one) for one in value]
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return orjson.Fragment(canonical.encode(value))
+    return value
 
 
 def answer(row: SchemaRow, versions: list[list[Any]] | None = None) -> Schema:

@@ -18,7 +18,8 @@ from graphmem.domain.identity import CANONICAL_NAME
 from graphmem.domain.merges import Merges
 from graphmem.domain.reduction import Turn, Winner
 from graphmem.domain.rules import PLAIN, Rules
-from graphmem.graph import Graph
+from graphmem.errors import DatabaseFull
+from graphmem.graph import Graph, Transaction
 from graphmem.vocabulary import Vocabulary
 from graphmem.writer import placing, replay, rows
 from graphmem.writer import state as states
@@ -56,9 +57,14 @@ class Difference:
 
 @dataclass(slots=True)
 class Report:
-    """What an audit found. ``settled``: counters and the state hash could be compared."""
+    """What an audit found.
+
+    ``unchecked`` counts what changed whenever it was looked at; ``settled``: counters and the state hash
+    could be compared.
+    """
 
     checked: int = 0
+    unchecked: int = 0
     stale: dict[str, list[Difference]] = field(default_factory=dict)
     stale_count: int = 0
     fixed: int = 0
@@ -92,6 +98,7 @@ class Audit:
     mended: int = 0
     moved: set[str] = field(default_factory=set)
     seen: dict[str, dict[str, discovery.Seen]] = field(default_factory=dict)
+    _tx: Transaction | None = None
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
         """Check everything of these types."""
@@ -124,51 +131,81 @@ class Audit:
             place = row["last"]
 
     async def _check(self, entities: list[str], relationships: list[str]) -> None:
-        """Check a stretch, again while commits fall into the reading of it; mend it where that is asked."""
-        stretch: _Stretch | None = None
+        """Check a stretch; one whose values are too large to be held at once is halved."""
+        try:
+            stretch = await self._compared(entities, relationships)
+        except DatabaseFull:
+            if len(entities) + len(relationships) < 2:
+                raise
+            for some in (slice(None, None, 2), slice(1, None, 2)):
+                await self._check(entities[some], relationships[some])
+            return
+        if self.fix and stretch.differences and not await self._mend(stretch):
+            stretch = await self._mend_locked(entities, relationships)
+        self._take(stretch)
+
+    async def _compared(self, entities: list[str], relationships: list[str]) -> _Stretch:
+        """Compare a stretch, again while commits fall into its reading; what never rests is unchecked."""
+        homes = entities or relationships
+        stretch = _Stretch(states.empty(), states.empty(), homes)
         for _ in range(TRIES):
-            ends = [end for key in relationships for end in ids.ends(key)]
-            log = await replay.merges(self._read, sorted({*entities, *ends}))
-            looked = await self._look({*entities, *ends, *log.touches}, relationships)
+            looked = await self._looked(entities, relationships)
             if looked is None:
-                return
+                break
+            looked, log = looked
+            derived = await self._derived(looked, log)
+            row = await self._nodes(looked)
+            stretch = _Stretch(looked, derived, homes)
+            stretch.compare(row)
+            again = await self._looked(entities, relationships)
+            if again is not None:
+                stretch.unchecked = stretch.changed(again[0])
+            if not stretch.unchecked:
+                break
+        return stretch
+
+    async def _looked(self, entities: list[str], relationships: list[str]) -> tuple[State, Merges] | None:
+        """Return what is kept of a stretch, folded again where its schema has changed, and its merges."""
+        ends = [end for key in relationships for end in ids.ends(key)]
+        wanted = {*entities, *ends}
+        while True:
+            log = await replay.merges(self._read, sorted(wanted))
+            looked = await self._look({*wanted, *log.touches}, relationships)
+            if looked is None:
+                return None
             if stale := looked.stale():
                 # Its schema has changed: it is folded again as any reading of it would do.
                 await replay.refold(self._read, looked, stale)
-                params = rows.parameters(looked, self.owner)
-                self.mended += bool(await self._turn(params))
+                self.mended += bool(await self._turn(rows.parameters(looked, self.owner)))
                 continue
-            stretch = _Stretch(looked, await self._derived(looked, log), entities or relationships)
-            (row,) = await self.graph.read(
-                "audit.nodes",
-                self.owner,
-                await self.vocabulary.covering(
-                    {looked.relationships[key].kind for key in looked.relationships}
-                ),
-                entities=list(looked.entities),
-                relationships=list(looked.relationships),
-            )
-            if row["revision"] != looked.revision:
-                continue
-            stretch.compare(row)
-            if not self.fix or not stretch.differences or await self._mend(stretch):
-                break
-        else:
-            self.report.settled = False
-        if stretch is not None:
-            self._take(stretch)
+            # The merges are those of after the look: one that came between shows as a change when looked
+            # at again.
+            log = await replay.merges(self._read, sorted(wanted))
+            if all(looked.entities.get(home) for home in log.touches):
+                return looked, log
+
+    async def _nodes(self, looked: State) -> dict[str, Any]:
+        types = {looked.relationships[key].kind for key in looked.relationships}
+        (row,) = await self._read(
+            "audit.nodes",
+            edge_types=await self.vocabulary.covering(types),
+            entities=list(looked.entities),
+            relationships=list(looked.relationships),
+        )
+        return row
 
     def _take(self, stretch: _Stretch) -> None:
         report = self.report
-        report.checked += len(stretch.homes)
+        report.checked += len(stretch.homes) - len(stretch.unchecked)
+        report.unchecked += len(stretch.unchecked)
         report.hash += stretch.hash
         for key, counted in stretch.counts.items():
             known = report.counts.setdefault(key, [0, 0, 0, 0])
             report.counts[key] = [one + more for one, more in zip(known, counted, strict=True)]
         for home in stretch.homes:
-            report.note(stretch.differences.get(home, []))
-        if self.fix:
-            report.fixed = report.stale_count
+            if home not in stretch.unchecked:
+                report.note(stretch.differences.get(home, []))
+        report.fixed += stretch.mended
         if self.progress:
             self.progress(len(stretch.homes))
 
@@ -196,6 +233,10 @@ class Audit:
         into = log.into()
         entities = Things(replace(looked.entities[home], into=into.get(home)) for home in looked.entities)
         derived = replace(looked, entities=Things(), relationships=Things())
+        derived.entities_before, derived.relationships_before = (
+            looked.entities.copy(),
+            looked.relationships.copy(),
+        )
         for home in looked.entities:
             rules = looked.rules(entities[entities.root(home)].kind)
             thing = _reduced(entities[home], reduced[home])
@@ -240,20 +281,44 @@ class Audit:
             params = rows.parameters(state, self.owner)
             written = bool(await self._turn(params))
             self.mended += written
-            self.report.fixed = self.report.stale_count if written else self.report.fixed
+            self.report.fixed += len(state.touched_heads) if written else 0
 
     async def _mend(self, stretch: _Stretch) -> bool:
-        """Write what was derived; return false where another write was faster."""
-        params = rows.parameters(stretch.derived, self.owner, always=set(stretch.differences))
+        """Write what was derived; return false where another write was faster.
+
+        Counters and the state hash are left alone: they were kept apart from what was damaged.
+        """
+        derived = stretch.derived
+        params = rows.parameters(derived, self.owner, always=set(stretch.differences))
+        for part in ("entities", "relationships"):
+            params[part] = [row for row in params[part] if row["home"] in stretch.differences]
+        params |= {"counts": [], "state_hash": derived.hash}
         stretch.correct(params)
         written = bool(await self._turn(params))
         self.mended += written
-        self.moved.update(stretch.differences)
+        if written:
+            stretch.mended = len(stretch.differences)
+            self.moved.update(stretch.differences)
         return written
+
+    async def _mend_locked(self, entities: list[str], relationships: list[str]) -> _Stretch:
+        """Compare and mend a stretch under the owner's lock: others write all the time."""
+        async with self.graph.transaction(self.owner) as tx:
+            await tx.run("owner.lock")
+            self._tx = tx
+            try:
+                stretch = await self._compared(entities, relationships)
+                if stretch.differences:
+                    await self._mend(stretch)
+            finally:
+                self._tx = None
+        return stretch
 
     async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
         types = {row["properties"]["type"] for row in params["relationships"]}
         covering = await self.vocabulary.covering(types)
+        if self._tx is not None:
+            return await self._tx.run("write.turn", edge_types=covering, **params)
         return await self.graph.write("write.turn", self.owner, edge_types=covering, **params)
 
     async def _counted(self) -> dict[str, Any]:
@@ -263,7 +328,7 @@ class Audit:
         """Compare the counters and the state hash, where nothing was written during the pass but by it."""
         now = await self._counted()
         report = self.report
-        if now["revision"] != before["revision"] + self.mended:
+        if now["revision"] != before["revision"] + self.mended or report.unchecked:
             report.settled = False
         if not report.settled:
             return
@@ -283,11 +348,15 @@ class Audit:
             written = await self.graph.write(
                 "audit.settle", self.owner, revision=now["revision"], state_hash=hashed, counts=counts
             )
-            report.fixed = report.stale_count if written else report.fixed
+            report.fixed += len(differences) if written else 0
             report.settled = bool(written)
 
-    async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
-        return await self.graph.read(name, self.owner, **params)
+    async def _read(
+        self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[dict[str, Any]]:
+        if self._tx is not None:
+            return await self._tx.run(name, edge_types=edge_types, **params)
+        return await self.graph.read(name, self.owner, edge_types, **params)
 
 
 class _Stretch:
@@ -298,8 +367,27 @@ class _Stretch:
         self.differences: dict[str, list[Difference]] = {}
         self.counts: dict[tuple[str, str], list[int]] = {}
         self.hash = 0
+        self.mended = 0
+        self.unchecked: set[str] = set()
         self._stored: dict[str, list[Any]] = {}
         self._wanted = set(homes)
+
+    def changed(self, again: State) -> set[str]:
+        """Return the homes that something was written of since they were looked at."""
+        pairs = (
+            (self.looked.entities, again.entities),
+            (self.looked.relationships, again.relationships),
+        )
+        if self.looked.revision == again.revision:
+            return set()
+        changed = {
+            home
+            for before, after in pairs
+            for home in {*before, *after}
+            if before.get(home) != after.get(home)
+        }
+        # What is compared beside a changed one may be shown with it.
+        return self._wanted if changed - self._wanted else changed
 
     def compare(self, row: dict[str, Any]) -> None:
         """Compare with what ``audit.nodes`` answered."""

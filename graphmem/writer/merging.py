@@ -14,7 +14,7 @@ from graphmem.writer.draft import Draft
 from graphmem.writer.requests import Merging
 from graphmem.writer.things import Thing
 
-MEMBERS: Final = 1_000
+MEMBERS: Final = 200
 """Most entities that one may show, itself among them."""
 
 

@@ -101,9 +101,14 @@ class Node:
         own = things.get(home)
         if own is None:
             return None
-        root = things.root(home)
-        alone = things.is_alone(home)
-        shown = own if alone else things.view(root) or own
+        alone = own.into is None and things.is_alone(home)
+        if alone:
+            shown = own
+        elif is_entity and own.into is not None:
+            # Only the liveness of what shows it matters, and that is the survivor's own.
+            shown = things.get(things.root(home)) or own
+        else:
+            shown = things.view(things.root(home)) or own
         # A member is as live as what shows it; a relationship that another shows is in no answer itself.
         live = shown.live and (is_entity or own.into is None) and (is_entity or _is_real(things, home, shown))
         projection = own.projection

@@ -47,8 +47,8 @@ def world(services: Services, loop: Loop) -> None:
     loop.run(services.graph.script("CALL db.createRelationshipType('FROM_SOURCE')"))
     loop.run(services.graph.script("CALL db.createLabel('Source')"))
     run = by_runner(loop, services, str(uuid.uuid4()))
-    items = [{"entity_type": "note", "canonical_name": name} for name in ("x", "y")]
-    link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 1}
+    items = [{"entity_type": "note", "canonical_name": name} for name in ("x", "y", "z")]
+    link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 2}
     stored = run("store", entities=items, relationships=[link], idempotency_key="k")
     ids = [item["entity_id"] for item in stored["entities"]]
     run("entities.merge", source_entity_id=ids[0], target_entity_id=ids[1])

@@ -3,21 +3,18 @@
 // params  none
 // returns entities: LIST<STRING>, relationships: LIST<STRING>, total: INTEGER
 // mode    read
-// index   schema_head (owner, head), count_type (owner, kind, type)
-// cost    light
+// index   entity_by_state (owner, type, live, id), relationship_by_type (owner, type, last_observation_at, id)
+// cost    heavy
+// They are taken from the things themselves: what counts them is derived as well.
 CALL () {
-  MATCH (head:Schema)
-  WHERE head.owner = $owner AND head.head IS NOT NULL
-  RETURN collect(head.head) AS entities
+  MATCH (entity:Entity)
+  WHERE entity.owner = $owner AND entity.type IS NOT NULL AND entity.live IS NOT NULL AND entity.id IS NOT NULL
+  RETURN collect(DISTINCT entity.type) AS entities, count(entity) AS known
 }
 CALL () {
-  MATCH (counted:Count)
-  WHERE counted.owner = $owner AND counted.kind = 'relationship' AND counted.type IS NOT NULL
-  RETURN collect(counted.type) AS relationships
+  MATCH (relationship:Relationship)
+  WHERE relationship.owner = $owner AND relationship.type IS NOT NULL
+    AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+  RETURN collect(DISTINCT relationship.type) AS relationships, count(relationship) AS related
 }
-CALL () {
-  MATCH (counted:Count)
-  WHERE counted.owner = $owner AND counted.kind IS NOT NULL AND counted.type IS NOT NULL
-  RETURN sum(counted.known) AS total
-}
-RETURN entities, relationships, total
+RETURN entities, relationships, known + related AS total

@@ -2,18 +2,27 @@
 // is not the owner's. An entity that is merged itself is what it is merged into.
 //
 // params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, recorded_until: INTEGER,
-//         include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
+//         homes: LIST<STRING>, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
-// `reach` is offset + limit: no member's history is read further than that.
+// `homes` are those that it showed at some time, instead of those of now. `reach` is offset + limit: no member's history is read further than that.
 MATCH (given:Entity {id: $entity_id})
 WHERE given.owner = $owner
 MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
 WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted)
 CALL (entity) {
-  MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
+  CALL (entity) {
+    WITH entity WHERE $homes IS NULL
+    MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
+    RETURN member
+    UNION ALL
+    UNWIND coalesce($homes, []) AS id
+    MATCH (member:Entity {id: id})
+    WHERE member.owner = $owner
+    RETURN member
+  }
   CALL (member) {
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     WHERE seen.home = member.id AND seen.at <= $at AND seen.recorded_at >= $recorded_since

@@ -54,18 +54,22 @@ CALL () {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.source = part.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-      RETURN relationship
+      RETURN relationship, 1 AS end
       UNION
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.target = part.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-      RETURN relationship
+      RETURN relationship, 2 AS end
     }
     OPTIONAL MATCH (relationship)-[:SHOWN_AS]->(above:Relationship)
-    WITH id, relationship, coalesce(above, relationship) AS shown
-    UNWIND [relationship.key, shown.key, shown.type + ':'
-      + CASE shown.source WHEN id THEN coalesce($onto, id) ELSE shown.source END + ':'
-      + CASE shown.target WHEN id THEN coalesce($onto, id) ELSE shown.target END] AS key
+    WITH id, end, relationship, coalesce(above, relationship) AS shown,
+      split(CASE coalesce(relationship.shown_as, '') WHEN '' THEN relationship.key ELSE relationship.shown_as END, ':') AS placed
+    UNWIND [relationship.key, shown.key, placed[0] + ':'
+      + CASE end WHEN 1 THEN coalesce($onto, id) ELSE placed[1] END + ':'
+      + CASE end WHEN 2 THEN coalesce($onto, id) ELSE placed[2] END,
+      placed[0] + ':'
+      + CASE end WHEN 1 THEN id ELSE placed[1] END + ':'
+      + CASE end WHEN 2 THEN id ELSE placed[2] END] AS key
     RETURN key
   }
   MATCH (relationship:Relationship {key: key})

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic_core import SchemaError
 
-from graphmem.domain import canonical, identity
+from graphmem.domain import canonical, identity, items
 from graphmem.domain.rules import Converter, Policy
 from graphmem.domain.schema.document import OPT_OUT, Document, of_json
 from graphmem.domain.schema.fields import compiled
@@ -149,6 +149,8 @@ def field_name(name: object, path: str, issues: Issues) -> bool:
         issues.add(path, f"a field name has 1 to {identity.NAME_LIMIT} characters", "ERR_FIELD_NAME")
     elif name == identity.CANONICAL_NAME:
         issues.add(path, "canonical_name is what an entity is called, and no field", "ERR_FIELD_NAME")
+    elif name in items.RESERVED:
+        issues.add(path, f"{name} is a key of every item, and no field", "ERR_FIELD_NAME")
     else:
         return True
     return False
@@ -286,6 +288,13 @@ def check(document: Document, path: str, issues: Issues) -> None:
         if name in fields:
             issues.add(f"{path}.hidden_fields", f"{name} is declared, so it is not hidden", "ERR_GIVEN_TWICE")
     for names in document.canonical_name_fields:
+        if names in ((identity.CONTENT,), (identity.NEW,)):
+            # These words say in an answer that the whole content, or nothing, identified an item.
+            where, message = (
+                f"{path}.canonical_name_fields",
+                f"{names[0]} alone cannot identify: add another field",
+            )
+            issues.add(where, message, "ERR_IDENTITY")
         _check_alternative(document, names, f"{path}.canonical_name_fields", issues)
     if document.opted_out and document.canonical_name_fields:
         message = f"canonical_name_fields and identity_opt_out {OPT_OUT} exclude each other"
