@@ -92,7 +92,7 @@ def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
 
 def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
     option = f"--{name.replace('_', '-')}"
-    text = info.description
+    text = info.description or _inner_description(info)
     if info.annotation is bool:
         return _keyword(
             name, Annotated[bool | None, typer.Option(f"{option}/--no-{option[2:]}", help=text)], None
@@ -103,6 +103,13 @@ def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
         return _keyword(name, Annotated[list[str] | None, typer.Option(option, help=text)], None)
     metavar = "JSON" if _is_json(info) else None
     return _keyword(name, Annotated[str | None, typer.Option(option, metavar=metavar, help=text)], None)
+
+
+def _inner_description(info: FieldInfo) -> str | None:
+    """Return what is said of an argument where it is said of its kind: ``EntityType | None``."""
+    marks = (mark for kind in get_args(info.annotation) for mark in getattr(kind, "__metadata__", ()))
+    said = (mark.description for mark in marks if isinstance(mark, FieldInfo) and mark.description)
+    return next(said, None)
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

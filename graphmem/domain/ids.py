@@ -76,6 +76,12 @@ def ends(key: str) -> tuple[str, str]:
     return source, target
 
 
+def is_loop(key: str) -> bool:
+    """Return whether both ends of a relationship are one entity: it is then not shown."""
+    source, target = ends(key)
+    return source == target
+
+
 def relationship_id(key: str) -> str:
     """Return the short id of a relationship: what indexes hold instead of its long key."""
     return "rel_" + canonical.digest([key])[:24]

@@ -137,7 +137,9 @@ async def relationships(
     if not include_deleted:
         lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
         groups = {key: group for key, group in groups.items() if all(lived.get(one) for one in ids.ends(key))}
-    rows = (answers.recomputed_relationship(key, group) for key, group in groups.items() if not is_loop(key))
+    rows = (
+        answers.recomputed_relationship(key, group) for key, group in groups.items() if not ids.is_loop(key)
+    )
     return [one for one in rows if one.live or include_deleted]
 
 
@@ -166,9 +168,3 @@ def shown_key(key: str, into: Mapping[str, str]) -> str:
     if not into:
         return key
     return ids.relationship_key(key.partition(":")[0], *(merges.root(end, into) for end in ids.ends(key)))
-
-
-def is_loop(key: str) -> bool:
-    """Return whether both ends of a relationship are one entity: it is then not shown."""
-    source, target = ids.ends(key)
-    return source == target

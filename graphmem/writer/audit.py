@@ -419,7 +419,7 @@ class _Stretch:
         else:
             if edges != [node.live]:
                 found.append(Difference(home, node.own.kind, edges, node.live))
-            if shown_as != ([into] if into and not placing.is_loop(into) else []):
+            if shown_as != ([into] if into and not ids.is_loop(into) else []):
                 found.append(Difference(home, "SHOWN_AS", shown_as, into))
         return found
 

@@ -8,7 +8,6 @@ from graphmem.domain.reduction import Observation
 from graphmem.errors import IdempotencyMismatch, StoreRefused
 from graphmem.writer import changing, merging
 from graphmem.writer.draft import Draft
-from graphmem.writer.placing import is_loop
 from graphmem.writer.requests import Receipt, StoredItem, StoredLink, WriteRequest
 from graphmem.writer.state import State
 from graphmem.writer.things import Thing
@@ -164,7 +163,7 @@ def _link(draft: Draft, link: Link) -> StoredLink | None:
 
 def _turn_link(draft: Draft, link: Link, key: str, shown_key: str) -> StoredLink | None:
     """Delete all that a shown relationship stands for and that lives, or restore all that does not."""
-    known = None if is_loop(shown_key) else draft.relationships.view(shown_key)
+    known = None if ids.is_loop(shown_key) else draft.relationships.view(shown_key)
     if known is None or not known.observation_count or _cannot_turn(link.kind, known):
         is_so = "no such live relationship" if link.kind == "delete" else "no such deleted relationship"
         _refuse(draft, link, "relationship_key", "ERR_NOTHING_TO_TURN", f"there is {is_so}: {key}")

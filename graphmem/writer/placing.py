@@ -38,7 +38,7 @@ def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[
             changed.update((key, relationships.root(key), shown))
             relationships.put(replace(known, into=into))
             stands = relationships.get(shown)
-            if into is not None and not is_loop(into) and (stands is None or stands.into is not None):
+            if into is not None and not ids.is_loop(into) and (stands is None or stands.into is not None):
                 relationships.put(replace(stands or Thing(shown, known.kind), into=None))
         elif into is not None:
             changed.add(shown)
@@ -47,9 +47,3 @@ def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[
         if known and not known.observation_count and len(relationships.members(key)) == 1:
             relationships.put(replace(known, into=UNUSED))
     return sorted(changed)
-
-
-def is_loop(key: str) -> bool:
-    """Return whether both ends of a relationship are one entity: it is then not shown."""
-    source, target = ids.ends(key)
-    return source == target
