@@ -33,9 +33,8 @@ class Wanted:
 class Found:
     """A page with the entities at the far ends, where it is ``expanded``; ``total`` where it is ``counted``.
 
-    ``version`` is that of the entity, now; ``root`` is what shows it, ``homes`` as of a time all that
-    it showed. ``clocks`` are those that further
-    queries of the answer must use.
+    ``version`` is that of the entity, now; ``root`` is what shows it, ``homes`` as of a time all that it
+    showed. ``clocks`` are those that further queries of the answer must use.
     """
 
     relationships: list[RelationshipRow]

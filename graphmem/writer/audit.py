@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from typing import Any, Final
 
 from graphmem.domain import canonical, discovery, ids, ranks, reduction, state_hash
@@ -25,34 +24,18 @@ from graphmem.writer import placing, replay, rows
 from graphmem.writer import state as states
 from graphmem.writer.heads import Head
 from graphmem.writer.state import State
+from graphmem.writer.stretch import Difference, Stretch
 from graphmem.writer.things import Thing, Things
 
 STRETCH: Final = 100
 """Homes that are checked at once."""
 TRIES: Final = 5
 """How often a stretch is read again that commits fall into."""
-CUT: Final = 500
-"""Characters of a value that a difference tells."""
-_LISTS: Final = ("fields", "values", "winners", "ranks")
 TOLD: Final = 200
 """Differences that are told one by one."""
 
 Progress = Callable[[int], None]
 """Is told how many homes were checked since it was told last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One part of what is kept that is not what the facts come to.
-
-    ``what`` is a property of the node, ``identifiers``, or an edge; of the lists of a snapshot it is the
-    field.
-    """
-
-    home: str
-    what: str
-    stored: Any
-    derived: Any
 
 
 @dataclass(slots=True)
@@ -144,10 +127,10 @@ class Audit:
             stretch = await self._mend_locked(entities, relationships)
         self._take(stretch)
 
-    async def _compared(self, entities: list[str], relationships: list[str]) -> _Stretch:
+    async def _compared(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare a stretch, again while commits fall into its reading; what never rests is unchecked."""
         homes = entities or relationships
-        stretch = _Stretch(states.empty(), states.empty(), homes)
+        stretch = Stretch(states.empty(), states.empty(), homes)
         for _ in range(TRIES):
             looked = await self._looked(entities, relationships)
             if looked is None:
@@ -155,7 +138,7 @@ class Audit:
             looked, log = looked
             derived = await self._derived(looked, log)
             row = await self._nodes(looked)
-            stretch = _Stretch(looked, derived, homes)
+            stretch = Stretch(looked, derived, homes)
             stretch.compare(row)
             again = await self._looked(entities, relationships)
             if again is not None:
@@ -194,7 +177,7 @@ class Audit:
         )
         return row
 
-    def _take(self, stretch: _Stretch) -> None:
+    def _take(self, stretch: Stretch) -> None:
         report = self.report
         report.checked += len(stretch.homes) - len(stretch.unchecked)
         report.unchecked += len(stretch.unchecked)
@@ -233,10 +216,8 @@ class Audit:
         into = log.into()
         entities = Things(replace(looked.entities[home], into=into.get(home)) for home in looked.entities)
         derived = replace(looked, entities=Things(), relationships=Things())
-        derived.entities_before, derived.relationships_before = (
-            looked.entities.copy(),
-            looked.relationships.copy(),
-        )
+        derived.entities_before = looked.entities.copy()
+        derived.relationships_before = looked.relationships.copy()
         for home in looked.entities:
             rules = looked.rules(entities[entities.root(home)].kind)
             thing = _reduced(entities[home], reduced[home])
@@ -251,7 +232,8 @@ class Audit:
             # A merge raises the version of what it shows elsewhere: that is counted and cannot be derived.
             version = max(looked.relationships[key].version, thing.version)
             derived.relationships.put(replace(thing, version=version))
-        _place(derived)
+        keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
+        placing.place(derived.entities, derived.relationships, keys)
         return derived
 
     async def _fold(self, thing: Thing, rules: Rules) -> dict[str, Winner]:
@@ -283,7 +265,7 @@ class Audit:
             self.mended += written
             self.report.fixed += len(state.touched_heads) if written else 0
 
-    async def _mend(self, stretch: _Stretch) -> bool:
+    async def _mend(self, stretch: Stretch) -> bool:
         """Write what was derived; return false where another write was faster.
 
         Counters and the state hash are left alone: they were kept apart from what was damaged.
@@ -301,7 +283,7 @@ class Audit:
             self.moved.update(stretch.differences)
         return written
 
-    async def _mend_locked(self, entities: list[str], relationships: list[str]) -> _Stretch:
+    async def _mend_locked(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare and mend a stretch under the owner's lock: others write all the time."""
         async with self.graph.transaction(self.owner) as tx:
             await tx.run("owner.lock")
@@ -315,8 +297,7 @@ class Audit:
         return stretch
 
     async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
-        types = {row["properties"]["type"] for row in params["relationships"]}
-        covering = await self.vocabulary.covering(types)
+        covering = await self.vocabulary.covering(rows.edge_types(params))
         if self._tx is not None:
             return await self._tx.run("write.turn", edge_types=covering, **params)
         return await self.graph.write("write.turn", self.owner, edge_types=covering, **params)
@@ -359,113 +340,6 @@ class Audit:
         return await self.graph.read(name, self.owner, edge_types, **params)
 
 
-class _Stretch:
-    """Some homes: what is kept of them beside what the facts come to."""
-
-    def __init__(self, looked: State, derived: State, homes: list[str]) -> None:
-        self.looked, self.derived, self.homes = looked, derived, homes
-        self.differences: dict[str, list[Difference]] = {}
-        self.counts: dict[tuple[str, str], list[int]] = {}
-        self.hash = 0
-        self.mended = 0
-        self.unchecked: set[str] = set()
-        self._stored: dict[str, list[Any]] = {}
-        self._wanted = set(homes)
-
-    def changed(self, again: State) -> set[str]:
-        """Return the homes that something was written of since they were looked at."""
-        pairs = (
-            (self.looked.entities, again.entities),
-            (self.looked.relationships, again.relationships),
-        )
-        if self.looked.revision == again.revision:
-            return set()
-        changed = {
-            home
-            for before, after in pairs
-            for home in {*before, *after}
-            if before.get(home) != after.get(home)
-        }
-        # What is compared beside a changed one may be shown with it.
-        return self._wanted if changed - self._wanted else changed
-
-    def compare(self, row: dict[str, Any]) -> None:
-        """Compare with what ``audit.nodes`` answered."""
-        self._stored = {home: rest for home, *rest in (*row["entities"], *row["relationships"])}
-        for things, is_entity in ((self.derived.entities, True), (self.derived.relationships, False)):
-            for home in things:
-                node = rows.Node.of(things, home, is_entity)
-                if node is None or home not in self._wanted:
-                    continue
-                self.hash += node.hash
-                rows.count(self.counts, node, 1)
-                found = self._compared(home, node)
-                if found:
-                    self.differences[home] = found
-
-    def _compared(self, home: str, node: rows.Node) -> list[Difference]:
-        properties, edges, shown_as = self._stored[home]
-        found = _of_snapshot(home, properties, node.properties)
-        for name, derived in node.properties.items():
-            if name not in _LISTS and properties.get(name) != derived:
-                found.append(Difference(home, name, _cut(properties.get(name)), _cut(derived)))
-        into = node.own.into or None
-        if node.is_entity:
-            identifiers = sorted(map(list, node.identifiers))
-            if sorted(edges) != identifiers:
-                found.append(Difference(home, "identifiers", sorted(edges), identifiers))
-            if shown_as != ([into] if into else []):
-                found.append(Difference(home, "MERGED_INTO", shown_as, into))
-        else:
-            if edges != [node.live]:
-                found.append(Difference(home, node.own.kind, edges, node.live))
-            if shown_as != ([into] if into and not ids.is_loop(into) else []):
-                found.append(Difference(home, "SHOWN_AS", shown_as, into))
-        return found
-
-    def correct(self, params: dict[str, Any]) -> None:
-        """Have the rows of a turn set right what is there, whatever it was thought to be."""
-        for row in params["entities"]:
-            _, identifiers, merged = self._stored[row["home"]]
-            node = rows.Node.of(self.derived.entities, row["home"], True)
-            wanted = node.identifiers if node else set()
-            actual = set(map(tuple, identifiers))
-            row["identifiers_added"] = sorted(map(list, wanted - actual))
-            row["identifiers_removed"] = sorted(map(list, actual - wanted))
-            into = row["properties"]["merged_into"]
-            row["unmerged"] = merged[0] if merged and merged != [into] else None
-            row["merged"] = into if into and merged != [into] else None
-        for row in params["relationships"]:
-            known = self._stored.get(row["home"])
-            if known is None:
-                continue
-            _, edges, shown = known
-            into = row["properties"]["shown_as"] or None
-            row["created"], row["turned"] = not edges, bool(edges)
-            row["unshown"] = shown[0] if shown and shown != [into] else None
-            row["shown"] = into if into and shown != [into] else None
-
-
-def _of_snapshot(home: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
-    """Return how two snapshots differ, by field: value, winner and rank of each."""
-    if all(stored.get(name) == derived[name] for name in _LISTS):
-        return []
-    one, other = (
-        {
-            name: [_cut(part) for part in rest]
-            for name, *rest in zip_longest(*(held.get(n) or [] for n in _LISTS))
-        }
-        for held in (stored, derived)
-    )
-    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-    return [Difference(home, f"field {name}", one.get(name), other.get(name)) for name in names]
-
-
-def _cut(value: Any) -> Any:
-    """Return a value as a report can hold it."""
-    return f"{value[:CUT]}…" if isinstance(value, str) and len(value) > CUT else value
-
-
 def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
     """Return a thing as its own observations say it is."""
     version, count, created_at, last, turn, held = reduced
@@ -482,9 +356,3 @@ def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
         turn=Turn(ranks.time_rank(turn[0]), turn[1], turn[2]) if turn else None,
         fold=fold,
     )
-
-
-def _place(derived: State) -> None:
-    """Show each relationship of a derived state where its ends are shown."""
-    keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
-    placing.place(derived.entities, derived.relationships, keys)

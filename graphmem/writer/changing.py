@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from graphmem.domain import identity, schema
-from graphmem.domain.items import Issue, Item
+from graphmem.domain.items import Item
 from graphmem.writer.draft import Draft
 
 UNKNOWN_TYPE: Final = "ERR_UNKNOWN_TYPE"
@@ -27,13 +27,13 @@ def check(draft: Draft, item: Item) -> None:
     if item.basis == identity.CONTENT and document.strict and item.alternatives is not None:
         needed = " or ".join(" + ".join(names) for names in item.alternatives)
         message = f"nothing here identifies a {entity_type}: give {needed}, or target_id"
-        _refuse(draft, item, item.path, "ERR_IDENTITY_FIELDS_MISSING", message)
+        draft.refuse("ERR_IDENTITY_FIELDS_MISSING", item.path, message, item.index)
     for finding in document.findings(item.fields):
         if finding.code == "MISSING_REQUIRED_FIELD" and (item.kind == "correction" or known is not None):
             continue
         path = f"{item.path}.{finding.field}"
         if finding.refused:
-            _refuse(draft, item, path, "ERR_CONSTRAINT_VIOLATION", finding.message)
+            draft.refuse("ERR_CONSTRAINT_VIOLATION", path, finding.message, item.index)
         else:
             draft.warnings.append({
                 "code": finding.code, "index": item.index, "field": finding.field, "message": finding.message,
@@ -50,7 +50,7 @@ def decide(draft: Draft) -> dict[str, Any]:
     try:
         active = schema.decide(known, head.seen if head else None, change)
     except schema.UnknownType as exc:
-        draft.issues.append({"code": UNKNOWN_TYPE, "path": "$.entity_type", "message": str(exc)})
+        draft.refuse(UNKNOWN_TYPE, "$.entity_type", str(exc))
         return {}
     except schema.SchemaInvalid as exc:
         if (
@@ -60,7 +60,8 @@ def decide(draft: Draft) -> dict[str, Any]:
         ):
             # To register what is registered is no fault: programs do so each time that they start.
             return _answer(change.entity_type, replace(known, added=(), removed=()))
-        draft.issues.extend(Issue(**one) for one in exc.issues)
+        for one in exc.issues:
+            draft.refuse(**one)
         return {}
     draft.activate(change.entity_type, active, change.kind)
     return _answer(change.entity_type, active)
@@ -74,7 +75,3 @@ def _answer(entity_type: str, active: schema.Active) -> dict[str, Any]:
         "added": list(active.added),
         "removed": list(active.removed),
     }
-
-
-def _refuse(draft: Draft, item: Item, path: str, code: str, message: str) -> None:
-    draft.issues.append({"code": code, "index": item.index, "path": path, "message": message})

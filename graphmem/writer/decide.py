@@ -20,8 +20,8 @@ def decide(state: State, request: WriteRequest, clock: int) -> Receipt:
         clock: microseconds; the transaction is recorded then, or later if the owner's order demands it.
 
     Raises:
-        IdempotencyMismatch: its key was used for other content. StoreRefused: an item, a relationship, a
-        merge or a schema cannot be stored; nothing of the request is.
+        IdempotencyMismatch: its key was used for other content.
+        StoreRefused: an item, a relationship, a merge or a schema cannot be stored; nothing of it is.
     """
     before = _written_before(state, request)
     if before is not None:
@@ -208,5 +208,4 @@ def _cannot_turn(kind: str, thing: Thing) -> bool:
 
 
 def _refuse(draft: Draft, part: Item | Link, name: str, code: str, message: str) -> None:
-    path = f"{part.path}.{name}"
-    draft.issues.append({"code": code, "index": part.index, "path": path, "message": message})
+    draft.refuse(code, f"{part.path}.{name}", message, part.index)

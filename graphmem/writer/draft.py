@@ -56,6 +56,11 @@ class Draft:
         """Return whether this very observation was written before."""
         return observation.id in self.state.observed or observation.id in self.added
 
+    def refuse(self, code: str, path: str, message: str, index: int | None = None) -> None:
+        """Note why the request is refused; ``index`` is that of the item or relationship, if it is one."""
+        issue: Issue = {"code": code, "path": path, "message": message}
+        self.issues.append(issue if index is None else {**issue, "index": index})
+
     def observe_entity(self, said: Observation) -> None:
         """Add an observation to the entity that is its home."""
         self._observe(self.entities, said, said.entity_type, self.rules(said.home, said.entity_type))

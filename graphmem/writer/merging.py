@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from graphmem.domain.items import Issue
 from graphmem.writer.draft import Draft
 from graphmem.writer.requests import Merging
 from graphmem.writer.things import Thing
@@ -64,7 +63,7 @@ def _unmerge(draft: Draft, merging: Merging, source: Thing) -> dict[str, Any]:
         message = f"{source.home} is merged into {into}, not into {merging.target}"
         return _refuse(draft, "target_entity_id", "ERR_NOTHING_TO_TURN", message)
     root = draft.entities.root(source.home)
-    moved = draft.entities.members(root, below=source.home)
+    moved = draft.entities.members(source.home)
     _observe(draft, source, None)
     draft.bump(draft.entities, root)
     return _regrouped(draft, moved, source.home, into)
@@ -92,6 +91,5 @@ def _regrouped(draft: Draft, moved: list[Thing], source: str, target: str) -> di
 
 
 def _refuse(draft: Draft, name: str, code: str, message: str) -> dict[str, Any]:
-    issue: Issue = {"code": code, "path": f"$.{name}", "message": message}
-    draft.issues.append(issue)
+    draft.refuse(code, f"$.{name}", message)
     return {}

@@ -61,11 +61,7 @@ async def merges(read: Read, entity_ids: list[str], at_ingested: int = times.LAT
 async def refold(read: Read, state: State, roots: set[str]) -> None:
     """Fold everything that some entities show again under the rules of today; ``state`` has it afterwards."""
     for root in sorted(roots):
-        rules = state.rules(state.entities[root].kind)
-        for member in state.entities.members(root):
-            if member.projection != rules.key:
-                folded = await fold(read, member.home, rules)
-                state.entities.put(replace(member, fold=folded, projection=rules.key))
+        await _refolded(read, state, root, state.rules(state.entities[root].kind))
 
 
 async def refold_moved(read: Read, state: State, merging: Merging) -> None:
@@ -74,8 +70,12 @@ async def refold_moved(read: Read, state: State, merging: Merging) -> None:
     if source is None or (merging.kind == "merge" and target is None):
         return
     shows = target if merging.kind == "merge" and target else source
-    rules = state.rules(shows.kind)
-    for member in state.entities.members(state.entities.root(source.home), below=source.home):
+    await _refolded(read, state, source.home, state.rules(shows.kind))
+
+
+async def _refolded(read: Read, state: State, home: str, rules: Rules) -> None:
+    """Fold an entity, and what is merged into it, under some rules where they were folded under others."""
+    for member in state.entities.members(home):
         if member.projection != rules.key:
             folded = await fold(read, member.home, rules)
             state.entities.put(replace(member, fold=folded, projection=rules.key))

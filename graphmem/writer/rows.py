@@ -12,9 +12,7 @@ from graphmem.writer.state import State
 from graphmem.writer.things import Thing, Things
 
 _COUNTED: Final = ("total", "known", "observations", "recorded")
-"""What a Count holds: things that are shown and live, all things that are shown, observations of those that
-live,
-all observations."""
+"""What a Count holds: shown things that live, all shown things, observations of those that live, all."""
 _STALE: Final = "stale"
 """The projection of what shows something that was folded under other rules: no rules have this key."""
 
@@ -65,6 +63,11 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
     }
 
 
+def edge_types(params: Mapping[str, Any]) -> set[str]:
+    """Return the types of the relationships that a turn writes."""
+    return {row["properties"]["type"] for row in params["relationships"]}
+
+
 def counted(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
     """Return the rows of counters."""
     return [
@@ -110,7 +113,7 @@ class Node:
         else:
             shown = things.view(things.root(home)) or own
         # A member is as live as what shows it; a relationship that another shows is in no answer itself.
-        live = shown.live and (is_entity or own.into is None) and (is_entity or _is_real(things, home, shown))
+        live = shown.live and (is_entity or (own.into is None and _is_there(shown)))
         projection = own.projection
         if is_entity and not alone and own.into is None:
             folded = {one.projection for one in things.members(home)}
@@ -148,8 +151,8 @@ class Node:
             }  # fmt: skip
         source, target = ids.ends(view.home)
         return found | {
-            "id": ids.relationship_id(view.home), "source": source, "target": target, "shown_as":
-            self.own.into,
+            "id": ids.relationship_id(view.home), "source": source, "target": target,
+            "shown_as": self.own.into,
         }  # fmt: skip
 
     @property
@@ -166,9 +169,8 @@ class Node:
         return self.view.identifiers
 
 
-def _is_real(things: Things, home: str, shown: Thing) -> bool:
-    source, target = ids.ends(home)
-    return bool(shown.observation_count) and source != target
+def _is_there(relationship: Thing) -> bool:
+    return bool(relationship.observation_count) and not ids.is_loop(relationship.home)
 
 
 def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int) -> None:

@@ -132,9 +132,6 @@ class Things:
         if self._below is not None:
             yield from (home for home in self._below if home not in self._own)
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
     def get(self, home: str) -> Thing | None:
         """Return a thing with what is its own."""
         found = self._own.get(home)
@@ -160,16 +157,12 @@ class Things:
             home = thing.into
         return home
 
-    def members(self, root: str, below: str | None = None) -> list[Thing]:
-        """Return a thing and all that it shows, itself first.
-
-        Args:
-            below: only this one and what is merged into it.
-        """
+    def members(self, home: str) -> list[Thing]:
+        """Return a thing and all that is merged into it, itself first."""
         children: dict[str, list[str]] = {}
-        for home, into in self._merged():
-            children.setdefault(into, []).append(home)
-        found, waiting = [], [below or root]
+        for merged, into in self._merged():
+            children.setdefault(into, []).append(merged)
+        found, waiting = [], [home]
         while waiting:
             home = waiting.pop()
             thing = self.get(home)

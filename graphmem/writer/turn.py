@@ -14,6 +14,7 @@ import structlog
 
 from graphmem.domain import ids, state_hash, times
 from graphmem.domain.identity import Alternatives
+from graphmem.domain.items import Item
 from graphmem.domain.reduction import Torn
 from graphmem.errors import (
     DatabaseFull,
@@ -30,7 +31,7 @@ from graphmem.writer import state as states
 from graphmem.writer.decide import decide
 from graphmem.writer.replay import Read, refold, refold_moved
 from graphmem.writer.requests import Receipt, WriteRequest
-from graphmem.writer.rows import parameters
+from graphmem.writer.rows import edge_types, parameters
 from graphmem.writer.state import State
 
 TURN_REQUESTS = 200
@@ -322,15 +323,17 @@ class _Writer:
             else:
                 self.identity[self.owner, kind] = alternatives
         for waiting in batch:
-            items = []
-            for item in waiting.request.items:
-                head = state.heads.get(item.entity_type or "")
-                alternatives = head.alternatives if head else None
-                same = item.alternatives == alternatives
-                items.append(item if same else item.identified(self.owner, alternatives))
-                changed = changed or items[-1].entity_id != item.entity_id
-            waiting.request = replace(waiting.request, items=items)
+            known = waiting.request.items
+            items = [self._identified(item, state) for item in known]
+            if any(one is not item for one, item in zip(items, known, strict=True)):
+                changed = changed or [one.entity_id for one in items] != [item.entity_id for item in known]
+                waiting.request = replace(waiting.request, items=items)
         return changed
+
+    def _identified(self, item: Item, state: State) -> Item:
+        head = state.heads.get(item.entity_type or "")
+        alternatives = head.alternatives if head else None
+        return item if item.alternatives == alternatives else item.identified(self.owner, alternatives)
 
     async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
         return await self.graph.read(name, self.owner, **params)
@@ -338,8 +341,7 @@ class _Writer:
     async def _params(self, state: State) -> dict[str, Any]:
         """Return the parameters of a turn, and the types of all edges that it may meet."""
         params = parameters(state, self.owner)
-        types = {row["properties"]["type"] for row in params["relationships"]}
-        return {"edge_types": await self.vocabulary.covering(types), **params}
+        return {"edge_types": await self.vocabulary.covering(edge_types(params)), **params}
 
     async def _write(self, name: str, **params: Any) -> bool:
         try:
