@@ -59,11 +59,12 @@ def _command(operation: Operation[Any]) -> Any:
             if not as_json:
                 raw = {**operation.people, **raw}
             body = session.run(operation, raw)
+            answer = canonical.decode(body)
             if as_json:
                 sys.stdout.write(body.decode() + "\n")
             else:
-                show(console, canonical.decode(body))
-            if canonical.decode(body).get("healthy") is False:
+                show(console, answer)
+            if answer.get("healthy") is False:
                 # For a script that asks whether all is well.
                 raise typer.Exit(1)
 

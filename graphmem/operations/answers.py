@@ -312,8 +312,8 @@ def recomputed_relationship(key: str, members: list[RecomputedRelationship]) -> 
         created_at=min(one.created_at for one in members),
         last_observation_at=max(one.last_observation_at for one in members),
         fields=[name for name, _ in ordered],
-        values=[claim[2] for _, claim in ordered],
-        winners=[claim[1] for _, claim in ordered],
+        values=[value for _, (_, _, _, value) in ordered],
+        winners=[winner for _, (_, _, winner, _) in ordered],
         check=None,
     )
 

@@ -8,10 +8,10 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EntityId
+from graphmem.arguments import EntityId, invalid
 from graphmem.domain import canonical, identity
 from graphmem.domain.items import Reader
-from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
+from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.operations import answers
 from graphmem.operations.entities import EntityType
 from graphmem.operations.writing import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
@@ -159,9 +159,9 @@ async def _observe(
     try:
         receipt = await accept(context, name, arguments, parts)
     except StoreRefused as exc:
-        issue = exc.details["issues"][0]
-        if issue["code"] == "ERR_ENTITY_MERGED":
-            raise InvalidInput(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+        issues = exc.details["issues"]
+        if issues[0]["code"] == "ERR_ENTITY_MERGED":
+            raise invalid(issues) from exc
         not_found(
             exc,
             "ERR_TARGET_NOT_FOUND",

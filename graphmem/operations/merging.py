@@ -7,9 +7,9 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EntityId, Spelled
+from graphmem.arguments import EntityId, Spelled, invalid
 from graphmem.domain import times
-from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
+from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.operations.writing import Reason, Writing, accept, not_found
 from graphmem.registry import Context, Scope, operation
 from graphmem.writer import Merging, Receipt
@@ -110,9 +110,9 @@ async def _accept(
             context, name, arguments, lambda _: ([], []), merging=Merging(kind, source, target, reason)
         )
     except StoreRefused as exc:
-        issue = exc.details["issues"][0]
-        if issue["code"] == "ERR_MERGE_REFUSED":
-            raise InvalidInput(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+        issues = exc.details["issues"]
+        if issues[0]["code"] == "ERR_MERGE_REFUSED":
+            raise invalid(issues) from exc
         not_found(
             exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN",
             source_entity_id=source, target_entity_id=target,

@@ -1,13 +1,11 @@
-"""Relationships: creating, deleting and restoring them, and reading them."""
+"""Reading relationships: pages, single ones, what each comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
-import orjson
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     PAGE_DEFAULT,
@@ -20,25 +18,14 @@ from graphmem.arguments import (
     Total,
     invalid,
 )
-from graphmem.domain import ids, merges, reduction, relationship
-from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
+from graphmem.domain import ids, merges, relationship
+from graphmem.errors import NotFound
 from graphmem.operations import answers, as_of
 from graphmem.operations.answers import ObservationRow, RelationshipRow
 from graphmem.operations.as_of import AsOf, Clocks
 from graphmem.operations.entities import At, AtIngested, IncludeDeleted
 from graphmem.operations.relationship_page import Wanted, relationship_page
-from graphmem.operations.store import RELATIONSHIP_LIMIT
-from graphmem.operations.writing import (
-    Observing,
-    Reason,
-    StoredRelationship,
-    Writing,
-    accept,
-    links,
-    not_found,
-)
 from graphmem.registry import Context, Scope, operation
-from graphmem.writer import Receipt
 
 RelationshipType = Annotated[
     str, Field(max_length=200, description="Relationship type, such as WORKS_AT; any case.")
@@ -248,34 +235,37 @@ class GetRelationship(Arguments):
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipThen:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
-    row = await _found(context, arguments.relationship_id, arguments.include_deleted, clocks)
+    row, _, _ = await _found(context, arguments.relationship_id, arguments.include_deleted, clocks)
     return {**answers.relationship(row), **clocks.said}
 
 
 async def _found(
-    context: Context, key: str, include_deleted: bool, clocks: Clocks | None = None
-) -> RelationshipRow:
+    context: Context, key: str, include_deleted: bool, clocks: Clocks
+) -> tuple[RelationshipRow, list[str], Clocks]:
     """Return a relationship by its key or id, now or as of a time.
+
+    With it the keys under which it was written, and the clocks that further queries of the answer must use.
 
     Raises:
         NotFound: there is none, or it was not there then.
     """
-    if clocks is not None and not clocks.now:
-        keys, then = await _written(context, key, clocks)
+    if not clocks.now:
+        keys, then = await written(context, key, clocks)
         found = await as_of.relationships(context, keys, then, include_deleted=include_deleted)
         if found:
-            return found[0]
-        raise _not_found(key)
+            return found[0], keys, then
+        raise not_there(key)
     row = await context.graph.one("relationship.get", key=key, include_deleted=include_deleted)
     if row is None:
-        raise _not_found(key)
-    return RelationshipRow(*row["relationship"])
+        raise not_there(key)
+    found_row = RelationshipRow(*row["relationship"])
+    return found_row, [found_row.key], clocks
 
 
-async def _written(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
+async def written(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
     """Return the keys under which what was shown as one relationship may have been written."""
     if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
-        key = await _named(context, key)
+        key = await named(context, key)
     _, clocks = await as_of.pinned(context, [], clocks)
     into = await as_of.merged(context, ids.ends(key), clocks)
     sources, targets = (merges.members(merges.root(end, into), into) for end in ids.ends(key))
@@ -284,15 +274,15 @@ async def _written(context: Context, key: str, clocks: Clocks) -> tuple[list[str
     return keys, clocks
 
 
-async def _named(context: Context, relationship_id: str) -> str:
+async def named(context: Context, relationship_id: str) -> str:
     """Return the key of the relationship that has an id, whatever became of it."""
     row = await context.graph.one("relationship.named", id=relationship_id)
     if row is None:
-        raise _not_found(relationship_id)
+        raise not_there(relationship_id)
     return row["key"]
 
 
-def _not_found(key: str) -> NotFound:
+def not_there(key: str) -> NotFound:
     hint = "POST /list_relationships lists those that are there"
     return NotFound(f"there is no relationship {key}", relationship_key=key, hint=hint)
 
@@ -323,190 +313,10 @@ class RelationshipHistory(RelationshipThen):
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
-    row = await _found(context, await arguments.key(context), arguments.include_deleted, clocks)
-    keys = [row.key] if clocks.now else (await _written(context, row.key, clocks))[0]
+    row, keys, then = await _found(context, await arguments.key(context), arguments.include_deleted, clocks)
     history = await context.graph.one(
-        "relationship.observations", keys=keys, shown=clocks.now, limit=PAGE_LIMIT, **clocks.bounds
+        "relationship.observations", keys=keys, shown=clocks.now, limit=PAGE_LIMIT, **then.bounds
     )
     assert history is not None
     observations = [answers.relationship_observation(ObservationRow(*one)) for one in history["observations"]]
     return {**answers.relationship(row), **clocks.said, "observations": observations}
-
-
-class OneRelationship(Arguments):
-    """One relationship to be: its type, its ends and its metadata."""
-
-    relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
-    source_entity_id: EntityId
-    target_entity_id: EntityId
-    metadata: dict[str, Any] | None = Field(default=None, description="What is known about it, as fields.")
-
-
-class CreateRelationship(OneRelationship, Observing):
-    """What ``relationships.create`` takes."""
-
-
-class CreatedRelationship(StoredRelationship):
-    """What the creation of a relationship did."""
-
-    snapshot: dict[str, Any]
-    replayed: bool
-
-
-@operation(
-    "relationships.create",
-    "POST /create_relationship",
-    tool="create_relationship",
-    command="relationships create",
-    scope=Scope.WRITE,
-    errors=(StoreRefused, IdempotencyMismatch),
-    example="WORKS_AT ent_0123456789abcdef01234567 ent_76543210fedcba9876543210",
-)
-async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
-    """Relate two entities. Both must live; what was deleted lives again when it is created again.
-
-    Creating it once more adds an observation: its metadata is reduced like the fields of an entity.
-    """
-    raw = _raw(arguments)
-    receipt = await accept(
-        context,
-        "relationships.create",
-        arguments,
-        lambda reader: ([], [reader.link(0, raw, 0, "$")]),
-        types=[arguments.relationship_type],
-    )
-    (stored,) = links(receipt)
-    return {**stored, "snapshot": await _metadata(context, receipt), "replayed": receipt.replayed}
-
-
-async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
-    """Return the metadata of the relationship of a receipt as of its transaction."""
-    if receipt.link_folds:
-        held = reduction.shown(receipt.link_folds[0], without=None)
-        return {name: orjson.Fragment(winner.value) for name, winner in held}
-    then = Clocks(at_ingested=receipt.recorded_at)
-    keys, then = await _written(context, receipt.links[0].key, then)
-    rows = await as_of.relationships(context, keys, then, include_deleted=True)
-    return answers.relationship(rows[0])["snapshot"] if rows else {}
-
-
-class CreateRelationships(Observing):
-    """What ``relationships.create_many`` takes."""
-
-    relationships: list[OneRelationship] = Field(
-        min_length=1, max_length=RELATIONSHIP_LIMIT, description="The relationships."
-    )
-
-
-class CreatedRelationships(TypedDict):
-    """What the creation of many relationships did."""
-
-    success: bool
-    requested: int
-    created_count: int
-    relationships: list[StoredRelationship]
-    replayed: bool
-    transaction_id: str
-
-
-@operation(
-    "relationships.create_many",
-    "POST /create_relationships",
-    tool="create_relationships",
-    command="relationships create-many",
-    scope=Scope.WRITE,
-    errors=(StoreRefused, IdempotencyMismatch),
-    example="--file relationships.json",
-)
-async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
-    """Relate many entities in one transaction: all of it, or none of it."""
-    raw = [_raw(one) for one in arguments.relationships]
-    receipt = await accept(
-        context,
-        "relationships.create_many",
-        arguments,
-        lambda reader: ([], [reader.link(i, one, 0) for i, one in enumerate(raw)]),
-        types=[one.relationship_type for one in arguments.relationships],
-    )
-    stored = links(receipt)
-    fresh = 0 if receipt.replayed else sum(one["action"] == "created" for one in stored)
-    return {
-        "success": True,
-        "requested": len(raw),
-        "created_count": fresh,
-        "relationships": stored,
-        "replayed": receipt.replayed,
-        "transaction_id": receipt.transaction_id,
-    }
-
-
-class TurnRelationship(Named, Writing):
-    """What ``relationships.delete`` and ``relationships.restore`` take."""
-
-    reason: Reason = None
-
-
-class TurnedRelationship(StoredRelationship):
-    """What a deletion or a restoration did."""
-
-    success: bool
-    replayed: bool
-
-
-@operation(
-    "relationships.delete",
-    "POST /delete_relationship",
-    tool="delete_relationship",
-    command="relationships delete",
-    scope=Scope.WRITE,
-    errors=(NotFound, IdempotencyMismatch),
-    example="--relationship-key rel_0123456789abcdef01234567",
-)
-async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
-    """Delete a relationship: it is in no answer any more, keeps its history, and can be restored."""
-    return await _turn(context, "relationships.delete", arguments, "delete")
-
-
-@operation(
-    "relationships.restore",
-    "POST /restore_relationship",
-    tool="restore_relationship",
-    command="relationships restore",
-    scope=Scope.WRITE,
-    errors=(NotFound, IdempotencyMismatch),
-    example="--relationship-key rel_0123456789abcdef01234567",
-)
-async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
-    """Restore a deleted relationship with its metadata."""
-    return await _turn(context, "relationships.restore", arguments, "restore")
-
-
-async def _turn(context: Context, name: str, arguments: TurnRelationship, kind: str) -> TurnedRelationship:
-    key = await arguments.key(context)
-    if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
-        key = await _named(context, key)
-    relationship_type, source, target = key.split(":")
-    raw = {"relationship_type": relationship_type, "source_entity_id": source, "target_entity_id": target}
-    raw |= {} if arguments.reason is None else {"metadata": {"reason": arguments.reason}}
-    try:
-        receipt = await accept(
-            context,
-            name,
-            arguments,
-            lambda reader: ([], [reader.link(0, raw, 0, "$", kind)]),
-            types=[relationship_type],
-        )
-    except StoreRefused as exc:
-        hint = "POST /list_relationships lists those that are there"
-        not_found(exc, "ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint)
-    (stored,) = links(receipt)
-    return {**stored, "success": True, "replayed": receipt.replayed}
-
-
-def _raw(one: OneRelationship) -> dict[str, Any]:
-    return {
-        "relationship_type": one.relationship_type,
-        "source_entity_id": one.source_entity_id,
-        "target_entity_id": one.target_entity_id,
-        "metadata": one.metadata,
-    }

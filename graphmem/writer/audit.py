@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from graphmem.domain import canonical, discovery, ids, ranks, reduction, state_hash
+from graphmem.domain import canonical, discovery, ids, ranks, reduction, state_hash, times
 from graphmem.domain.identity import CANONICAL_NAME
 from graphmem.domain.merges import Merges
 from graphmem.domain.reduction import Turn, Winner
@@ -211,7 +211,7 @@ class Audit:
     async def _derived(self, looked: State, log: Merges) -> State:
         """Return the state that the facts come to."""
         homes = [*looked.entities, *looked.relationships]
-        (row,) = await self._read("audit.reduce", homes=homes)
+        (row,) = await self._read("audit.reduce", homes=homes, at=times.LATEST, at_ingested=times.LATEST)
         reduced = {one[0]: one[1:] for one in row["reduced"]}
         into = log.into()
         entities = Things(replace(looked.entities[home], into=into.get(home)) for home in looked.entities)

@@ -18,24 +18,14 @@ CALL () {
 }
 CALL (fitting, known) {
   UNWIND fitting AS relationship
-  CALL (relationship, known) {
-    MATCH ()-[seen:OBSERVED]->()
-    WHERE seen.home = relationship.key AND seen.at <= $at AND seen.recorded_at <= known
-    RETURN count(seen) AS observations, count(DISTINCT seen.recorded_at) AS version,
-      min(seen.recorded_at) AS created_at, max(seen.at) AS last,
-      max(CASE WHEN seen.kind IN ['create', 'delete', 'restore'] THEN [seen.at, seen.observation_id, seen.kind] END) AS turn
+  WITH known, relationship.key AS home
+  CALL (home, known) {
+    <observation._tally>
   }
-  WITH known, relationship, observations, version, created_at, last, turn WHERE turn IS NOT NULL
-  CALL (relationship, known) {
-    MATCH ()-[seen:OBSERVED]->(observation:Observation)
-    WHERE seen.home = relationship.key AND seen.at <= $at AND seen.recorded_at <= known
-      AND seen.kind IN ['value', 'correction', 'create']
-    WITH observation.fields AS fields, observation.values AS values, observation.id AS observation_id,
-      observation.observed_at AS observed_at
-    UNWIND range(0, size(fields) - 1) AS i
-    WITH fields[i] AS field, max([observed_at, observation_id, values[i]]) AS winner
-    RETURN collect([field, winner[0], winner[1], winner[2]]) AS fold
+  WITH known, home, observations, version, created_at, last_observation_at, turn WHERE turn IS NOT NULL
+  CALL (home, known) {
+    <observation._winners>
   }
-  RETURN collect([relationship.key, version, observations, created_at, last, turn, fold]) AS relationships
+  RETURN collect([home, version, observations, created_at, last_observation_at, turn, fold]) AS relationships
 }
 RETURN relationships, known

@@ -1,0 +1,10 @@
+// What holds each field of a home as of two clocks, under plain rules, as [field, correction, observed_at, observation,
+// value]. Takes `home` and `known`.
+MATCH ()-[seen:OBSERVED]->(observation:Observation)
+WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known
+  AND seen.kind IN ['value', 'correction', 'create']
+WITH observation.fields AS fields, observation.values AS values, observation.id AS observation_id,
+  observation.observed_at AS observed_at, CASE observation.kind WHEN 'correction' THEN 1 ELSE 0 END AS correction
+UNWIND range(0, size(fields) - 1) AS i
+WITH fields[i] AS field, max([correction, observed_at, observation_id, values[i]]) AS winner
+RETURN collect([field, winner[0], winner[1], winner[2], winner[3]]) AS fold
