@@ -111,6 +111,35 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
     return arguments
 
 
+_TYPES = ("entity_type", "entity_types")
+
+
+def named_types(arguments: Arguments) -> set[str]:
+    """Return the entity types that arguments name, those of ``filters`` among them."""
+    found: set[str] = set()
+    for name in _TYPES:
+        value = getattr(arguments, name, None)
+        found.update([value] if isinstance(value, str) else value or ())
+    inner = getattr(arguments, arguments.filters_in, None)
+    return found | (named_types(inner) if isinstance(inner, Arguments) else set())
+
+
+def with_types(arguments: A, aliases: Mapping[str, str]) -> A:
+    """Return arguments with each entity type under its own name, where they give another name of it."""
+    meant: dict[str, Any] = {}
+    for name in _TYPES:
+        value = getattr(arguments, name, None)
+        if isinstance(value, str):
+            meant[name] = aliases.get(value, value)
+        elif value:
+            meant[name] = [aliases.get(one, one) for one in value]
+    inner = getattr(arguments, arguments.filters_in, None)
+    if isinstance(inner, Arguments):
+        meant[arguments.filters_in] = with_types(inner, aliases)
+    changed = {name: value for name, value in meant.items() if value != getattr(arguments, name)}
+    return arguments.model_copy(update=changed) if changed else arguments
+
+
 def invalid(issues: list[dict[str, Any]], **details: Any) -> InvalidInput:
     """Return the error of arguments that do not fit: each issue has its ``path`` and a ``message``."""
     more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""

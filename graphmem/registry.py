@@ -18,12 +18,13 @@ import orjson
 import structlog
 from pydantic import TypeAdapter
 
-from graphmem.arguments import Arguments, read
+from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
 from graphmem.domain.reduction import Stale, Torn
 from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.graph import Graph, OwnerGraph, Row, round_trips
 from graphmem.settings import Settings
+from graphmem.type_aliases import TypeAliases
 from graphmem.vocabulary import Vocabulary
 from graphmem.writer import Writers
 
@@ -49,6 +50,7 @@ class Services:
 
     graph: Graph
     vocabulary: Vocabulary
+    type_aliases: TypeAliases
     writers: Writers
     settings: Settings
 
@@ -153,6 +155,8 @@ class Operation(Generic[A]):
         if services.settings.sandbox and not self.sandbox:
             raise SandboxDisabled(operation=self.name)
         arguments = read(self.arguments, self.name, raw)
+        if self.scope is Scope.READ and named_types(arguments):
+            arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
         for _ in range(READS):
             try:
                 return orjson.dumps(await self.function(Context(actor, services), arguments))

@@ -15,6 +15,7 @@ from graphmem.graph import Graph, OnNotification, wait_until_up
 from graphmem.neo4j_local import Connection, Progress
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
+from graphmem.type_aliases import TypeAliases
 from graphmem.vocabulary import Vocabulary
 from graphmem.writer import Writers
 
@@ -54,7 +55,7 @@ async def open_services(
         vocabulary = Vocabulary(graph, settings)
         writers = Writers(graph, vocabulary, settings)
         try:
-            yield Services(graph, vocabulary, writers, settings)
+            yield Services(graph, vocabulary, TypeAliases(graph), writers, settings)
         finally:
             await writers.close()
     finally:

@@ -62,10 +62,11 @@ class Defaults:
 class Item:
     """One observation to be, as far as it is known before the database is looked at.
 
-    ``entity_type`` is ``None`` where ``target_id`` alone names the entity. ``fields`` holds canonical JSON
-    by name, ``shapes`` the discovered type of each value, ``path`` where it stands in its request.
-    ``alternatives`` are those of the registered schema by which it was identified, ``None`` the usual ones;
-    ``stated`` is its basis by the usual ones, which does not change with a schema.
+    ``entity_type`` is ``None`` where ``target_id`` alone names the entity; ``given_type`` is what was given,
+    which may be another name of it. ``fields`` holds canonical JSON by name, ``shapes`` the discovered type
+    of each value, ``path`` where it stands in its request. ``alternatives`` are those of the registered
+    schema by which it was identified, ``None`` the usual ones; ``stated`` is its basis by the usual ones,
+    which does not change with a schema.
     """
 
     index: int
@@ -82,15 +83,29 @@ class Item:
     path: str = ""
     alternatives: identity.Alternatives | None = None
     stated: str = ""
+    given_type: str | None = None
 
-    def identified(self, owner: str, alternatives: identity.Alternatives | None) -> Item:
-        """Return it as other alternatives identify it; what is named outright, or new, stays what it is."""
-        if self.basis in ("target_id", identity.NEW):
-            return replace(self, alternatives=alternatives)
-        assert self.entity_type is not None
-        fields = {name: canonical.decode(value) for name, value in self.fields.items()}
-        who = identity.identify(owner, self.entity_type, fields, alternatives)
-        return replace(self, entity_id=who.entity_id, basis=who.basis, alternatives=alternatives)
+    def identified(
+        self,
+        owner: str,
+        transaction_id: str,
+        entity_type: str | None,
+        alternatives: identity.Alternatives | None,
+    ) -> Item:
+        """Return it as an item of a type, and as other alternatives identify it.
+
+        What is named outright stays what it is.
+        """
+        item = replace(self, entity_type=entity_type, alternatives=alternatives)
+        if self.basis == "target_id":
+            return item
+        assert entity_type is not None
+        if self.basis == identity.NEW:
+            who = identity.identify_new(owner, entity_type, transaction_id, self.index)
+        else:
+            fields = {name: canonical.decode(value) for name, value in self.fields.items()}
+            who = identity.identify(owner, entity_type, fields, alternatives)
+        return replace(item, entity_id=who.entity_id, basis=who.basis)
 
 
 def usual(entity_type: str) -> identity.Alternatives | None:
@@ -212,9 +227,12 @@ class Reader:
             observation_source=str(source),
             kind=kind,
             path=path,
+            given_type=entity_type,
         )
         registered = self.alternatives(entity_type) if entity_type else None
-        return item if registered is None else item.identified(self.owner, registered)
+        if registered is None:
+            return item
+        return item.identified(self.owner, self.transaction_id, entity_type, registered)
 
     def link(
         self, index: int, raw: Mapping[str, Any], count: int, path: str | None = None, kind: str = "create"

@@ -7,7 +7,17 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityId, Limit, Moment, Offset, Spelled, Total
+from graphmem.arguments import (
+    PAGE_DEFAULT,
+    Arguments,
+    EntityId,
+    Limit,
+    Moment,
+    Offset,
+    Spelled,
+    Total,
+    with_types,
+)
 from graphmem.domain import identity, items, times
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
@@ -237,6 +247,7 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
         message = "name the entity by entity_id, or by entity_type with entity_identifier"
         raise InvalidInput(f"$.entity_id: {message}", issues=[{"path": "$.entity_id", "message": message}])
     wanted = FindEntity(identifier=arguments.entity_identifier, entity_type=arguments.entity_type, limit=10)
+    wanted = with_types(wanted, await context.services.type_aliases.of(context.actor.owner))
     found = (await find_entity(context, wanted))["entities"]
     if not found:
         raise NotFound(

@@ -286,7 +286,7 @@ class UpdateSchema(Changing):
     temporal_fields: list[dict[str, Any]] = Field(
         default=[], description="Times for the timeline: [{field, event_type}]."
     )
-    aliases: list[str] = Field(default=[], description="Other names of the type.")
+    aliases: list[str] = Field(default=[], description="Other names of the type: all of them.")
     observation_source_priority: list[str] = Field(
         default=[], description="Kinds of writers, greatest first."
     )

@@ -191,6 +191,7 @@ async def change_schema(
         if issue["code"] == UNKNOWN_TYPE:
             raise NotFound(issue["message"], entity_type=change.entity_type) from exc
         raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+    context.services.type_aliases.forget(context.actor.owner)
     more = receipt.more
     return SchemaReceipt(
         entity_type=more["entity_type"],

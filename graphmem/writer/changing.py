@@ -45,6 +45,10 @@ def decide(draft: Draft) -> dict[str, Any]:
     change = draft.request.change
     if change is None:
         return {}
+    if named := draft.state.aliases.get(change.entity_type):
+        message = f"{change.entity_type} is another name of {named}: change the schema of {named}"
+        draft.refuse("ERR_TYPE_ALIAS", "$.entity_type", message)
+        return {}
     head = draft.state.heads.get(change.entity_type)
     known = head.active if head else None
     try:
@@ -63,8 +67,27 @@ def decide(draft: Draft) -> dict[str, Any]:
         for one in exc.issues:
             draft.refuse(**one)
         return {}
+    _rename(draft, change, set(known.document.aliases if known else ()), set(active.document.aliases))
+    if draft.issues:
+        return {}
     draft.activate(change.entity_type, active, change.kind)
     return _answer(change.entity_type, active)
+
+
+def _rename(draft: Draft, change: schema.Change, old: set[str], new: set[str]) -> None:
+    """Give a type other names and take some away; refuse a name that means something else already."""
+    path = "$.schema.aliases" if change.kind == "register" else "$.aliases"
+    for name in sorted(new - old):
+        if other := draft.state.aliases.get(name):
+            why = f"is another name of {other}: take it away there first"
+        elif schema.shipped(name) is not None:
+            why = "is a type of its own that everybody has"
+        elif name in draft.state.heads:
+            why = "is a type of its own, with a schema and entities: those would no longer be found by it"
+        else:
+            continue
+        draft.refuse("ERR_TYPE_ALIAS", path, f"{name} {why}")
+    draft.renamed = {**dict.fromkeys(new - old, change.entity_type), **dict.fromkeys(old - new, None)}
 
 
 def _answer(entity_type: str, active: schema.Active) -> dict[str, Any]:

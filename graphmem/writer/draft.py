@@ -29,6 +29,7 @@ class Draft:
     added: dict[str, Observation] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
+    renamed: dict[str, str | None] = field(default_factory=dict)
     bumped: set[str] = field(default_factory=set)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
@@ -124,6 +125,7 @@ class Draft:
         state.heads.update(self.heads)
         state.touched_heads.update(dict.fromkeys(self.heads, self.recorded_at))
         state.versions.extend(self.versions)
+        state.renamed.update(self.renamed)
         answer, hashed = receipt.remember(), request.request_hash
         state.rows.append({
             "agent": request.agent,

@@ -188,7 +188,7 @@ class WriteRequest:
 
 def _item_said(item: Item) -> list[Any]:
     target = item.entity_id if item.basis == "target_id" else None
-    who = [item.entity_type, item.stated or item.basis, target, item.observed_at]
+    who = [item.given_type, item.stated or item.basis, target, item.observed_at]
     return [*who, item.priority, item.specificity, item.observation_source, item.kind, dict(item.fields)]
 
 

@@ -31,7 +31,8 @@ class State:
 
     ``entities`` and ``relationships`` are as of the last decision, ``entities_before`` and
     ``relationships_before`` as they were looked at; ``hash`` is the state hash that was looked at, ``None``
-    where the owner has none yet.
+    where the owner has none yet. ``aliases`` are types by those other names that were looked at, ``renamed``
+    those that the turn gives and takes away.
     """
 
     sequence: int = 0
@@ -49,6 +50,8 @@ class State:
     touched: set[str] = field(default_factory=set)
     touched_heads: dict[str, int] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    renamed: dict[str, str | None] = field(default_factory=dict)
     entities_before: Things = field(default_factory=Things)
     relationships_before: Things = field(default_factory=Things)
 
@@ -82,7 +85,7 @@ def touched(requests: Iterable[WriteRequest]) -> dict[str, Any]:
         transactions.add(request.transaction_id)
         entities.update(request.looking)
         if request.change is not None:
-            types.add(request.change.entity_type)
+            types.update((request.change.entity_type, *request.change.aliases))
         if request.merging is not None:
             entities.update((request.merging.source, *filter(None, [request.merging.target])))
             moved.add(request.merging.source)
@@ -90,7 +93,7 @@ def touched(requests: Iterable[WriteRequest]) -> dict[str, Any]:
         for item in request.items:
             entities.add(item.entity_id)
             if item.entity_type:
-                types.add(item.entity_type)
+                types.update((item.entity_type, item.given_type or item.entity_type))
             if item.observed_at is not None:
                 observations.add(request.item_observation_id(item))
         for link in request.links:
@@ -135,6 +138,7 @@ def seen(row: Mapping[str, Any], *, whole: bool = True) -> State | None:
         transactions={t.transaction_id: t for t in transactions},
         keys={t.idempotency_key: t for t in transactions if t.idempotency_key is not None},
         heads={s[0]: Head.found(s) for s in row["schemas"]},
+        aliases=dict(row["aliases"]),
     )
 
 

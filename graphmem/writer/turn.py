@@ -324,16 +324,21 @@ class _Writer:
                 self.identity[self.owner, kind] = alternatives
         for waiting in batch:
             known = waiting.request.items
-            items = [self._identified(item, state) for item in known]
+            items = [self._identified(waiting.request, item, state) for item in known]
             if any(one is not item for one, item in zip(items, known, strict=True)):
-                changed = changed or [one.entity_id for one in items] != [item.entity_id for item in known]
+                looked_at = [(item.entity_id, item.entity_type) for item in known]
+                changed = changed or [(one.entity_id, one.entity_type) for one in items] != looked_at
                 waiting.request = replace(waiting.request, items=items)
         return changed
 
-    def _identified(self, item: Item, state: State) -> Item:
-        head = state.heads.get(item.entity_type or "")
+    def _identified(self, request: WriteRequest, item: Item, state: State) -> Item:
+        given = item.given_type or ""
+        kind = state.aliases.get(given, item.given_type)
+        head = state.heads.get(kind or "")
         alternatives = head.alternatives if head else None
-        return item if item.alternatives == alternatives else item.identified(self.owner, alternatives)
+        if (item.entity_type, item.alternatives) == (kind, alternatives):
+            return item
+        return item.identified(self.owner, request.transaction_id, kind, alternatives)
 
     async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
         return await self.graph.read(name, self.owner, **params)

@@ -19,6 +19,7 @@ import yaml
 from mcp import Client, StdioServerParameters
 from typer.testing import CliRunner
 
+from graphmem import worker
 from graphmem.api import openapi
 from graphmem.api.app import create_app
 from graphmem.auth import Actor
@@ -97,6 +98,9 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
         # What writes is written once here; each face then repeats it, and hears the same.
         if REGISTRY[row.name].scope != "read" and not row.code:
             run(row.name, row.arguments)
+    # What those changed is folded again now, and not by some worker between two faces.
+    while run("server.stats", {})["types_pending"]:
+        loop.run(worker.work_once(services))
     return World(loop, services, settings, service, rows)
 
 

@@ -3,12 +3,12 @@
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, moved: LIST<STRING>, onto: STRING
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
-//         relationships: LIST<LIST>, schemas: LIST<LIST>
+//         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>
 // mode    read
-// index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
+// index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head, type_alias_name,
 //         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// Keys are those of idempotency. Transactions are the ids of requests whose acknowledgement may be lost. Entities
+// Types may be other names of types: `aliases` says of which. Keys are those of idempotency. Transactions are the ids of requests whose acknowledgement may be lost. Entities
 // come with all that are merged with them. Relationships are [key, type, source, target]; they come with what shows
 // them and with all that it shows. `moved` are entities that a merge or its end moves (`onto` another, or off): their
 // relationships come as well, with those that will be shown together with them.
@@ -111,4 +111,9 @@ RETURN owner,
     MATCH (schema:Schema)
     WHERE schema.owner = $owner AND schema.head = type
     RETURN [schema.head, schema.fields, schema.seen, schema.active_version, schema.document]
-  } AS schemas
+  } AS schemas,
+  COLLECT {
+    UNWIND $types AS name
+    MATCH (alias:TypeAlias {owner: $owner, name: name})
+    RETURN [alias.name, alias.type]
+  } AS aliases

@@ -1,7 +1,8 @@
 // write.turn: write what a turn decided, if the owner is still where it was looked at; else nothing, and no row.
 //
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
-//         entities: LIST<MAP>, relationships: LIST<MAP>, schemas: LIST<MAP>, versions: LIST<MAP>, counts: LIST<MAP>
+//         entities: LIST<MAP>, relationships: LIST<MAP>, schemas: LIST<MAP>, versions: LIST<MAP>,
+//         aliases: LIST<MAP>, counts: LIST<MAP>
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
@@ -109,6 +110,18 @@ CALL () {
   CREATE (schema:Schema)
   SET schema = row.properties
   CREATE (schema)-[:IN_TRANSACTION]->(transaction)
+}
+CALL () {
+  UNWIND $aliases AS row
+  WITH row WHERE row.type IS NULL
+  MATCH (alias:TypeAlias {owner: $owner, name: row.name})
+  DELETE alias
+}
+CALL () {
+  UNWIND $aliases AS row
+  WITH row WHERE row.type IS NOT NULL
+  MERGE (alias:TypeAlias {owner: $owner, name: row.name})
+  SET alias.type = row.type
 }
 CALL () {
   UNWIND $counts AS row

@@ -69,6 +69,12 @@ class Change:
     settings: Mapping[str, Any] = field(default_factory=dict)
     version: str | None = None
 
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The other names that it asks for."""
+        asked = self.document if self.document is not None else self.settings
+        return tuple(asked.get("aliases", ()))
+
     def said(self) -> dict[str, Any]:
         """Return the change as an idempotency key stands for it: canonical JSON can be made of it."""
         found = {
