@@ -1,4 +1,6 @@
-"""A walk through relationships: breadth first, one round trip a level, bounded, and resumed by a cursor.
+"""A walk through relationships: breadth first, bounded, and resumed by a cursor.
+
+A small walk takes one round trip, any other one a level.
 
 Entities come nearest first, then by id; a relationship comes with the later of its two ends. A walk of one
 step is resumed where it stopped; a longer one is walked again as far as it may go, which its bound makes
@@ -10,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, LiteralString
 
 from graphmem.domain import ids, merges
 from graphmem.errors import NotFound
@@ -20,6 +22,8 @@ from graphmem.registry import Context
 
 EXAMINED = 50_000
 """Most relationships that one walk of several steps looks at; the origin's own are always walked."""
+SMALL = 2_000
+"""Most relationships that a walk looks at in one round trip."""
 HUB = 1_000
 """An entity with more relationships than this is reached but not passed through."""
 _ALL = 2**31 - 2
@@ -152,6 +156,8 @@ class _Walk:
 
     async def run(self) -> bool:
         """Walk level by level as far as may be; return false where even the first is too much."""
+        if self.clocks.now and await self._run_at_once():
+            return True
         frontier, left = [self.root], EXAMINED
         for depth in range(1, self.asked.depth + 1):
             row = await self.expand(
@@ -166,6 +172,22 @@ class _Walk:
             if not frontier or self.unexplored:
                 break
         return True
+
+    async def _run_at_once(self) -> bool:
+        """Walk all levels in one round trip; return false where the walk is not small."""
+        row = await self._asked(
+            "relationship.reach",
+            origin=self.root,
+            outgoing=self.asked.direction != "incoming",
+            incoming=self.asked.direction != "outgoing",
+            depth=self.asked.depth,
+            hub=HUB,
+            most=SMALL,
+        )
+        if row["whole"]:
+            for depth, found in enumerate(row["levels"], 1):
+                await self.note(found, depth)
+        return row["whole"]
 
     async def expand(
         self, frontier: list[str], *, after: str, room: int, most: int, through: bool
@@ -186,13 +208,17 @@ class _Walk:
             "after": after,
             "room": room,
         }
-        types = self.asked.relationship_types or None
         if self.clocks.now:
-            row = await self.context.walk("relationship.expand", edge_types=types, **step)
-        else:
-            row = await self.context.walk(
-                "relationship.expand_as_of", edge_types=types, **step, **self.clocks.bounds
-            )
+            return await self._asked("relationship.expand", **step)
+        return await self._asked("relationship.expand_as_of", **step, **self.clocks.bounds)
+
+    async def _asked(self, query: LiteralString, **params: Any) -> dict[str, Any]:
+        """Run a query of the walk.
+
+        Raises:
+            NotFound: there is no entity to start from.
+        """
+        row = await self.context.walk(query, edge_types=self.asked.relationship_types or None, **params)
         if row is None:
             missing = self.asked.entity_id
             raise NotFound(f"there is no entity {missing}", entity_id=missing)

@@ -1,0 +1,24 @@
+// relationship.reach: a small walk whole: what is up to five live steps away from an entity, level by level.
+//
+// params  origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, depth: INTEGER, hub: INTEGER, most: INTEGER
+// returns origin: LIST, levels: LIST<LIST>, whole: BOOLEAN, revision: INTEGER
+// mode    read
+// index   entity_id, relationship_type_name
+// cost    light
+// `levels` hold, for each entity at the other end, its id and the keys of the relationships to it. Where more than
+// `most` relationships would have to be looked at, or an entity of more than `hub` passed, the walk is not `whole` and
+// is to be walked level by level. `revision` is that of the vocabulary, read before the relationships are.
+OPTIONAL MATCH <relationship_type._gate>
+WITH coalesce(gate.revision, 0) AS revision LIMIT 1
+MATCH (given:Entity {id: $origin})
+WHERE given.owner = $owner
+MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
+WHERE entity.merged_into IS NULL AND entity.live
+WITH revision, [entity.id, entity.type, entity.canonical_name, entity.version] AS origin, [] AS levels, [] AS seen,
+  [entity] AS frontier, $most AS left, true AS whole
+<relationship._level>
+<relationship._level>
+<relationship._level>
+<relationship._level>
+<relationship._level>
+RETURN origin, levels[..$depth] AS levels, whole, revision
