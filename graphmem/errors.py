@@ -24,7 +24,8 @@ GraphmemError                     500  exit 1
 │   ├── DatabaseTimeout                         DB_TIMEOUT
 │   ├── DatabaseFull                            DB_OUT_OF_MEMORY
 │   ├── ServiceBusy                             SERVICE_BUSY
-│   └── ServiceUnreachable                      SERVICE_UNREACHABLE
+│   ├── ServiceUnreachable                      SERVICE_UNREACHABLE
+│   └── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE
 ├── InternalError                 500  exit 1   INTERNAL_ERROR
 └── SetupError                    500  exit 6   (what only a local command meets)
     ├── ConfigurationInvalid                    CONFIGURATION_INVALID
@@ -253,6 +254,12 @@ class ServiceUnreachable(Unavailable):
     """No service answers at this address: start it with `graphmem serve`, or correct --base-url."""
 
     code = "SERVICE_UNREACHABLE"
+
+
+class EmbeddingUnavailable(Unavailable):
+    """The service at GRAPHMEM_EMBEDDING_URL does not answer as it should: see that it runs, and its key."""
+
+    code = "EMBEDDING_UNAVAILABLE"
 
 
 class InternalError(GraphmemError):

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
+from graphmem.domain.meaning import Embedder
 from graphmem.domain.reduction import Stale, Torn
 from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.graph import Graph, OwnerGraph, Row, round_trips
@@ -53,6 +54,7 @@ class Services:
     type_aliases: TypeAliases
     writers: Writers
     settings: Settings
+    embedder: Embedder
 
 
 @dataclass(frozen=True, slots=True)

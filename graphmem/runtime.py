@@ -10,6 +10,7 @@ import stamina
 import structlog
 
 from graphmem import migrations, neo4j_local, operations
+from graphmem.embedding import LocalEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.graph import Graph, OnNotification, wait_until_up
 from graphmem.neo4j_local import Connection, Progress
@@ -53,9 +54,10 @@ async def open_services(
             await wait_until_up(graph, REMOTE_PATIENCE)
         await migrations.apply(graph)
         vocabulary = Vocabulary(graph, settings)
-        writers = Writers(graph, vocabulary, settings)
+        embedder = LocalEmbedder()
+        writers = Writers(graph, vocabulary, settings, embedder)
         try:
-            yield Services(graph, vocabulary, TypeAliases(graph), writers, settings)
+            yield Services(graph, vocabulary, TypeAliases(graph), writers, settings, embedder)
         finally:
             await writers.close()
     finally:

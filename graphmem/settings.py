@@ -97,6 +97,11 @@ class Settings(BaseSettings):
     sandbox: bool = Field(
         default=False, description="Run as a shared public sandbox: operations that rewrite are refused."
     )
+    phone_region: str | None = Field(
+        default=None,
+        pattern="^[A-Z]{2}$",
+        description="Country whose phone numbers are meant in a look-up that names none, such as DE.",
+    )
     max_waiting: int = Field(
         default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."
     )

@@ -50,7 +50,7 @@ def render(answer: Row) -> RenderableType:
         if name in answer and isinstance(answer[name], list) and _fits(name, answer[name]):
             parts.append(table(answer))
             # A walk's relationships stand below its entities.
-            drawn |= {name, "relationships"}
+            drawn |= {name, "relationships"} | ({"entities"} if name == "lines" else set())
             break
     plain = {name: value for name, value in answer.items() if name not in _APART and not _is_rows(value)}
     if plain:
@@ -262,6 +262,22 @@ def _types(answer: Row) -> Table:
     return table
 
 
+def _lines(answer: Row) -> RenderableType:
+    """Lines of context: what is known, since when, and by which observation; what contests it below."""
+    table = _table(None, "about", "field", "value", "observed at", "observation")
+    for row in answer["lines"]:
+        arrow = {"outgoing": "→ ", "incoming": "← "}.get(row.get("direction", ""), "")
+        cells = row["entity_name"], row["field"], arrow + _value(row["value"])
+        table.add_row(*map(plain, (*cells, _time(row["observed_at"]), row["observation_id"])))
+        for one in row.get("contested", ()):
+            cells = "", "", f"but {_value(one['value'])}", _time(one["observed_at"]), one["observation_id"]
+            table.add_row(*(plain(cell, style="yellow") for cell in cells))
+    mentioned = _table(None, "id", "type", "name")
+    for row in answer["entities"]:
+        mentioned.add_row(*map(plain, (row["entity_id"], row["entity_type"], row["canonical_name"])))
+    return Group(table, mentioned) if answer["lines"] else Text("")
+
+
 def _names(rows: Sequence[Row]) -> dict[str, str]:
     return {row["entity_id"]: row["canonical_name"] for row in rows}
 
@@ -303,6 +319,7 @@ def _value(value: Any) -> str:
 
 
 _LISTS: dict[str, Callable[[Row], RenderableType]] = {
+    "lines": _lines,
     "candidates": _candidates,
     "entities": _found,
     "observations": _observations,

@@ -1,8 +1,11 @@
 """The operations: one file per noun. Importing this package fills the registry."""
 
 from graphmem.operations import (
+    context,
     duplicates,
     entities,
+    explaining,
+    finding,
     graph,
     health,
     lifecycle,
@@ -19,8 +22,11 @@ from graphmem.operations import (
 )
 
 __all__ = [
+    "context",
     "duplicates",
     "entities",
+    "explaining",
+    "finding",
     "graph",
     "health",
     "lifecycle",

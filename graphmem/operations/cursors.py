@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -20,9 +20,15 @@ Cursor = Annotated[
 ]
 
 
-def fingerprint(context: Context, operation: str, arguments: Arguments) -> str:
-    """Return what binds a cursor to its query: the owner and every argument but the size of the page."""
-    asked = arguments.model_dump(exclude={"cursor", "limit"})
+def fingerprint(
+    context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ("limit",)
+) -> str:
+    """Return what binds a cursor to its query: the owner and every argument but the size of the page.
+
+    Args:
+        apart: the arguments that are the size of the page.
+    """
+    asked = arguments.model_dump(exclude={"cursor", *apart})
     return canonical.digest([operation, context.graph.owner, asked])[:24]
 
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId, NoBool, Offset
-from graphmem.domain import blocking, canonical, identity, similarity
+from graphmem.domain import blocking, canonical, identity, lookup, similarity
 from graphmem.domain.blocking import Pair
 from graphmem.domain.similarity import COMPARED, Profile
 from graphmem.errors import GraphmemError, NotFound
@@ -354,8 +354,8 @@ def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
 
 def _probe(one: Profile) -> dict[str, Any]:
     """Return where in the index of identifiers the likely duplicates of an entity stand."""
-    values = {name: canonical.decode(text) for name, text in one.texts.items() if name in identity.NAMING}
-    exact = identity.identifiers(values, one.shown)
+    values = {name: canonical.decode(text) for name, text in one.texts.items() if name in lookup.FIELDS}
+    exact = lookup.identifiers(values, one.shown)
     beside = {pair for pair in exact if pair[0] in ("name", "tokens")}
     for name, _ in one.names:
         # Without honorifics, legal forms and accents, as others may have stored it.

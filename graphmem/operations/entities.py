@@ -1,4 +1,4 @@
-"""Reading entities: pages, single ones, snapshots as of a time, provenance, look-up."""
+"""Reading entities: pages, single ones, snapshots as of a time, provenance."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from graphmem.arguments import (
     Limit,
     Moment,
     Offset,
-    Text,
     Total,
 )
 from graphmem.domain import identity, times
-from graphmem.domain.ids import ENTITY_ID
 from graphmem.domain.reduction import Stale
 from graphmem.errors import NotFound
 from graphmem.operations import answers, reduced
@@ -35,8 +33,6 @@ AtIngested = Annotated[
     Moment | None, Field(description="As it was known at this time: observations recorded up to then.")
 ]
 IncludeDeleted = Annotated[bool, Field(description="Whether deleted entities are answered as well.")]
-KINDS = ("external_id", "email", "phone", "url", "name")
-"""The kinds of identifier, the strongest first."""
 
 
 class EntityFilters(Arguments):
@@ -44,6 +40,11 @@ class EntityFilters(Arguments):
 
     entity_type: EntityType | None = None
     entity_types: list[EntityType] = Field(default=[], max_length=100, description="Any of these types.")
+
+    @property
+    def types(self) -> list[str]:
+        """All types that are asked for, sorted; any where there are none."""
+        return sorted({*self.entity_types, *([self.entity_type] if self.entity_type else [])})
 
 
 class QueryEntities(Arguments):
@@ -87,11 +88,9 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     Pages are in the order of ids. `include_total_count` adds `total`. Deleted entities are listed
     with `include_deleted` only.
     """
-    filters = arguments.filters
-    types = [*filters.entity_types, *([filters.entity_type] if filters.entity_type else [])]
     row = await context.graph.one(
         "entity.page",
-        types=sorted(set(types)),
+        types=arguments.filters.types,
         include_deleted=arguments.include_deleted,
         offset=arguments.offset,
         limit=arguments.limit,
@@ -269,77 +268,3 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
         "observations": [found[one] for one in held[arguments.field].split(",")],
         "sources": [],
     }
-
-
-class FindEntity(Arguments):
-    """What ``entities.find`` takes."""
-
-    identifier: Annotated[Text, Field(description="Entity id, e-mail, phone, URL, external id or name.")]
-    entity_type: EntityType | None = None
-    limit: Limit = PAGE_DEFAULT
-
-
-class Found(answers.Entity):
-    """An entity that was found, and the kind of identifier that matched."""
-
-    matched: NotRequired[str]
-
-
-class FoundEntities(TypedDict):
-    """What an identifier names: nothing rather than something wrong.
-
-    ``match_mode`` is ``id``, ``identifier``, ``name`` or ``none``; ``hint`` says what was tried.
-    """
-
-    entities: list[Found]
-    total: int
-    match_mode: str
-    hint: NotRequired[str]
-
-
-@operation(
-    "entities.find",
-    "POST /retrieve_entity_by_identifier",
-    tool="retrieve_entity_by_identifier",
-    command="entities search",
-    scope=Scope.READ,
-    example='"Ada Lovelace" --entity-type person',
-)
-async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
-    """Find the entities that an exact identifier names.
-
-    An identifier is an id, an e-mail, a phone, a URL, an external id or a name. Case and spacing do not
-    matter; parts of a name do not match. Several entities may bear one name.
-    """
-    given = arguments.identifier.strip()
-    if ENTITY_ID.fullmatch(given.lower()):
-        return await _find_by_id(context, given.lower(), arguments.entity_type)
-    folded = identity.fold_text(given)
-    if not folded:
-        return {"entities": [], "total": 0, "match_mode": "none", "hint": "the identifier is blank"}
-    row = await context.graph.one(
-        "entity.find",
-        kinds=list(KINDS),
-        value=identity.index_key(folded),
-        types=[arguments.entity_type] if arguments.entity_type else [],
-        limit=arguments.limit,
-    )
-    assert row is not None
-    rows = answers.entities(one for one, _ in row["found"])
-    found: list[Found] = [
-        {**one, "matched": KINDS[strength]} for one, (_, strength) in zip(rows, row["found"], strict=True)
-    ]
-    if not found:
-        hint = f"no exact match for {', '.join(KINDS)}: give the whole name or identifier"
-        return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
-    mode = "name" if found[0].get("matched") == "name" else "identifier"
-    return {"entities": found, "total": row["total"], "match_mode": mode}
-
-
-async def _find_by_id(context: Context, entity_id: str, entity_type: str | None) -> FoundEntities:
-    row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
-    if row is None or entity_type not in (None, row["entity"][1]):
-        hint = "no entity has this id; an id is never matched as text"
-        return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
-    found: Found = {**answers.entity(EntityRow(*row["entity"])), "matched": "id"}
-    return {"entities": [found], "total": 1, "match_mode": "id"}

@@ -16,13 +16,13 @@ from graphmem.arguments import (
     Offset,
     Spelled,
     Total,
-    with_types,
 )
 from graphmem.domain import identity, items, times
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
 from graphmem.operations import answers
 from graphmem.operations.answers import ObservationRow
-from graphmem.operations.entities import EntityType, FindEntity, IncludeDeleted, find_entity
+from graphmem.operations.entities import EntityType, IncludeDeleted
+from graphmem.operations.finding import find_exactly
 from graphmem.operations.writing import Observing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation
 
@@ -246,9 +246,11 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
     if arguments.entity_type is None or arguments.entity_identifier is None:
         message = "name the entity by entity_id, or by entity_type with entity_identifier"
         raise InvalidInput(f"$.entity_id: {message}", issues=[{"path": "$.entity_id", "message": message}])
-    wanted = FindEntity(identifier=arguments.entity_identifier, entity_type=arguments.entity_type, limit=10)
-    wanted = with_types(wanted, await context.services.type_aliases.of(context.actor.owner))
-    found = (await find_entity(context, wanted))["entities"]
+    aliases = await context.services.type_aliases.of(context.actor.owner)
+    entity_type = aliases.get(arguments.entity_type, arguments.entity_type)
+    # What is written goes to what is named outright, never to what resembles it.
+    named = await find_exactly(context, arguments.entity_identifier, entity_type, limit=10)
+    found = named["entities"]
     if not found:
         raise NotFound(
             f"no {arguments.entity_type} is named exactly so",

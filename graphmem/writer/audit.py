@@ -14,13 +14,14 @@ from typing import Any, Final
 
 from graphmem.domain import canonical, discovery, ids, ranks, reduction, state_hash, times
 from graphmem.domain.identity import CANONICAL_NAME
+from graphmem.domain.meaning import Embedder
 from graphmem.domain.merges import Merges
 from graphmem.domain.reduction import Turn, Winner
 from graphmem.domain.rules import PLAIN, Rules
 from graphmem.errors import DatabaseFull
 from graphmem.graph import Graph, Transaction
 from graphmem.vocabulary import Vocabulary
-from graphmem.writer import placing, replay, rows
+from graphmem.writer import meanings, placing, replay, rows
 from graphmem.writer import state as states
 from graphmem.writer.heads import Head
 from graphmem.writer.state import State
@@ -74,6 +75,7 @@ class Audit:
     graph: Graph
     vocabulary: Vocabulary
     owner: str
+    embedder: Embedder
     fix: bool = False
     deep: bool = False
     progress: Progress | None = None
@@ -130,7 +132,7 @@ class Audit:
     async def _compared(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare a stretch, again while commits fall into its reading; what never rests is unchecked."""
         homes = entities or relationships
-        stretch = Stretch(states.empty(), states.empty(), homes)
+        stretch = Stretch(states.empty(), states.empty(), homes, self.owner)
         for _ in range(TRIES):
             looked = await self._looked(entities, relationships)
             if looked is None:
@@ -138,8 +140,8 @@ class Audit:
             looked, log = looked
             derived = await self._derived(looked, log)
             row = await self._nodes(looked)
-            stretch = Stretch(looked, derived, homes)
-            stretch.compare(row)
+            stretch = Stretch(looked, derived, homes, self.owner)
+            stretch.compare(row, await meanings.expected(stretch.nodes, self.embedder))
             again = await self._looked(entities, relationships)
             if again is not None:
                 stretch.unchecked = stretch.changed(again[0])
@@ -297,6 +299,7 @@ class Audit:
         return stretch
 
     async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+        await meanings.embed(params, self.embedder)
         covering = await self.vocabulary.covering(rows.edge_types(params))
         if self._tx is not None:
             return await self._tx.run("write.turn", edge_types=covering, **params)

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from graphmem.domain import canonical, ids, reduction, state_hash
+from graphmem.domain import canonical, ids, meaning, reduction, state_hash, wording
 from graphmem.domain.reduction import Observation
+from graphmem.writer import meanings
 from graphmem.writer.state import State
 from graphmem.writer.things import Thing, Things
 
@@ -59,7 +60,6 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             state.heads[kind].row(owner, touched) for kind, touched in sorted(state.touched_heads.items())
         ],
         "versions": state.versions,
-        "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.renamed.items())],
         "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
 
@@ -145,16 +145,34 @@ class Node:
             "turn": list(view.turn) if view.turn else None,
         }
         if self.is_entity:
-            listed = view.kind if self.live and self.is_shown else None
             return found | {
-                "canonical_name": view.name, "listed": listed, "merged_into": self.own.into,
-                "projection": self._projection or None,
+                "canonical_name": view.name, "listed": self.listed, "merged_into": self.own.into,
+                "projection": self._projection or None, "text": self.text,
             }  # fmt: skip
         source, target = ids.ends(view.home)
         return found | {
             "id": ids.relationship_id(view.home), "source": source, "target": target,
             "shown_as": self.own.into,
         }  # fmt: skip
+
+    @property
+    def listed(self) -> str | None:
+        """Its type while it is in answers: live, and shown as itself; else ``None``."""
+        return self.view.kind if self.live and self.is_shown else None
+
+    @cached_property
+    def text(self) -> str | None:
+        """What a listed entity says, as it is searched."""
+        return wording.text_of(self.view.name, self._said) if self.listed else None
+
+    @cached_property
+    def meant(self) -> str | None:
+        """What of a listed entity is made a vector of."""
+        return meaning.text_of(self.view.name, self._said) if self.listed else None
+
+    @property
+    def _said(self) -> list[tuple[str, str]]:
+        return [(name, winner.value) for name, winner in self.view.held]
 
     @property
     def hash(self) -> int:
@@ -194,6 +212,7 @@ def _entity_row(was: Node | None, now: Node) -> dict[str, Any]:
         "identifiers_removed": sorted(map(list, known - current)),
         "merged": into if into != before else None,
         "unmerged": before if into != before else None,
+        "meaning": meanings.row(now) if now.meant != (was.meant if was else None) else None,
     }
 
 

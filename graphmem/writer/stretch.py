@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Final
 
 from graphmem.domain import ids
-from graphmem.writer import rows
+from graphmem.writer import meanings, rows
 from graphmem.writer.state import State
 
 CUT: Final = 500
@@ -32,8 +33,8 @@ class Difference:
 class Stretch:
     """Some homes: what is kept of them beside what the facts come to."""
 
-    def __init__(self, looked: State, derived: State, homes: list[str]) -> None:
-        self.looked, self.derived, self.homes = looked, derived, homes
+    def __init__(self, looked: State, derived: State, homes: list[str], owner: str) -> None:
+        self.looked, self.derived, self.homes, self.owner = looked, derived, homes, owner
         self.differences: dict[str, list[Difference]] = {}
         self.counts: dict[tuple[str, str], list[int]] = {}
         self.hash = 0
@@ -59,22 +60,36 @@ class Stretch:
         # What is compared beside a changed one may be shown with it.
         return self._wanted if changed - self._wanted else changed
 
-    def compare(self, row: dict[str, Any]) -> None:
-        """Compare with what ``audit.nodes`` answered."""
+    @cached_property
+    def nodes(self) -> dict[str, rows.Node]:
+        """What the nodes of these homes should hold."""
+        sides = ((self.derived.entities, True), (self.derived.relationships, False))
+        found = {
+            home: rows.Node.of(things, home, is_entity)
+            for things, is_entity in sides
+            for home in things
+            if home in self._wanted
+        }
+        return {home: node for home, node in found.items() if node is not None}
+
+    def compare(self, row: dict[str, Any], expected: dict[str, meanings.Meaning]) -> None:
+        """Compare with what ``audit.nodes`` answered; ``expected`` is what the entities should mean."""
         self._stored = {home: rest for home, *rest in (*row["entities"], *row["relationships"])}
-        for things, is_entity in ((self.derived.entities, True), (self.derived.relationships, False)):
-            for home in things:
-                node = rows.Node.of(things, home, is_entity)
-                if node is None or home not in self._wanted:
-                    continue
-                self.hash += node.hash
-                rows.count(self.counts, node, 1)
-                found = self._compared(home, node)
-                if found:
-                    self.differences[home] = found
+        for home, node in self.nodes.items():
+            self.hash += node.hash
+            rows.count(self.counts, node, 1)
+            found = self._compared(home, node)
+            if node.is_entity:
+                stored = self._stored[home][3]
+                found += [
+                    Difference(home, "meaning", _cut(str(one)), _cut(str(other)))
+                    for one, other in meanings.differences(stored, expected.get(home), self.owner)
+                ]
+            if found:
+                self.differences[home] = found
 
     def _compared(self, home: str, node: rows.Node) -> list[Difference]:
-        properties, edges, shown_as = self._stored[home]
+        properties, edges, shown_as, *_ = self._stored[home]
         found = _of_snapshot(home, properties, node.properties)
         for name, derived in node.properties.items():
             if name not in _LISTS and properties.get(name) != derived:
@@ -96,9 +111,10 @@ class Stretch:
     def correct(self, params: dict[str, Any]) -> None:
         """Have the rows of a turn set right what is there, whatever it was thought to be."""
         for row in params["entities"]:
-            _, identifiers, merged = self._stored[row["home"]]
+            _, identifiers, merged, _ = self._stored[row["home"]]
             node = rows.Node.of(self.derived.entities, row["home"], True)
             wanted = node.identifiers if node else set()
+            row["meaning"] = meanings.row(node) if node else None
             actual = set(map(tuple, identifiers))
             row["identifiers_added"] = sorted(map(list, wanted - actual))
             row["identifiers_removed"] = sorted(map(list, actual - wanted))
@@ -109,7 +125,7 @@ class Stretch:
             known = self._stored.get(row["home"])
             if known is None:
                 continue
-            _, edges, shown = known
+            _, edges, shown = known[:3]
             into = row["properties"]["shown_as"] or None
             row["created"], row["turned"] = not edges, bool(edges)
             row["unshown"] = shown[0] if shown and shown != [into] else None

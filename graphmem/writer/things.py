@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from graphmem.domain import canonical, identity, reduction
+from graphmem.domain import canonical, identity, lookup, reduction
 from graphmem.domain.reduction import Observation, Turn, Winner
 from graphmem.domain.rules import PLAIN, Rules
 
@@ -74,7 +74,11 @@ class Thing:
     @property
     def identifiers(self) -> set[tuple[str, str]]:
         """The (kind, key) pairs by which the entity is looked up."""
-        return identity.identifiers(identity.naming_values(self.texts), self.name) if self.version else set()
+        if not self.version:
+            return set()
+        # A null is no value: what is cleared is not looked up.
+        held = {name: canonical.decode(self.fold[name].value) for name in lookup.FIELDS if name in self.fold}
+        return lookup.identifiers(held, self.name)
 
     @property
     def held(self) -> list[tuple[str, Winner]]:

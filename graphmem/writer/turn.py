@@ -15,6 +15,7 @@ import structlog
 from graphmem.domain import ids, state_hash, times
 from graphmem.domain.identity import Alternatives
 from graphmem.domain.items import Item
+from graphmem.domain.meaning import Embedder
 from graphmem.domain.reduction import Torn
 from graphmem.errors import (
     DatabaseFull,
@@ -27,6 +28,7 @@ from graphmem.errors import (
 from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
 from graphmem.vocabulary import Vocabulary
+from graphmem.writer import meanings
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
 from graphmem.writer.replay import Read, refold, refold_moved
@@ -66,8 +68,9 @@ class _Waiting:
 class Writers:
     """The writers of one process: one per owner that has something to write."""
 
-    def __init__(self, graph: Graph, vocabulary: Vocabulary, settings: Settings) -> None:
+    def __init__(self, graph: Graph, vocabulary: Vocabulary, settings: Settings, embedder: Embedder) -> None:
         self._graph = graph
+        self._embedder = embedder
         self._vocabulary = vocabulary
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
@@ -90,7 +93,9 @@ class Writers:
         """
         writer = self._writers.get(request.owner)
         if writer is None:
-            writer = _Writer(self._graph, self._vocabulary, request.owner, self._settings, self._identity)
+            writer = _Writer(
+                self._graph, self._vocabulary, request.owner, self._settings, self._identity, self._embedder
+            )
             self._writers[request.owner] = writer
         if len(writer.waiting) >= self._settings.max_waiting or writer.weight > QUEUE_CHARACTERS:
             raise ServiceBusy(waiting=len(writer.waiting))
@@ -146,6 +151,7 @@ class _Writer:
     owner: str
     settings: Settings
     identity: dict[tuple[str, str], Alternatives]
+    embedder: Embedder
     waiting: deque[_Waiting] = field(default_factory=deque)
     weight: int = 0
     task: asyncio.Task[None] | None = None
@@ -346,6 +352,7 @@ class _Writer:
     async def _params(self, state: State) -> dict[str, Any]:
         """Return the parameters of a turn, and the types of all edges that it may meet."""
         params = parameters(state, self.owner)
+        await meanings.embed(params, self.embedder)
         return {"edge_types": await self.vocabulary.covering(edge_types(params)), **params}
 
     async def _write(self, name: str, **params: Any) -> bool:

@@ -76,7 +76,15 @@ def plan(
 
 
 def _sample(kind: str) -> Any:
-    samples = {"STRING": "", "INTEGER": 1, "BOOLEAN": True, "LIST<STRING>": [""], "LIST<MAP>": [{}]}
+    samples = {
+        "STRING": "",
+        "INTEGER": 1,
+        "BOOLEAN": True,
+        "LIST<STRING>": [""],
+        "LIST<MAP>": [{}],
+        "FLOAT": 1.0,
+    }
+    samples |= {"LIST<FLOAT>": [1.0] * 256}
     return {**samples, "LIST<LIST>": [["", "", "", ""]]}[kind]
 
 
@@ -183,5 +191,6 @@ def test_shipped_migrations_are_never_edited() -> None:
         2: "0472d2c32baa3bafd6de7fb556513096235dbe836c540212faf27af433f79332",
         3: "66ca865c9cf9d138ac5efd7b14d11da13ec15666431d7a7469d4f8ed5534c7a6",
         4: "1a2c623c7217ee87e03d18611d31c519e428a26d24426b66e6c1592fd31a67ff",
+        6: "ab605d6729260a54c68d09d0660ccaccb90b0fe24b093b936f3707bb310e4eb1",
         8: "1e578d2cca656415b32110b8d1dc97654d087e4758a93e71427dc87b1fbb8c05",
     }

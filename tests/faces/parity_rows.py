@@ -66,6 +66,12 @@ ROWS = [
     Row("entities.find", {"identifier": " ada LOVELACE", "entity_type": "people"}),
     Row("entities.find", {"identifier": "nobody"}),
     Row("entities.find", {"identifier": "x", "entity_type": "9"}, "VALIDATION_INVALID_FORMAT"),
+    Row("context.retrieve", {"question": "where does Ada Lovelace work", "budget": "700"}),
+    Row("context.retrieve", {"entity_id": "$ada", "unit": "characters"}),
+    Row("context.retrieve", {}, "VALIDATION_INVALID_FORMAT"),
+    Row("context.retrieve", {"question": "x", "budget": 7}, "VALIDATION_INVALID_FORMAT"),
+    Row("search.explain", {"search": "lovelace", "filters": {"entity_type": "people"}, "limit": 5}),
+    Row("search.explain", {"search": "x", "limit": "0"}, "VALIDATION_INVALID_FORMAT"),
     Row("entities.duplicates", {"entity_type": "people", "threshold": 0.9, "limit": 5}),
     Row("entities.duplicates", {"entity_id": "$ada"}),
     Row("entities.duplicates", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
@@ -156,6 +162,7 @@ MAY_DIFFER = {
     "store": {"transaction_id", "recorded_at"},
     "observations.create": {"transaction_id"},
     # Each face's stores are transactions of their own.
+    "search.explain": {"milliseconds"},
     "server.stats": {"sequence", "last_updated"},
     "server.info": {"api_base", "mcp_url", "openapi_url"},
 }

@@ -66,6 +66,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.snapshot": {"entity_id": "$one"},
     "entities.provenance": {"entity_id": "$one", "field": ODD},
     "entities.find": {"identifier": "Ada Lovelace"},
+    "search.explain": {"search": ODD},
+    "context.retrieve": {"question": "Ada Lovelace", "budget": "2000"},
     "entities.duplicates": {"entity_id": "$one", "threshold": 0.5},
     "entities.related": {"entity_id": "$two"},
     "graph.neighborhood": {"node_id": "$two", "include_observations": True},

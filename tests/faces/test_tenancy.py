@@ -37,7 +37,7 @@ PLAIN = {
     "schema_version", "activate", "user_specific", "force", "migrate_existing", "reducer_config",
     "fields_to_remove", "canonical_name_fields", "identity_opt_out", "canonical_name_strict",
     "additional_fields", "mismatch", "constraint_violation_policy", "temporal_fields", "aliases",
-    "observation_source_priority", "description", "threshold", "find_duplicates",
+    "observation_source_priority", "description", "budget", "unit", "threshold", "find_duplicates",
     "node_type", "include_paths", "through_hubs", "include_relationships",
     "include_related", "include_observations", "include_sources", "include_events",
 }  # fmt: skip
@@ -83,6 +83,8 @@ class Alice:
             "entity_type": ["person"],
             "entity_types": [["person", "company"]],
             "identifier": [ada, ada.upper(), "Ada Lovelace", "ada@example.org", self.marker, told[0]],
+            "search": [ada, "Ada Lovelace", "ada@example.org", self.marker, "countess of computing"],
+            "question": ["who is Ada Lovelace", "ada@example.org", self.marker, "countess of computing", ada],
             "entity_identifier": [ada, "Ada Lovelace"],
             "field": ["secret", "name"],
             "fields": [{"x": 1}],

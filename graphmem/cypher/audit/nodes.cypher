@@ -3,7 +3,7 @@
 // params  entities: LIST<STRING>, relationships: LIST<STRING>
 // returns entities: LIST<LIST>, relationships: LIST<LIST>, revision: INTEGER
 // mode    read
-// index   owner_id, entity_id, relationship_key
+// index   owner_id, entity_id, meaning_entity, relationship_key
 // cost    light
 OPTIONAL MATCH (found:Owner {id: $owner})
 WITH coalesce(found.revision, 0) AS revision LIMIT 1
@@ -13,7 +13,10 @@ CALL () {
   WHERE entity.owner = $owner
   RETURN collect([id, properties(entity),
     COLLECT { MATCH (entity)<-[:IDENTIFIES]-(one:Identifier) RETURN [one.kind, one.value] },
-    COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id }]) AS entities
+    COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id },
+    COLLECT { MATCH (meaning:Meaning {entity_id: id})
+      RETURN [meaning.owner, meaning.type, meaning.of, meaning.model, meaning.vector, meaning:Vector, meaning.fresh] }])
+    AS entities
 }
 CALL () {
   UNWIND $relationships AS key

@@ -1,20 +1,17 @@
-// entity.find: the live entities that one normalised identifier names, the strongest kind of identifier first; what
-// is merged is found as what it is merged into.
+// entity.find: the live entities that one of some normalised identifiers names, the strongest kind of identifier
+// first; what is merged is found as what it is merged into.
 //
-// params  kinds: LIST<STRING>, value: STRING, types: LIST<STRING>, limit: INTEGER
-// returns found: LIST<LIST>, total: INTEGER
+// params  pairs: LIST<LIST>, kinds: LIST<STRING>, types: LIST<STRING>, limit: INTEGER
+// returns found: LIST<LIST>, totals: LIST<INTEGER>
 // mode    read
-// index   identifier_value (owner, kind, value): one seek for each kind, also on a miss
+// index   identifier_value (owner, kind, value): one seek for each pair, also on a miss
 // cost    light
-// `kinds` is in the order of their strength. No types means any.
-MATCH (identifier:Identifier)
-WHERE identifier.owner = $owner AND identifier.kind IN $kinds AND identifier.value = $value
-MATCH (identifier)-[:IDENTIFIES]->(named:Entity)
-WHERE named.owner = $owner
-MATCH (named)-[:MERGED_INTO*0..]->(entity:Entity)
-WHERE entity.merged_into IS NULL AND entity.live AND (size($types) = 0 OR entity.type IN $types)
-WITH entity, min([i IN range(0, size($kinds) - 1) WHERE $kinds[i] = identifier.kind][0]) AS strength
-ORDER BY strength, entity.id
+// A pair is [kind, value]; `kinds` is in the order of their strength. No types means any. `totals` counts the entities
+// of each kind, in that order; an entity counts under its strongest one.
+CALL () {
+  <search._exact>
+}
+WITH entity, strength ORDER BY strength, entity.id
 WITH collect([entity, strength]) AS named
 WITH named, [pair IN named[..$limit] | pair[0]] AS found
 WITH named, found, [one IN found | one.size] AS sizes
@@ -24,4 +21,4 @@ CALL (named, found, fitting) {
   WITH pair[0] AS entity, pair[1] AS strength
   RETURN collect([<entity._row>, strength]) AS page
 }
-RETURN page AS found, size(named) AS total
+RETURN page AS found, [i IN range(0, size($kinds) - 1) | size([pair IN named WHERE pair[1] = i])] AS totals

@@ -47,6 +47,9 @@ CALL () {
     MERGE (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
     CREATE (identifier)-[:IDENTIFIES]->(entity)
   }
+  CALL (row) {
+    <write._meaning>
+  }
 }
 CALL () {
   // After all entities: a merge may name one that this turn creates.

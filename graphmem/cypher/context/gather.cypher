@@ -1,0 +1,73 @@
+// context.gather: what is known about some live entities, in the order given: snapshots, where each value comes
+// from, what contests it, and the relationships at each.
+//
+// params  entity_ids: LIST<STRING>, newest: INTEGER, relationships: INTEGER, earliest: INTEGER
+// returns entities: LIST<LIST>
+// mode    read
+// index   entity_id, schema_head, observation_id, observed_in_time (home, at),
+//         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
+// cost    light
+// What contests a value is a value that is not older and did not win, among the `newest` observations of the entity.
+// The last 18 digits of a rank are its time, counted from `earliest`; that of a union is none, and nothing contests it.
+UNWIND $entity_ids AS id
+MATCH (entity:Entity {id: id})
+WHERE entity.owner = $owner AND entity.listed IS NOT NULL
+WITH collect(entity) AS found
+WITH found, [one IN found | one.size] AS sizes
+WITH found, <entity._fitting> AS fitting
+CALL (found, fitting) {
+  UNWIND found[..fitting] AS entity
+  CALL (entity) {
+    UNWIND entity.winners AS held
+    UNWIND split(held, ',') AS winner
+    WITH DISTINCT winner
+    MATCH (observation:Observation {id: winner})
+    RETURN collect([observation.id, observation.observed_at]) AS winners
+  }
+  CALL (entity) {
+    MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
+    WITH entity, member.id AS home
+    CALL (home) {
+      MATCH ()-[seen:OBSERVED]->(observation:Observation)
+      WHERE seen.home = home AND seen.at IS NOT NULL
+      RETURN observation
+      ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
+    }
+    WITH entity, observation
+    WHERE observation.kind IN ['value', 'correction', 'create']
+    UNWIND range(0, size(observation.fields) - 1) AS i
+    WITH entity, observation, i,
+      [j IN range(0, size(entity.fields) - 1) WHERE entity.fields[j] = observation.fields[i]][0] AS j
+    WHERE j IS NOT NULL AND entity.values[j] <> observation.values[i] AND entity.winners[j] <> observation.id
+      AND toInteger(right(entity.ranks[j], 18)) + $earliest <= observation.observed_at
+    RETURN collect([observation.fields[i], observation.values[i], observation.observed_at, observation.id,
+      observation.observation_source]) AS contested
+  }
+  CALL (entity) {
+    CALL (entity) {
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.source = entity.id
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+        AND relationship.shown_as IS NULL AND relationship.live
+      MATCH (other:Entity {id: relationship.target})
+      WHERE other.listed IS NOT NULL
+      RETURN relationship, other, 'outgoing' AS direction
+      ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
+        relationship.id DESC LIMIT $relationships
+      UNION ALL
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.target = entity.id
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+        AND relationship.shown_as IS NULL AND relationship.live
+      MATCH (other:Entity {id: relationship.source})
+      WHERE other.listed IS NOT NULL
+      RETURN relationship, other, 'incoming' AS direction
+      ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
+        relationship.id DESC LIMIT $relationships
+    }
+    RETURN collect([relationship.key, relationship.type, direction, other.id, other.type, other.canonical_name,
+      relationship.last_observation_at, relationship.turn[1]]) AS related
+  }
+  RETURN collect([<entity._row>, entity.ranks, winners, contested, related]) AS entities
+}
+RETURN entities

@@ -1,0 +1,9 @@
+// The entities that one of `$pairs` names, each with the place of its strongest kind in `$kinds`. A few seeks.
+UNWIND $pairs AS pair
+MATCH (identifier:Identifier)
+WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value = pair[1]
+MATCH (identifier)-[:IDENTIFIES]->(named:Entity)
+WHERE named.owner = $owner
+MATCH (named)-[:MERGED_INTO*0..]->(entity:Entity)
+WHERE entity.merged_into IS NULL AND entity.listed IS NOT NULL AND (size($types) = 0 OR entity.type IN $types)
+RETURN entity, min([i IN range(0, size($kinds) - 1) WHERE $kinds[i] = pair[0]][0]) AS strength

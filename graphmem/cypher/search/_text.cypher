@@ -1,0 +1,13 @@
+// The listed entities that say every one of `$patterns`, at most `$reach` of them, with a score: how often they say it
+// for their length, and whether their name does. The index proposes, by words and by owner; what it proposes is read.
+WITH $lucene AS lucene WHERE lucene IS NOT NULL
+CALL db.index.fulltext.queryNodes('entity_text', lucene, {limit: $reach}) YIELD node AS entity
+WHERE entity.owner = $owner AND entity.listed IS NOT NULL AND (size($types) = 0 OR entity.listed IN $types)
+WITH entity, ' ' + entity.text + ' ' AS text
+WHERE all(pattern IN $patterns WHERE text CONTAINS pattern)
+WITH entity, text, split(text, '|')[0] AS name
+WITH entity, reduce(sum = 0.0, pattern IN $patterns | sum
+  + CASE WHEN name CONTAINS pattern THEN 1.0 ELSE 0.0 END
+  + (size(split(text, pattern)) - 1) * 2.2 / (size(split(text, pattern)) - 1 + 0.3 + 0.003 * size(text))) AS score
+RETURN entity, round(score / size($patterns), 6) AS score
+ORDER BY score DESC, entity.id

@@ -1,0 +1,21 @@
+// Write what an entity means: nothing where it is as it was, and away with it where the entity is not listed any more.
+// A new vector is in no index yet. Takes `row`.
+CALL (row) {
+  WITH row WHERE row.meaning IS NOT NULL AND row.meaning.of IS NULL
+  MATCH (gone:Meaning {entity_id: row.home})
+  DETACH DELETE gone
+}
+CALL (row) {
+  WITH row WHERE row.meaning.of IS NOT NULL
+  MERGE (meaning:Meaning {entity_id: row.home})
+  SET meaning.owner = $owner, meaning.type = row.properties.type, meaning.of = row.meaning.of,
+    meaning.model = row.meaning.model, meaning.fresh = row.meaning.fresh
+  REMOVE meaning:Vector
+  WITH meaning, row.meaning.vector AS vector
+  CALL (meaning, vector) {
+    WITH meaning WHERE vector IS NULL
+    SET meaning.vector = null
+  }
+  WITH meaning, vector WHERE vector IS NOT NULL
+  CALL db.create.setNodeVectorProperty(meaning, 'vector', vector)
+}

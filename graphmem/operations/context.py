@@ -1,0 +1,133 @@
+"""Context for an agent: what is known about a question or an entity, within a budget."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from pydantic import Field
+
+from graphmem.arguments import OFFSET_LIMIT, Arguments, EntityId, NoBool, Text, invalid
+from graphmem.domain import context as lines_of
+from graphmem.domain import lookup, wording
+from graphmem.domain.context import Unit
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.operations import cursors
+from graphmem.operations.answers import EntityRow
+from graphmem.operations.context_lines import known_lines
+from graphmem.operations.context_page import ContextPage, fitted
+from graphmem.operations.cursors import Cursor
+from graphmem.operations.entities import EntityType
+from graphmem.operations.searching import search
+from graphmem.registry import Context, Scope, operation
+
+BUDGET_LEAST = 500
+BUDGET_MOST = 200_000
+HINT_LIMIT = 300
+ENTITIES = 20
+"""Entities that a question is answered from."""
+
+
+class RetrieveContext(Arguments):
+    """What ``context.retrieve`` takes."""
+
+    question: Annotated[
+        Annotated[Text, Field(min_length=1)] | None,
+        Field(description="What is to be known, in words: a question, a name, a topic."),
+    ] = None
+    entity_id: Annotated[EntityId | None, Field(description="The entity that it is about.")] = None
+    entity_type: EntityType | None = None
+    budget: Annotated[
+        int,
+        Field(
+            ge=BUDGET_LEAST,
+            le=BUDGET_MOST,
+            description=f"What the whole answer may cost, {BUDGET_LEAST:,} to {BUDGET_MOST:,}.",
+        ),
+        NoBool,
+    ] = 2_000
+    unit: Annotated[
+        Unit, Field(description="What the budget counts: tokens, estimated from above, or characters.")
+    ] = "tokens"
+    cursor: Cursor = None
+
+
+@operation(
+    "context.retrieve",
+    "POST /retrieve_context",
+    tool="retrieve_context",
+    command="context",
+    scope=Scope.READ,
+    errors=(NotFound, InvalidCursor),
+    example='--question "where does Ada work" --budget 1000',
+)
+async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
+    """Return what is known about a question or an entity, most useful first, within a budget.
+
+    Each line is a current value or a relationship with its entity, its time and the observation behind it;
+    superseded values are never among them. A value that another one contests (not older, and it did not
+    win) says so. The same state gives the same lines; `next_cursor` goes on where the budget ended.
+    """
+    if arguments.question is None and arguments.entity_id is None:
+        raise invalid([{"path": "$.question", "message": "give a question, an entity_id, or both"}])
+    asked = frozenset(wording.tokens(arguments.question or ""))
+    query = cursors.fingerprint(context, "context.retrieve", arguments, apart={"budget", "unit"})
+    skip = _skipped(query, arguments.cursor)
+    entity_ids, hint = await _about(context, arguments)
+    lines = lines_of.ordered(await known_lines(context, entity_ids), asked)
+    page = fitted(lines, skip, asked, arguments.budget, arguments.unit, query)
+    if not page["lines"] and skip < len(lines):
+        page["hint"] = "the next line alone is longer than the budget: raise it"
+    elif not lines and hint:
+        page["hint"] = hint[:HINT_LIMIT]
+    return page
+
+
+def _skipped(query: str, cursor: str | None) -> int:
+    """Return how many lines were answered before.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+    """
+    if cursor is None:
+        return 0
+    skip = cursors.decode(query, cursor, {"answered": int})["answered"]
+    if not 0 <= skip <= OFFSET_LIMIT:
+        raise cursors.refused()
+    return skip
+
+
+async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str], str]:
+    """Return the entities that are asked about, the closest first, and what to say where there are none.
+
+    Raises:
+        NotFound: there is no entity of the id that is given.
+    """
+    found: list[str] = []
+    if arguments.entity_id is not None:
+        row = await context.graph.one("entity.get", entity_id=arguments.entity_id, include_deleted=False)
+        if row is None:
+            raise NotFound(f"there is no entity {arguments.entity_id}", entity_id=arguments.entity_id)
+        found.append(EntityRow(*row["entity"]).id)
+    if arguments.question is None:
+        return found, ""
+    types = [arguments.entity_type] if arguments.entity_type else []
+    named, results = await asyncio.gather(
+        _named(context, arguments.question, types),
+        search(context, arguments.question, types=types, limit=ENTITIES),
+    )
+    found += [*named, *(one.id for one in results.ranked)]
+    hint = "; ".join(["no name, no words and no meaning of any entity fit the question", *results.notes])
+    return list(dict.fromkeys(found))[:ENTITIES], hint
+
+
+async def _named(context: Context, question: str, types: list[str]) -> list[str]:
+    """Return the entities whose whole name or identifier stands in a question, the longest ones first."""
+    region = context.services.settings.phone_region
+    pairs = {pair for phrase in lines_of.phrases(question) for pair in lookup.candidates(phrase, region)}
+    row = await context.graph.one(
+        "entity.find", pairs=sorted(map(list, pairs)), kinds=list(lookup.KINDS), types=types, limit=ENTITIES
+    )
+    assert row is not None
+    rows = [EntityRow(*one) for one, _ in row["found"]]
+    return [one.id for one in sorted(rows, key=lambda one: (-len(one.name), one.id))]

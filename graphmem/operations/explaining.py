@@ -1,0 +1,170 @@
+"""Why a search answers what it answers, in the order in which it does."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled, Text
+from graphmem.domain import lookup
+from graphmem.operations import answers, searching
+from graphmem.operations.answers import EntityRow
+from graphmem.operations.entities import EntityFilters
+from graphmem.operations.searching import STRATEGIES, WEIGHTS, Results, Semantic
+from graphmem.registry import Context, Scope, operation
+
+Query = Annotated[Text, Field(description="What to search for: words, a name, an identifier, or a description.")]
+ORDER = (
+    "Each list counts weight / (60 + rank) for what is in it; the sums order the answer, and ids what is equal. "
+    "exact: identifiers before names before aliases. text: every word is said, scored by how often for the length "
+    "of the text, and 1 more where the name says it. meaning: cosine similarity, not below the floor."
+)
+
+
+class ExplainSearch(Arguments):
+    """What ``search.explain`` takes: the arguments of a search."""
+
+    search: Annotated[Query, Spelled("query", "search_query")]
+    filters: EntityFilters = Field(default=EntityFilters(), description="Which entities.")
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+
+
+class Hit(TypedDict):
+    """An entity in the list of one strategy."""
+
+    entity_id: str
+    rank: int
+    score: float
+
+
+class StrategyRun(TypedDict):
+    """One strategy: whether it ran, how many it found, its weight, and its list, best first."""
+
+    strategy: str
+    ran: bool
+    found: int
+    weight: float
+    hits: list[Hit]
+
+
+class Explained(TypedDict):
+    """An entity of the answer: its points, its rank in each list, and the kind of identifier that named it."""
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    points: float
+    ranks: dict[str, int]
+    matched: list[str]
+
+
+class Compared(TypedDict):
+    """What meaning looked at.
+
+    ``entities`` are those of the types asked for; ``one_by_one`` were compared each; where ``by_index``,
+    so many ``nearest`` ones of all owners were taken from the index, down to the similarity ``least``.
+    ``floor`` is the least similarity that is answered.
+    """
+
+    entities: int
+    one_by_one: int
+    by_index: bool
+    nearest: int
+    least: float | None
+    floor: float
+    model: str
+
+
+class Explanation(TypedDict):
+    """Why a search answers what it does. ``phrases`` are what must be said, a last word with ``*`` begins one."""
+
+    search: str
+    phrases: list[str]
+    entity_types: list[str]
+    semantic: Semantic
+    strategies: list[StrategyRun]
+    order: str
+    entities: list[Explained]
+    total: int
+    compared: Compared
+    left_out: list[str]
+    milliseconds: dict[str, float]
+
+
+@operation(
+    "search.explain",
+    "GET /search/explain",
+    tool="explain_search",
+    command="search explain",
+    scope=Scope.READ,
+    example='"planning meeting" --entity-type event --limit 5',
+)
+async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
+    """Say why a search answers what it does: which strategies ran, what each found, and how they were fused.
+
+    `left_out` names what was not looked at, and why; `semantic` says whether all entities could be
+    compared by meaning.
+    """
+    types = arguments.filters.types
+    results = await searching.search(
+        context, arguments.search, types=types, limit=arguments.limit, offset=arguments.offset
+    )
+    sight, embedder = results.sight, context.services.embedder
+    return {
+        "search": arguments.search,
+        "phrases": [pattern[1:].rstrip() + ("" if pattern.endswith(" ") else "*") for pattern in results.asked.patterns],
+        "entity_types": types,
+        "semantic": results.semantic,
+        "strategies": [
+            {
+                "strategy": name,
+                "ran": {"exact": bool(arguments.search.strip()), "text": bool(results.asked.phrases), "meaning": sight.asked}[name],
+                "found": len(results.hits[name]),
+                "weight": weight,
+                "hits": _hits(results, name, arguments.limit),
+            }
+            for name, weight in zip(STRATEGIES, WEIGHTS, strict=True)
+        ],
+        "order": ORDER,
+        "entities": _explained(results, arguments.offset),
+        "total": results.total,
+        "compared": {
+            "entities": sight.total,
+            "one_by_one": sight.compared,
+            "by_index": sight.indexed,
+            "nearest": sight.deepest,
+            "least": sight.least,
+            "floor": embedder.floor,
+            "model": embedder.model,
+        },
+        "left_out": results.notes,
+        "milliseconds": results.milliseconds,
+    }
+
+
+def _hits(results: Results, name: searching.Strategy, limit: int) -> list[Hit]:
+    """Return the first of a list; what is exact counts 1."""
+    return [
+        {"entity_id": entity_id, "rank": rank, "score": 1.0 if name == "exact" else score}
+        for rank, (entity_id, score) in enumerate(results.hits[name][:limit], 1)
+    ]
+
+
+def _explained(results: Results, offset: int) -> list[Explained]:
+    named = dict(results.hits["exact"])
+    found: list[Explained] = []
+    for row, one in zip(map(EntityRow._make, results.rows), results.ranked[offset:], strict=False):
+        answers.entity(row)
+        matched: list[str] = [lookup.KINDS[int(named[row.id])]] if row.id in named else []
+        found.append({
+            "entity_id": row.id,
+            "entity_type": row.type,
+            "canonical_name": row.name,
+            "points": one.points,
+            "ranks": {str(name): rank for name, rank in one.ranks.items()},
+            "matched": matched + [name for name in ("text", "meaning") if name in one.ranks],
+        })  # fmt: skip
+    return found

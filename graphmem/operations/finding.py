@@ -1,0 +1,174 @@
+"""Looking up an entity by whatever names it: an id, an identifier, a name, its words, or what it means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Text
+from graphmem.domain import canonical, lookup, wording
+from graphmem.domain.identity import CANONICAL_NAME
+from graphmem.domain.ids import ENTITY_ID
+from graphmem.operations import answers, searching
+from graphmem.operations.answers import EntityRow
+from graphmem.operations.entities import EntityType
+from graphmem.operations.searching import Semantic
+from graphmem.registry import Context, Scope, operation
+
+_TRIED = "neither an identifier, nor a name or an alias, nor the words, nor the meaning of any entity"
+
+
+class FindEntity(Arguments):
+    """What ``entities.find`` takes."""
+
+    identifier: Annotated[
+        Text, Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words.")
+    ]
+    entity_type: EntityType | None = None
+    limit: Limit = PAGE_DEFAULT
+
+
+class Found(answers.Entity):
+    """An entity that was found.
+
+    ``matched`` is the kind of what matched: ``id``; ``external_id``, ``email``, ``phone``, ``url`` or
+    ``domain``; ``name`` or ``alias``; ``text``; ``meaning``. ``matched_field`` is the field that holds it,
+    where there is one. ``score`` is 1 for what is exact, else comparable within one answer only.
+    """
+
+    matched: NotRequired[str]
+    matched_field: NotRequired[str]
+    score: NotRequired[float]
+
+
+class FoundEntities(TypedDict):
+    """What an identifier names: nothing rather than something wrong.
+
+    ``match_mode`` is the first stage that had a hit: ``id``, ``identifier``, ``name``, ``text``,
+    ``meaning``, or ``none``. ``semantic`` says whether all entities could be compared by meaning, where
+    that was asked. ``hint`` says what was tried.
+    """
+
+    entities: list[Found]
+    total: int
+    match_mode: str
+    semantic: NotRequired[Semantic]
+    hint: NotRequired[str]
+
+
+@operation(
+    "entities.find",
+    "POST /retrieve_entity_by_identifier",
+    tool="retrieve_entity_by_identifier",
+    command="entities search",
+    scope=Scope.READ,
+    example='"Ada Lovelace" --entity-type person',
+)
+async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
+    """Find the entities that something names: an id, an identifier, a name, words, or a meaning.
+
+    Tried in this order, and the first that has a hit answers: an id (alone: it is never matched as text);
+    an e-mail, phone, URL, domain or external id; a name or an alias; the words, all of which must be said,
+    whole; what means the same. Case, accents and spacing do not matter. An address or a number is not
+    compared by meaning. `match_mode` says which it was; several entities may bear one name.
+    """
+    found = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
+    given = arguments.identifier.strip()
+    if found["entities"] or ENTITY_ID.fullmatch(given.lower()) or not _is_text(given):
+        return found
+    types = [arguments.entity_type] if arguments.entity_type else []
+    return await _by_words(context, given, types, arguments.limit)
+
+
+async def find_exactly(
+    context: Context, identifier: str, entity_type: str | None, limit: int
+) -> FoundEntities:
+    """Return what an id, an identifier or a whole name names; one round trip."""
+    given = identifier.strip()
+    if ENTITY_ID.fullmatch(given.lower()):
+        return await _by_id(context, given.lower(), entity_type)
+    if not _is_text(given):
+        return _nothing("the identifier is blank")
+    types = [entity_type] if entity_type else []
+    return await _exactly(context, given, types, limit) or _nothing(
+        f"no exact match for {', '.join(lookup.KINDS)}: give the whole name or identifier"
+    )
+
+
+def _is_text(given: str) -> bool:
+    """Return whether there is something to look up: lone surrogates are no text, and stand in no database."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return bool(given.strip("\x00"))
+
+
+def _nothing(hint: str) -> FoundEntities:
+    return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
+
+
+async def _by_id(context: Context, entity_id: str, entity_type: str | None) -> FoundEntities:
+    row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
+    if row is None or entity_type not in (None, row["entity"][1]):
+        return _nothing("no entity has this id; an id is never matched as text")
+    found: Found = {**answers.entity(EntityRow(*row["entity"])), "matched": "id", "score": 1.0}
+    return {"entities": [found], "total": 1, "match_mode": "id"}
+
+
+async def _exactly(context: Context, given: str, types: list[str], limit: int) -> FoundEntities | None:
+    """Return what an identifier names, else what bears the name, ``None`` where nothing does."""
+    asked = lookup.candidates(given, context.services.settings.phone_region)
+    row = await context.graph.one(
+        "entity.find",
+        pairs=[list(pair) for pair in sorted(asked)],
+        kinds=list(lookup.KINDS),
+        types=types,
+        limit=limit,
+    )
+    assert row is not None
+    edge = len(lookup.EXACT)
+    by_stage = {"identifier": row["totals"][:edge], "name": row["totals"][edge:]}
+    mode = next((stage for stage, totals in by_stage.items() if sum(totals)), None)
+    if mode is None:
+        return None
+    hits = [(one, lookup.KINDS[strength]) for one, strength in row["found"]]
+    hits = [(one, kind) for one, kind in hits if (kind in lookup.EXACT) == (mode == "identifier")]
+    entities = answers.entities(one for one, _ in hits)
+    found: list[Found] = []
+    for entity, (one, kind) in zip(entities, hits, strict=True):
+        field = lookup.matching_field(_held(EntityRow(*one)), kind, asked)
+        found.append({**entity, "matched": kind, "matched_field": field, "score": 1.0})
+    return {"entities": found, "total": sum(by_stage[mode]), "match_mode": mode}
+
+
+async def _by_words(context: Context, given: str, types: list[str], limit: int) -> FoundEntities:
+    results = await searching.search(
+        context, given, types=types, limit=limit, exact=False, begins=False, alone=True
+    )
+    entities = answers.entities(results.rows)
+    if not entities:
+        tried = "; ".join([f"{_TRIED} fits", *results.notes])
+        return {**_nothing(tried), "semantic": results.semantic}
+    mode = "text" if results.hits["text"] else "meaning"
+    scores = dict(results.hits[mode])
+    found: list[Found] = []
+    for entity, row in zip(entities, map(EntityRow._make, results.rows), strict=True):
+        hit: Found = {**entity, "matched": mode, "score": scores[row.id]}
+        if mode == "text":
+            held = zip(row.fields, row.values, strict=True)
+            hit["matched_field"] = wording.best_field(results.asked, row.name, held)
+        found.append(hit)
+    answer: FoundEntities = {"entities": found, "total": len(scores), "match_mode": mode}
+    if results.sight.asked:
+        answer["semantic"] = results.semantic
+    if results.notes:
+        answer["hint"] = "; ".join(results.notes)
+    return answer
+
+
+def _held(row: EntityRow) -> dict[str, Any]:
+    held = zip(row.fields, row.values, strict=True)
+    return {name: canonical.decode(text) for name, text in held if name in lookup.FIELDS or name == CANONICAL_NAME}

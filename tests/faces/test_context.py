@@ -1,0 +1,280 @@
+"""Context for an agent: what is known, most useful first, within a budget, the same for the same state."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graphmem import cypher
+from graphmem.domain import context as domain
+from graphmem.errors import InvalidCursor, InvalidInput, NotFound
+from graphmem.operations.context import BUDGET_LEAST, BUDGET_MOST
+from graphmem.operations.context_lines import NEWEST
+from graphmem.registry import Services
+from tests.support.faces import Call
+from tests.support.loop import Loop
+
+PEOPLE = {
+    "entities": [
+        {
+            "entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org", "born": 1815,
+            "observed_at": "2026-01-01T00:00:00Z",
+        },
+        {
+            "entity_type": "company", "name": "Analytical Engines", "city": "London",
+            "observed_at": "2026-01-02T00:00:00Z",
+        },
+        {
+            "entity_type": "person", "name": "Charles Babbage", "city": "Cambridge",
+            "observed_at": "2026-01-03T00:00:00Z",
+        },
+    ],
+    "relationships": [
+        {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1},
+        {"relationship_type": "OWNS", "source_index": 2, "target_index": 1},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def ids(call: Call) -> dict[str, str]:
+    stored = call("store", **PEOPLE)["entities"]
+    return {one["canonical_name"]: one["entity_id"] for one in stored}
+
+
+def lines(page: dict[str, Any]) -> list[tuple[str, str, Any]]:
+    return [(one["entity_name"], one["field"], one["value"]) for one in page["lines"]]
+
+
+def pages(run: Call, **asked: Any) -> Iterator[dict[str, Any]]:
+    page = run("context.retrieve", **asked)
+    yield page
+    while "next_cursor" in page:
+        page = run("context.retrieve", **asked, cursor=page["next_cursor"])
+        yield page
+
+
+def spent(page: dict[str, Any], unit: str = "tokens") -> int:
+    text = json.dumps(page, ensure_ascii=False, separators=(",", ":"))
+    return domain.cost(text, unit)  # type: ignore[arg-type]
+
+
+def test_a_question_is_answered_by_what_it_names(call: Call, ids: dict[str, str]) -> None:
+    page = call("context.retrieve", question="Where does Ada Lovelace work?")
+    found = lines(page)
+    assert {name for name, _, _ in found[:4]} == {"Ada Lovelace"}
+    assert ("Ada Lovelace", "WORKS_AT", "Analytical Engines") in found[:5]
+    # What is known of where she works is told as well, after what is known of her.
+    assert ("Analytical Engines", "city", "London") in found
+    works = next(one for one in page["lines"] if one["field"] == "WORKS_AT")
+    assert works["direction"] == "outgoing"
+    known = {one["entity"]: one for one in page["entities"]}
+    assert known[works["related_entity"]]["entity_id"] == ids["Analytical Engines"]
+    assert known[works["entity"]] == {
+        "entity": works["entity"], "entity_id": ids["Ada Lovelace"], "entity_type": "person",
+        "canonical_name": "Ada Lovelace",
+    }  # fmt: skip
+    assert found[0][1] == "WORKS_AT"
+    assert works["observation_id"].startswith("obs_")
+    assert page["total"] == len(page["lines"])
+    assert page["used"] == spent(page) <= page["budget"] == 2_000
+
+
+def test_the_field_that_is_asked_for_comes_first(run: Call) -> None:
+    run("store", **PEOPLE)
+    page = run("context.retrieve", question="Ada Lovelace's email")
+    assert lines(page)[0] == ("Ada Lovelace", "email", "ada@example.org")
+    first = page["lines"][0]
+    assert first["observed_at"] == "2026-01-01T00:00:00.000000Z"
+    (ada,) = (one for one in page["entities"] if one["entity"] == first["entity"])
+    provenance = run("entities.provenance", entity_id=ada["entity_id"], field="email")
+    assert provenance["observation_ids"] == [first["observation_id"]]
+
+
+def test_an_entity_is_asked_about_by_id(run: Call) -> None:
+    stored = run("store", **PEOPLE)["entities"]
+    page = run("context.retrieve", entity_id=stored[2]["entity_id"])
+    assert lines(page)[:3] == [
+        ("Charles Babbage", "name", "Charles Babbage"),
+        ("Charles Babbage", "city", "Cambridge"),
+        ("Charles Babbage", "OWNS", "Analytical Engines"),
+    ]
+    with pytest.raises(NotFound):
+        run("context.retrieve", entity_id="ent_" + "0" * 24)
+    with pytest.raises(InvalidInput, match=r"\$\.question"):
+        run("context.retrieve")
+
+
+def test_superseded_values_are_never_told_and_later_ones_are(run: Call) -> None:
+    (stored,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "city": "London"}])[
+        "entities"
+    ]
+    asked = {"entity_id": stored["entity_id"]}
+    run("store", entities=[{"target_id": stored["entity_id"], "city": "Paris", "born": None}])
+    assert [value for _, field, value in lines(run("context.retrieve", **asked)) if field == "city"] == [
+        "Paris"
+    ]
+    run("entities.delete", **asked)
+    with pytest.raises(NotFound):
+        run("context.retrieve", **asked)
+    assert run("context.retrieve", question="Ada")["lines"] == []
+    run("entities.restore", **asked)
+    assert ("Ada", "city", "Paris") in lines(run("context.retrieve", question="Ada"))
+
+
+def test_a_value_that_is_contested_says_so(run: Call) -> None:
+    ada = {"entity_type": "person", "name": "Ada", "observed_at": "2026-01-01T00:00:00Z"}
+    (stored,) = run("store", entities=[{**ada, "city": "London", "tags": ["a"]}])["entities"]
+    asked = {"entity_id": stored["entity_id"]}
+    about = {"target_id": stored["entity_id"]}
+
+    def city() -> dict[str, Any]:
+        (found,) = (one for one in run("context.retrieve", **asked)["lines"] if one["field"] == "city")
+        return found
+
+    assert "contested" not in city()
+    # What is older and other was superseded: that is no contradiction.
+    run("store", entities=[{**about, "city": "Paris", "observed_at": "2025-01-01T00:00:00Z"}])
+    run("store", entities=[{**about, "city": "Rome", "observed_at": "2026-02-01T00:00:00Z"}])
+    assert (city()["value"], "contested" in city()) == ("Rome", False)
+    # Two at one time, and what is newer than a correction, are.
+    (other,) = run(
+        "store",
+        entities=[{**about, "city": "Oslo", "observed_at": "2026-02-01T00:00:00Z"}],
+        observation_source="sensor",
+    )["entities"]
+    at_one_time = city()
+    assert {at_one_time["value"], at_one_time["contested"][0]["value"]} == {"Rome", "Oslo"}
+    run("entities.correct", **asked, field="city", value="Bonn")
+    assert "contested" not in city()
+    run("store", entities=[{**about, "city": "Kiel"}])
+    corrected = city()
+    assert corrected["value"] == "Bonn"
+    assert [one["value"] for one in corrected["contested"]] == ["Kiel"]
+    assert other["observation_id"] != corrected["contested"][0]["observation_id"]
+
+
+def test_what_a_merged_entity_says_otherwise_at_one_time_contests(run: Call) -> None:
+    items = [
+        {"entity_type": "person", "name": name, "city": city, "observed_at": "2026-01-01T00:00:00Z"}
+        for name, city in (("Ada", "London"), ("A. Lovelace", "Paris"))
+    ]
+    one, other = (item["entity_id"] for item in run("store", entities=items)["entities"])
+    run("entities.merge", source_entity_id=other, target_entity_id=one)
+    page = run("context.retrieve", entity_id=other)
+    found = {line["field"]: line for line in page["lines"]}
+    assert [entity["entity_id"] for entity in page["entities"]] == [one]
+    assert {found["city"]["value"], found["city"]["contested"][0]["value"]} == {"London", "Paris"}
+
+
+@pytest.mark.parametrize(("unit", "budget"), [("tokens", 500), ("tokens", 2_000), ("characters", 1_200)])
+def test_no_page_is_over_its_budget_and_pages_tile(run: Call, unit: str, budget: int) -> None:
+    notes = [
+        {
+            "entity_type": "note",
+            "title": f"Budget {i}",
+            "body": "The budget of the spring. " * i,
+            "地名": "東京" * i,
+        }
+        for i in range(12)
+    ]
+    run("store", entities=notes)
+    asked = {"question": "budget of the spring", "unit": unit}
+    whole = run("context.retrieve", **asked, budget=BUDGET_MOST)
+    assert "next_cursor" not in whole
+    found = list(pages(run, **asked, budget=budget))
+    assert len(found) > 2
+    for page in found:
+        assert page["lines"]
+        assert page["used"] == spent(page, unit) <= budget
+    told = [(one["entity_name"], one["field"]) for page in found for one in page["lines"]]
+    assert told == [(one["entity_name"], one["field"]) for one in whole["lines"]]
+    for page in found:
+        mentioned = {one["entity"] for one in page["entities"]}
+        assert {one["entity"] for one in page["lines"]} == mentioned == set(range(1, len(mentioned) + 1))
+
+
+def test_a_long_value_is_cut_around_what_is_asked(run: Call) -> None:
+    body = "lorem ipsum " * 300 + "the password of the vault is swordfish " + "dolor sit " * 300
+    run("store", entities=[{"entity_type": "note", "title": "Vault", "body": body}])
+    page = run("context.retrieve", question="vault swordfish")
+    (told,) = (one for one in page["lines"] if one["field"] == "body")
+    assert told["cut"] is True
+    assert "swordfish" in told["value"]
+    assert len(told["value"]) <= domain.VALUE_LIMIT + 2
+
+
+def test_a_line_that_fits_into_no_budget_is_said(run: Call) -> None:
+    name = "字" * 60
+    (stored,) = run(
+        "store", entities=[{"entity_type": "note", "title": name * 9, name: name * 9, "number": 10**30}]
+    )["entities"]
+    page = run("context.retrieve", entity_id=stored["entity_id"], budget=BUDGET_LEAST)
+    assert page["lines"] or "raise it" in page["hint"]
+    assert page["used"] <= BUDGET_LEAST
+
+
+def test_the_same_state_gives_the_same_answer(run: Call) -> None:
+    run("store", **PEOPLE)
+    asked = {"question": "who works in London for Charles Babbage"}
+    assert run("context.retrieve", **asked) == run("context.retrieve", **asked)
+
+
+def test_nothing_is_answered_rather_than_something_wrong(run: Call) -> None:
+    run("store", **PEOPLE)
+    page = run("context.retrieve", question="qqzzxx wwvvkk")
+    assert (page["lines"], page["total"]) == ([], 0)
+    assert "no name" in page["hint"]
+    narrowed = run("context.retrieve", question="Ada Lovelace", entity_type="task")
+    assert narrowed["lines"] == []
+    for strange in (
+        "\x00",
+        "   ",
+        "'; MATCH (n) DETACH DELETE n",
+        '+ - && || ! ( ) { } [ ] ^ " ~ * ? : \\ /',
+        "a" * 10_000,
+    ):
+        assert run("context.retrieve", question=strange)["used"] <= 2_000
+
+
+def test_a_cursor_is_good_for_its_question_alone(run: Call) -> None:
+    run("store", **PEOPLE)
+    page = run("context.retrieve", question="Ada Lovelace", budget=BUDGET_LEAST)
+    # Another budget is another page of the same lines.
+    more = run("context.retrieve", question="Ada Lovelace", cursor=page["next_cursor"], budget=4_000)
+    assert len(page["lines"]) + len(more["lines"]) == page["total"]
+    with pytest.raises(InvalidCursor):
+        run("context.retrieve", question="Charles", cursor=page["next_cursor"])
+
+
+def test_what_is_read_does_not_grow_with_history(
+    loop: Loop, services: Services, run: Call, owner: str
+) -> None:
+    (stored,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "n": 0}])["entities"]
+    asked: dict[str, Any] = {"entity_ids": [stored["entity_id"]], "newest": NEWEST, "relationships": 25}
+
+    def hits() -> int:
+        text = "PROFILE " + cypher.query("context.gather").text
+
+        async def profiled() -> dict[str, Any]:
+            async with services.graph._driver.session() as session:
+                params = cypher.bind({**asked, "earliest": 0}, owner)
+                return (await (await session.run(text, params)).consume()).profile or {}
+
+        def total(node: dict[str, Any]) -> int:
+            return node.get("dbHits", 0) + sum(map(total, node.get("children", [])))
+
+        return total(loop.run(profiled()))
+
+    def more(count: int) -> None:
+        items = [{"target_id": stored["entity_id"], "n": n} for n in range(count)]
+        run("store", entities=items, find_duplicates=False)
+
+    more(2 * NEWEST)
+    before = hits()
+    assert before < 40 * NEWEST
+    more(900)
+    assert hits() <= before + NEWEST
