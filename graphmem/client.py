@@ -77,4 +77,4 @@ def _segment(value: str) -> str:
 def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value
+    return canonical.encode(value) if isinstance(value, dict) else value

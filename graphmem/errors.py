@@ -26,6 +26,7 @@ GraphmemError                     500  exit 1
 │   ├── ServiceBusy                             SERVICE_BUSY
 │   ├── ServiceUnreachable                      SERVICE_UNREACHABLE
 │   └── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE
+│       └── EmbeddingRefused
 ├── InternalError                 500  exit 1   INTERNAL_ERROR
 └── SetupError                    500  exit 6   (what only a local command meets)
     ├── ConfigurationInvalid                    CONFIGURATION_INVALID
@@ -260,6 +261,10 @@ class EmbeddingUnavailable(Unavailable):
     """The service at GRAPHMEM_EMBEDDING_URL does not answer as it should: see that it runs, and its key."""
 
     code = "EMBEDDING_UNAVAILABLE"
+
+
+class EmbeddingRefused(EmbeddingUnavailable):
+    """The service at GRAPHMEM_EMBEDDING_URL refuses a text."""
 
 
 class InternalError(GraphmemError):

@@ -11,6 +11,7 @@ import structlog
 
 from graphmem import migrations, neo4j_local, operations
 from graphmem.embedding import LocalEmbedder
+from graphmem.embedding_remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.graph import Graph, OnNotification, wait_until_up
 from graphmem.neo4j_local import Connection, Progress
@@ -54,12 +55,14 @@ async def open_services(
             await wait_until_up(graph, REMOTE_PATIENCE)
         await migrations.apply(graph)
         vocabulary = Vocabulary(graph, settings)
-        embedder = LocalEmbedder()
+        embedder = RemoteEmbedder(settings) if settings.embedding_url else LocalEmbedder()
         writers = Writers(graph, vocabulary, settings, embedder)
         try:
             yield Services(graph, vocabulary, TypeAliases(graph), writers, settings, embedder)
         finally:
             await writers.close()
+            if isinstance(embedder, RemoteEmbedder):
+                await embedder.close()
     finally:
         await graph.close()
 
@@ -82,7 +85,9 @@ async def connection(settings: Settings, progress: Progress | None = None) -> Co
 
 
 async def warm(services: Services) -> None:
-    """Have every query planned, with the relationship types that there are; failures do not matter."""
+    """Have the model loaded and every query planned, with the relationship types that there are."""
+    if isinstance(services.embedder, LocalEmbedder):
+        await asyncio.to_thread(services.embedder.warm)
     with contextlib.suppress(GraphmemError):
         await services.graph.warm((await services.vocabulary.current()).names)
 

@@ -97,6 +97,22 @@ class Settings(BaseSettings):
     sandbox: bool = Field(
         default=False, description="Run as a shared public sandbox: operations that rewrite are refused."
     )
+    embedding_url: str | None = Field(
+        default=None,
+        pattern="^https?://",
+        description="A service that makes vectors (POST …/embeddings, of 256 dimensions). "
+        "Default: a small model in this process.",
+    )
+    embedding_model: str = Field(
+        default="text-embedding-3-small", min_length=1, max_length=200, description="The model to ask it for."
+    )
+    embedding_key: SecretStr | None = Field(default=None, description="Its key, sent as a bearer token.")
+    embedding_timeout: Seconds = Field(
+        default=10.0, description="Seconds that it may take, retries included."
+    )
+    embedding_floor: float = Field(
+        default=0.3, ge=-1, le=1, description="Least cosine similarity that its vectors mean something from."
+    )
     phone_region: str | None = Field(
         default=None,
         pattern="^[A-Z]{2}$",

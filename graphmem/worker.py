@@ -1,18 +1,23 @@
-"""Work that nobody waits for: entities are folded again after the schema of their type has changed.
+"""Work that nobody waits for: folding again after a change of schema, and what entities mean.
 
-Whoever reads or writes a stale entity has it folded first, so nothing depends on this; it only spares the
-next reader the wait, and counters and searches the stale ones. It goes on where another process, or the one
-before it, left off.
+Whoever reads or writes a stale entity has it folded first, so nothing depends on that; it only spares the
+next reader the wait, and counters and searches the stale ones. Vectors that are in no index yet are compared
+one by one; here they are put into it, many at once. What has no vector of the model in use is given one.
+All of it goes on where another process, or the one before it, left off.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+import time
+from collections.abc import Awaitable, Callable
 
 import structlog
 
-from graphmem.errors import DatabaseFull, GraphmemError, TransactionTooLarge
+from graphmem.domain import meaning
+from graphmem.domain.meaning import Vector
+from graphmem.errors import DatabaseFull, EmbeddingRefused, GraphmemError, TransactionTooLarge
 from graphmem.registry import Services
 
 INTERVAL = 2.0
@@ -23,20 +28,92 @@ WAITING = 1_000
 """Types that are looked at."""
 TAKEN = 20
 """Types that are taken at one look."""
+PLACED = 200
+"""Vectors that are put into the index by one statement."""
+UNDERSTOOD = 64
+"""Entities whose vectors are asked for at once."""
 
 _log = structlog.get_logger("graphmem.worker")
 
 
 async def work(services: Services) -> None:
-    """Do what waits, again and again, for as long as a service runs."""
+    """Do what waits, again and again, for as long as a service runs.
+
+    The model of the service that was started last is the one in use: those of others, whose workers would
+    otherwise undo its work, rest.
+    """
     while True:
-        await asyncio.sleep(INTERVAL)
         try:
-            await work_once(services)
+            await claim(services)
+            break
         except GraphmemError as exc:
-            _log.warning("the worker goes on later", reason=str(exc)[:500])
+            _log.warning("the worker begins later", reason=str(exc)[:500])
+            await asyncio.sleep(INTERVAL)
+    await asyncio.gather(*(_again(services, what) for what in (work_once, understand_once, place_once)))
+
+
+async def claim(services: Services) -> None:
+    """Have every entity be given a vector of the model of this process."""
+    model = services.embedder.model
+    (row,) = await services.graph.write("meaning.claim", None, model=model)
+    if row["before"] not in (None, model):
+        _log.info("another model is in use: all vectors are made anew", model=model, before=row["before"])
+
+
+async def _again(services: Services, what: Callable[[Services], Awaitable[int]]) -> None:
+    """Do one kind of work; while there is more of it, half of the time."""
+    while True:
+        start = time.monotonic()
+        done = 0
+        try:
+            done = await what(services)
+        except GraphmemError as exc:
+            _log.warning("the worker goes on later", work=what.__name__, reason=str(exc)[:500])
         except Exception:
-            _log.exception("unexpected fault of the worker: it goes on later")
+            _log.exception("unexpected fault of the worker: it goes on later", work=what.__name__)
+        await asyncio.sleep(time.monotonic() - start if done and what is not work_once else INTERVAL)
+
+
+async def place_once(services: Services) -> int:
+    """Put some vectors into the vector index; return how many."""
+    (row,) = await services.graph.write("meaning.place", None, limit=PLACED)
+    return row["placed"]
+
+
+async def understand_once(services: Services, only: str | None = None) -> int:
+    """Give some entities, of all owners or of one only, their vectors; return how many.
+
+    Raises:
+        EmbeddingUnavailable: the service that makes them does not answer as it should.
+    """
+    model = services.embedder.model
+    rows = await services.graph.read("meaning.waiting", None, model=model, only=only, limit=UNDERSTOOD)
+    waiting = rows[0]["waiting"] if rows else []
+    texts = [
+        meaning.text_of(name, zip(fields, values, strict=True)) for _, _, name, fields, values in waiting
+    ]
+    vectors = await _embedded(services, texts) if waiting else []
+    rows = [
+        {"id": entity_id, "was": of, "of": meaning.key(text), "vector": vector}
+        for (entity_id, of, *_), text, vector in zip(waiting, texts, vectors, strict=True)
+    ]
+    if not rows:
+        return 0
+    (row,) = await services.graph.write("meaning.set", None, model=model, rows=rows)
+    _log.info("understood", entities=row["done"], model=model)
+    return row["done"]
+
+
+async def _embedded(services: Services, texts: list[str]) -> list[Vector | None]:
+    """Return the vectors of some texts; in halves where some are refused: one alone has none."""
+    try:
+        return await services.embedder.embed(texts)
+    except EmbeddingRefused as exc:
+        if len(texts) < 2:
+            _log.warning("a text has no vector: the service refuses it", reason=str(exc)[:500])
+            return [None]
+        half = len(texts) // 2
+        return [*await _embedded(services, texts[:half]), *await _embedded(services, texts[half:])]
 
 
 async def work_once(services: Services) -> int:

@@ -16,7 +16,9 @@ ROOMY = 140
 WIDEST = 76
 """Characters of one value; what is longer is cut, and ``--json`` has it whole."""
 
-_APART = frozenset({"limit", "offset", "outgoing", "incoming", "related_entities", "entity", "paths"})
+_APART = frozenset({
+    "strategies", "limit", "offset", "outgoing", "incoming", "related_entities", "entity", "paths", "event",
+})  # fmt: skip
 _WARNINGS = frozenset({"store_warnings", "warnings"})
 _WHOLE = frozenset({"next_cursor", "hint", "message"})
 """What is shown otherwise, or by ``--json`` alone."""
@@ -45,6 +47,8 @@ def render(answer: Row) -> RenderableType:
             Snapshot(answer["entity"]),
             *([_relationships(answer)] if "relationships" in answer else []),
         ]
+    if isinstance(answer.get("event"), dict):
+        parts.append(_pairs(answer["event"]))
     drawn = set[str]()
     for name, table in () if parts else _LISTS.items():
         if name in answer and isinstance(answer[name], list) and _fits(name, answer[name]):
@@ -70,7 +74,8 @@ def _rest(answer: Row, drawn: Collection[str] = ()) -> list[RenderableType]:
         if name in _WARNINGS:
             parts += [plain(f"{one['code']}: {one['message']}", style="yellow") for one in rows]
         elif _is_rows(rows) and name not in _APART and name not in drawn:
-            parts.append(_observations(answer) if name == "observations" else _plain_rows(name, rows))
+            table = _BESIDE.get(name)
+            parts.append(table(answer) if table else _plain_rows(name, rows))
     return parts
 
 
@@ -168,9 +173,34 @@ def _found(answer: Row) -> RenderableType:
     rows = answer["entities"]
     if rows and "action" in rows[0]:
         return _stored(rows)
+    if "strategies" in answer:
+        return _ranked(answer)
+    if rows and "matched" in rows[0]:
+        return _matched(rows)
     if rows and "depth" in rows[0]:
         return Group(_related(rows), _edges(answer["relationships"], _names([*rows, answer])))
     return entities(rows)
+
+
+def _matched(rows: Sequence[Row]) -> Table:
+    """Return what a look-up found, with what of each it was found by."""
+    table = _table(None, "id", "type", "name", "found by", "in", "score")
+    for row in rows:
+        cells = row["entity_id"], row["entity_type"], row["canonical_name"], row["matched"]
+        table.add_row(*map(plain, (*cells, row.get("matched_field", ""), f"{row['score']:.2f}")))
+    return table
+
+
+def _ranked(answer: Row) -> RenderableType:
+    """Return the entities of a search with their rank in each list."""
+    names = [one["strategy"] for one in answer["strategies"]]
+    table = _table(None, "id", "type", "name", "points", *names)
+    for row in answer["entities"]:
+        ranks = [str(row["ranks"].get(name, "")) for name in names]
+        cells = row["entity_id"], row["entity_type"], row["canonical_name"], f"{row['points']:.4f}"
+        table.add_row(*map(plain, (*cells, *ranks)))
+    ran = [f"{one['strategy']} {one['found'] if one['ran'] else 'not asked'}" for one in answer["strategies"]]
+    return Group(table, plain(f"found: {', '.join(ran)}", style="dim"))
 
 
 def _stored(rows: Sequence[Row]) -> RenderableType:
@@ -254,6 +284,15 @@ def _candidates(answer: Row) -> Table:
     return table
 
 
+def _events(answer: Row) -> Table:
+    """Return events, one a line: when as it was written, what, of what, and by which field."""
+    table = _table(None, "when", "what", "of", "type", "field", "id")
+    for row in answer["events"]:
+        cells = row["event_timestamp"], row["event_type"], row["entity_name"], row["entity_type"]
+        table.add_row(*map(plain, (*map(_value, cells), row["source_field"], row["id"])))
+    return table
+
+
 def _types(answer: Row) -> Table:
     table = _table(None, "relationship", "inverse", "origin", "live ones", "description")
     for row in answer["relationship_types"]:
@@ -284,6 +323,9 @@ def _names(rows: Sequence[Row]) -> dict[str, str]:
 
 def _pairs(answer: Row) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column()
+    # A cursor is there to be copied: it goes on in the next line.
+    table.add_column(overflow="fold")
     for name, value in answer.items():
         if value in (None, [], {}) or name in _WARNINGS:
             continue
@@ -300,7 +342,9 @@ def _table(title: str | None, *columns: str) -> Table:
         pad_edge=False,
     )
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in ("id", "v.", "obs.", "observation"))
+        table.add_column(
+            column, overflow="fold", no_wrap=column in ("id", "v.", "obs.", "observation", "when")
+        )
     return table
 
 
@@ -326,4 +370,7 @@ _LISTS: dict[str, Callable[[Row], RenderableType]] = {
     "relationships": _relationships,
     "schemas": _schemas,
     "relationship_types": _types,
+    "events": _events,
 }
+_BESIDE: dict[str, Callable[[Row], RenderableType]] = {"observations": _observations, "events": _events}
+"""Lists that stand below others as well, with a table of their own."""

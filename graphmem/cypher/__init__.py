@@ -16,6 +16,11 @@ header that disagrees with the text refuses to load::
 projection is said once; ``RELATIONSHIP_TYPES`` for the relationship types asked for, sorted: a type
 filter by parameter would expand every edge of a hub. Migrations are in ``migrations/``, see
 :mod:`graphmem.migrations`.
+
+An order is that of an index, and cannot be a parameter: a query in whose text ``WAY`` stands has a form for
+each way, ``entity.page[asc]`` and ``entity.page[desc]``. ``WAY`` is ``ASC`` or ``DESC`` then, ``BEYOND`` the
+``>`` or ``<`` that leads on. One whose header says ``// keys    name_key, created_at`` has forms for each of
+these properties, for which ``KEY`` stands. :func:`form` makes the names.
 """
 
 from __future__ import annotations
@@ -36,12 +41,17 @@ _HEADER = re.compile(
     r"// mode {4}(?P<mode>read|write)\n"
     r"// index {3}(?P<index>.*)\n"
     r"// cost {4}(?P<cost>light|heavy)\n"
+    r"(?:// keys {4}(?P<keys>\w+(?:, \w+)*)\n)?"
     r"(?:// tenancy global: (?P<tenancy>[^\n]*)\n)?",
     re.DOTALL,
 )
 _USED = re.compile(r"\$(\w+)")
 _FRAGMENT = re.compile(r"<(\w+)\.(_\w+)>")
+_NAME = re.compile(r"(?P<file>\w+\.\w+)(?:\[(?:(?P<key>\w+) )?(?P<way>asc|desc)\])?")
 _TYPES = "RELATIONSHIP_TYPES"
+_BEYOND = {"asc": ">", "desc": "<"}
+
+Way = Literal["asc", "desc"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +74,24 @@ class Query:
 
 
 def parse(name: str, source: str) -> Query:
-    """Return the query that a file holds.
+    """Return the query that a file holds, in the form that the name says.
 
     Raises:
-        ValueError: the header is incomplete, or names other parameters than the text uses.
+        ValueError: the header is incomplete, or names other parameters than the text uses; the query has no
+            such form.
     """
+    named = _NAME.fullmatch(name)
     match = _HEADER.match(source)
-    if match is None or match["name"] != name:
+    if named is None or match is None or match["name"] != named["file"]:
         raise ValueError(f"{name}: the header must say name, params, returns, mode, index and cost")
     text = "\n".join(line for line in source[match.end() :].splitlines() if not line.startswith("//")).strip()
-    text = _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)
+    while (filled := _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)) != text:
+        text = filled
     if not text:
         raise ValueError(f"{name}: there is no query below the header")
+    if name not in _forms(named["file"], match["keys"], text):
+        raise ValueError(f"{name}: there is no such form of this query")
+    text = _formed(text, named["key"], named["way"])
     params = _fields(match["params"])
     bound = set() if match["tenancy"] else {"owner"}
     if "owner" in params or set(params) | bound != set(_USED.findall(text)):
@@ -101,7 +117,18 @@ def query(name: str) -> Query:
         FileNotFoundError: there is no such file.
         ValueError: its header does not fit its text.
     """
-    return parse(name, _read(*name.split(".")))
+    return parse(name, _read(*name.partition("[")[0].split(".")))
+
+
+def form(name: str, way: Way, key: str | None = None) -> LiteralString:
+    """Return the name of one form of a query.
+
+    Raises:
+        ValueError: the query has no such form.
+    """
+    named = f"{name}[{key} {way}]" if key else f"{name}[{way}]"
+    # A name that loads is one of ours: the file says which there are.
+    return cast("LiteralString", query(named).name)
 
 
 @lru_cache(maxsize=256)
@@ -122,15 +149,45 @@ def with_types(name: str, types: frozenset[str]) -> LiteralString:
 
 
 def names() -> Iterable[str]:
-    """Return the names of all queries, sorted."""
+    """Return the names of all queries in all of their forms, sorted."""
     root = resources.files(__name__)
-    return sorted(
+    files = (
         f"{folder.name}.{file.name.removesuffix('.cypher')}"
         for folder in root.iterdir()
         if folder.is_dir() and folder.name not in ("migrations", "__pycache__")
         for file in folder.iterdir()
         if file.name.endswith(".cypher") and not file.name.startswith("_")
     )
+    return sorted(name for file in files for name in _forms_of(file))
+
+
+@cache
+def _forms_of(file: str) -> tuple[str, ...]:
+    """Return the names of the forms that the query of a file has."""
+    source = _read(*file.split("."))
+    match = _HEADER.match(source)
+    text = source
+    while (filled := _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)) != text:
+        text = filled
+    return tuple(_forms(file, match["keys"] if match else None, text))
+
+
+def _forms(file: str, keys: str | None, text: str) -> list[str]:
+    if re.search(r"\bWAY\b", text) is None:
+        return [file]
+    return [
+        f"{file}[{key}{way}]"
+        for key in ([f"{one} " for one in keys.split(", ")] if keys else [""])
+        for way in _BEYOND
+    ]
+
+
+def _formed(text: str, key: str | None, way: str | None) -> str:
+    """Return a text with its order filled in."""
+    for marker, said in (("KEY", key), ("WAY", (way or "").upper()), ("BEYOND", _BEYOND.get(way or ""))):
+        if said:
+            text = re.sub(rf"\b{marker}\b", said, text)
+    return text
 
 
 def _in_one_map(found: re.Match[str]) -> str:
@@ -142,9 +199,19 @@ def _in_one_map(found: re.Match[str]) -> str:
     return found[0] if found[1] == "owner" else f"$args.{found[1]}"
 
 
+class Parameters(dict[str, Any]):
+    """The parameters of a query, which do not print: the driver writes out those of each query for its log,
+    whether it has one or not, which takes longer than to send them; and they are nobody's to read there.
+    """
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(self)}>"
+
+
 def bind(params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
     """Return the parameters of a query as its text expects them."""
-    return {"args": params} if owner is None else {"args": params, "owner": owner}
+    args = Parameters(params)
+    return {"args": args} if owner is None else {"args": args, "owner": owner}
 
 
 @cache

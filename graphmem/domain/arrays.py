@@ -56,6 +56,14 @@ def union(one: Held, other: Held) -> Held:
     return _held(precedence, elements, nothing)
 
 
+def observations(held: Held) -> list[str]:
+    """Return the observation that each element of a union comes from; nothing where it is no union."""
+    if not is_union(held[0]):
+        return []
+    marks = [mark.split(".") for mark in held[0].split(";")[1:]]
+    return [observation_id for _, observation_id, place in marks if place != _NOTHING]
+
+
 def _held(precedence: str, elements: dict[str, str], nothing: str) -> Held:
     ordered = sorted(elements.items(), key=lambda pair: pair[1])
     marks = [mark for _, mark in ordered] or [nothing]

@@ -120,6 +120,8 @@ def normalise_type(entity_type: str) -> str:
 
 def fold_text(text: str) -> str:
     """Return a text as identities and look-ups compare it: NFKC, case folded, white space collapsed."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
 

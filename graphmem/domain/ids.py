@@ -6,6 +6,7 @@ observation       ``obs_`` + 32 hex; see :func:`observation_id` and :func:`unpla
 relationship      key ``TYPE:source:target``; id ``rel_`` + 24 hex of SHA-256 over ``[key]``
 transaction       ``txn_`` + 32 hex, drawn at random by the process that writes
 schema, agent     ``sch_`` / ``agt_`` + 24 hex of SHA-256 over owner and name
+timeline event    ``evt_`` + 24 hex of SHA-256 over ``[owner, entity, field, text]``
 ================  ==========================================================================
 
 All hashes are over canonical JSON (:mod:`graphmem.domain.canonical`).
@@ -100,6 +101,11 @@ def schema_id(owner: str, entity_type: str, version: str | None) -> str:
 def agent_id(owner: str, thumbprint: str) -> str:
     """Return the id of an agent as ``owner`` knows it: nothing is shared between owners."""
     return "agt_" + canonical.digest([owner, thumbprint])[:24]
+
+
+def event_id(owner: str, entity_id: str, field: str, text: str) -> str:
+    """Return the id of the event that a date, as it was written, makes of a field of an entity."""
+    return "evt_" + canonical.digest([owner, entity_id, field, text])[:24]
 
 
 def request_hash(operation: str, arguments: Mapping[str, Any]) -> str:

@@ -49,6 +49,12 @@ class Merges:
 
     def version(self, entity_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST) -> int:
         """Return how many transactions, up to two clocks, changed what an entity shows."""
+        return len(self.changes(entity_id, at, at_ingested))
+
+    def changes(
+        self, entity_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST
+    ) -> frozenset[int]:
+        """Return when transactions, up to two clocks, changed what an entity shows."""
         changed = {recorded for recorded, observed in self.touches.get(entity_id, ()) if observed <= at}
         # What shows an entity changes only where one of the facts was recorded.
         moments = sorted({fact.recorded_at for fact in self.facts})
@@ -61,7 +67,7 @@ class Merges:
                 after = [into for moment, into in zip(moments, spans, strict=True) if moment <= recorded]
                 if entity_id in {root(home, known[-1] if known else {}) for known in (before, after)}:
                     changed.add(recorded)
-        return len({recorded for recorded in changed if recorded <= at_ingested})
+        return frozenset(recorded for recorded in changed if recorded <= at_ingested)
 
 
 def root(entity_id: str, into: Mapping[str, str]) -> str:

@@ -27,8 +27,8 @@ REGISTERED_LIMIT: Final = 1_000
 """Most types that are registered in one database: a walk along every type has all of them in its text."""
 
 INTERNAL: Final = frozenset({
-    "BY_AGENT", "BY_INTERPRETATION", "FROM_SOURCE", "HAS_HISTORY", "IDENTIFIES", "IN_TRANSACTION", "MERGED",
-    "MERGED_INTO", "OBSERVED", "SHOWN_AS",
+    "BY_AGENT", "BY_INTERPRETATION", "FROM_SOURCE", "HAD_EVENT", "HAS_EVENT", "HAS_HISTORY", "HAS_VALUE",
+    "IDENTIFIES", "IN_TRANSACTION", "MERGED", "MERGED_INTO", "OBSERVED", "SHOWN_AS",
 })  # fmt: skip
 """Types of the edges by which the graph holds itself together; no relationship is ever called so."""
 

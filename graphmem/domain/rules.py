@@ -49,6 +49,8 @@ class Rules:
         only: the fields that are shown; ``None`` shows all but ``hidden``.
         hidden: fields that are not shown.
         sources: the rank of each observation source, greatest wins, where it is not the usual one.
+        filterable: the fields whose values stand in an index.
+        temporal: the fields that are times, each with the type of its events; empty goes by their names.
     """
 
     policies: Mapping[str, Policy] = field(default_factory=dict)
@@ -57,12 +59,14 @@ class Rules:
     only: frozenset[str] | None = None
     hidden: frozenset[str] = frozenset()
     sources: Mapping[str, int] | None = None
+    filterable: frozenset[str] = frozenset()
+    temporal: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def text(self) -> str:
         """The rules as canonical JSON; empty where they are plain."""
         given: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
-        for name in ("only", "hidden"):
+        for name in ("only", "hidden", "filterable"):
             if name in given:
                 given[name] = sorted(given[name], key=canonical.name_order)
         if self.only is not None:
@@ -87,6 +91,8 @@ class Rules:
             only=frozenset(given["only"]) if "only" in given else None,
             hidden=frozenset(given.get("hidden", ())),
             sources=given.get("sources"),
+            filterable=frozenset(given.get("filterable", ())),
+            temporal=given.get("temporal", {}),
         )
 
     def policy(self, name: str) -> Policy:

@@ -23,9 +23,9 @@ from graphmem.domain import canonical
 from graphmem.domain.identity import CANONICAL_NAME
 
 TEXT_LIMIT: Final = 20_000
-"""Characters of an entity's text that are searched: its name first, then its values in the order of fields."""
+"""Characters of an entity's text that are searched: its name first, then its values in their order."""
 WORDS_LIMIT: Final = 32
-"""Distinct phrases that a search takes, and words of them all; further ones are left out, and that is said."""
+"""Words that a search takes; further ones are left out, and that is said."""
 WORD_LIMIT: Final = 64
 """Characters by which a word is compared."""
 PREFIX_LEAST: Final = 2
@@ -80,7 +80,9 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)).translate(_LETTERS))
+    return unicodedata.normalize(
+        "NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)).translate(_LETTERS)
+    )
 
 
 def tokens(text: str) -> list[str]:
@@ -175,10 +177,12 @@ def ask(query: str, *, begins: bool = False) -> Asked:
         begins: the last word may be the beginning of one, unless it is very short or text follows it.
     """
     phrases: dict[tuple[str, ...], None] = {}
-    words, left_out = 0, False
+    words, left_out, ends = 0, False, False
     for part in query.split():
         phrase = tuple(tokens(part))
-        if phrase and phrase not in phrases:
+        # A last word that stood there before is whole there.
+        ends = bool(phrase) and phrase not in phrases
+        if ends:
             if words + len(phrase) > WORDS_LIMIT and words:
                 left_out = True
                 break
@@ -186,12 +190,8 @@ def ask(query: str, *, begins: bool = False) -> Asked:
             phrases[phrase[:WORDS_LIMIT]] = None
             words += len(phrase)
     found = tuple(phrases)
-    last = found[-1][-1] if found else ""
-    if not begins or left_out or len(last) < PREFIX_LEAST:
-        return Asked(found, left_out=left_out)
-    # Where the last word stood earlier as well, it is whole there.
-    ends = unicodedata.category(query[-1])[0] in "LNM" and tuple(tokens(query.split()[-1])) == found[-1]
-    return Asked(found, ends)
+    ends = ends and not left_out and len(found[-1][-1]) >= PREFIX_LEAST
+    return Asked(found, begins and ends and unicodedata.category(query[-1])[0] in "LNM", left_out)
 
 
 def lucene(asked: Asked, owner: str, types: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from graphmem.operations import (
     merging,
     neighbourhood,
     observations,
+    query,
     relating,
     relationship_types,
     relationships,
@@ -19,6 +20,7 @@ from graphmem.operations import (
     schemas,
     server,
     store,
+    timeline,
 )
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "merging",
     "neighbourhood",
     "observations",
+    "query",
     "relating",
     "relationship_types",
     "relationships",
@@ -40,4 +43,5 @@ __all__ = [
     "schemas",
     "server",
     "store",
+    "timeline",
 ]

@@ -6,13 +6,13 @@ parsing them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NotRequired
 
 import orjson
 from typing_extensions import TypedDict
 
-from graphmem.domain import canonical, ids, times
+from graphmem.domain import times
 from graphmem.domain.identity import CANONICAL_NAME
 from graphmem.domain.reduction import Stale, Torn, check
 
@@ -22,9 +22,10 @@ Fields = dict[str, Any]
 class Entity(TypedDict):
     """An entity with its snapshot: ``provenance`` names, for each field, the observation that set it.
 
-    ``state`` is live or deleted. Times are ISO 8601 in UTC. ``version`` rises by one with every transaction
-    that touches the entity; ``schema_version`` is null while its schema is discovered; ``computed_at`` is
-    the time of the newest observation, so that the same observations give the same answer.
+    ``state`` is live, deleted or merged; one that is merged names what into. Times are ISO 8601 in UTC.
+    ``version`` rises by one with every transaction that touches the entity; ``schema_version`` is null while
+    its schema is discovered; ``computed_at`` is the time of the newest observation, so that the same
+    observations give the same answer.
     """
 
     entity_id: str
@@ -37,6 +38,7 @@ class Entity(TypedDict):
     created_at: str | None
     last_observation_at: str | None
     computed_at: str | None
+    merged_to_entity_id: NotRequired[str]
     snapshot: NotRequired[Fields]
     provenance: NotRequired[dict[str, str]]
 
@@ -141,6 +143,7 @@ class EntityRow(NamedTuple):
     own: str | None
     projection: str | None
     head: list[list[str | None]]
+    merged_into: str | None = None
 
     @property
     def schema_version(self) -> str | None:
@@ -252,6 +255,9 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
         "last_observation_at": when(row.last_observation_at),
         "computed_at": when(row.last_observation_at),
     }
+    if row.merged_into is not None:
+        answer["state"] = "merged"
+        answer["merged_to_entity_id"] = row.merged_into
     if snapshot:
         answer["snapshot"] = current(row.fields, row.values)
         answer["provenance"] = provenance(row.fields, row.values, row.winners)
@@ -268,6 +274,25 @@ def entities(rows: Iterable[list[Any]], *, snapshot: bool = True) -> list[Entity
     return [entity(row, snapshot=snapshot) for row in fresh(rows)]
 
 
+def listed(row: Mapping[str, Any]) -> list[EntityRow]:
+    """Return the rows of ``entity/_page.cypher``, those among them that are merged under what shows them.
+
+    Raises:
+        Stale: the schemas of some have changed since they were folded: all of them are named.
+    """
+    merged = {entity_id: rest for entity_id, *rest in row["merged"]}
+    found = []
+    for one in row["page"]:
+        entity_row = EntityRow(*one)
+        if entity_row.id in merged:
+            into, projection, version = merged[entity_row.id]
+            entity_row = entity_row._replace(merged_into=into, head=[[projection, version]])
+        found.append(entity_row)
+    if stale := [one.id for one in found if one.is_stale]:
+        raise Stale(stale)
+    return found
+
+
 def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
     """Return rows of entities.
 
@@ -278,44 +303,6 @@ def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
     if stale := [row.id for row in found if row.is_stale]:
         raise Stale(stale)
     return found
-
-
-class RecomputedRelationship(NamedTuple):
-    """``relationship/recompute.cypher``: what the own observations of one relationship come to."""
-
-    key: str
-    version: int
-    observations: int
-    created_at: int
-    last_observation_at: int
-    turn: list[Any]
-    fold: list[list[Any]]
-
-
-def recomputed_relationship(key: str, members: list[RecomputedRelationship]) -> RelationshipRow:
-    """Return the row of a relationship from those that it shows, itself among them."""
-    held: dict[str, list[Any]] = {}
-    for one in members:
-        for name, *claim in one.fold:
-            held[name] = max(held.get(name, claim), claim)
-    ordered = sorted(held.items(), key=lambda pair: canonical.name_order(pair[0]))
-    source, target = ids.ends(key)
-    return RelationshipRow(
-        key=key,
-        id=ids.relationship_id(key),
-        type=key.partition(":")[0],
-        source=source,
-        target=target,
-        live=any(one.turn[2] != "delete" for one in members),
-        version=sum(one.version for one in members),
-        observation_count=sum(one.observations for one in members),
-        created_at=min(one.created_at for one in members),
-        last_observation_at=max(one.last_observation_at for one in members),
-        fields=[name for name, _ in ordered],
-        values=[value for _, (_, _, _, value) in ordered],
-        winners=[winner for _, (_, _, winner, _) in ordered],
-        check=None,
-    )
 
 
 def observation(row: ObservationRow) -> Observation:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
 
-from graphmem.domain import ids, merges, times
+from graphmem.domain import canonical, ids, merges, times
 from graphmem.operations import answers, reduced
 from graphmem.operations.answers import EntityRow, RelationshipRow
 from graphmem.registry import Context
@@ -131,15 +132,13 @@ async def relationships(
     into = await merged(context, ends, clocks)
     row = await context.graph.one("relationship.recompute", keys=list(keys), **clocks.bounds)
     assert row is not None
-    groups: dict[str, list[answers.RecomputedRelationship]] = {}
+    groups: dict[str, list[RecomputedRelationship]] = {}
     for one in row["relationships"]:
-        groups.setdefault(shown_key(one[0], into), []).append(answers.RecomputedRelationship(*one))
+        groups.setdefault(shown_key(one[0], into), []).append(RecomputedRelationship(*one))
     if not include_deleted:
         lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
         groups = {key: group for key, group in groups.items() if all(lived.get(one) for one in ids.ends(key))}
-    rows = (
-        answers.recomputed_relationship(key, group) for key, group in groups.items() if not ids.is_loop(key)
-    )
+    rows = (_recomputed_relationship(key, group) for key, group in groups.items() if not ids.is_loop(key))
     return [one for one in rows if one.live or include_deleted]
 
 
@@ -168,3 +167,41 @@ def shown_key(key: str, into: Mapping[str, str]) -> str:
     if not into:
         return key
     return ids.relationship_key(key.partition(":")[0], *(merges.root(end, into) for end in ids.ends(key)))
+
+
+class RecomputedRelationship(NamedTuple):
+    """``relationship/recompute.cypher``: what the own observations of one relationship come to."""
+
+    key: str
+    version: int
+    observations: int
+    created_at: int
+    last_observation_at: int
+    turn: list[Any]
+    fold: list[list[Any]]
+
+
+def _recomputed_relationship(key: str, members: list[RecomputedRelationship]) -> RelationshipRow:
+    """Return the row of a relationship from those that it shows, itself among them."""
+    held: dict[str, list[Any]] = {}
+    for one in members:
+        for name, *claim in one.fold:
+            held[name] = max(held.get(name, claim), claim)
+    ordered = sorted(held.items(), key=lambda pair: canonical.name_order(pair[0]))
+    source, target = ids.ends(key)
+    return RelationshipRow(
+        key=key,
+        id=ids.relationship_id(key),
+        type=key.partition(":")[0],
+        source=source,
+        target=target,
+        live=any(one.turn[2] != "delete" for one in members),
+        version=sum(one.version for one in members),
+        observation_count=sum(one.observations for one in members),
+        created_at=min(one.created_at for one in members),
+        last_observation_at=max(one.last_observation_at for one in members),
+        fields=[name for name, _ in ordered],
+        values=[value for _, (_, _, _, value) in ordered],
+        winners=[winner for _, (_, _, winner, _) in ordered],
+        check=None,
+    )

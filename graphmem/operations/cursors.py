@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments
-from graphmem.domain import canonical
+from graphmem.arguments import Arguments, invalid
+from graphmem.domain import canonical, identity, times
 from graphmem.errors import InvalidCursor
 from graphmem.registry import Context
 
@@ -19,16 +19,17 @@ Cursor = Annotated[
     Field(description="`next_cursor` of the answer before: with the same arguments, the following ones."),
 ]
 
+LAST: Final = "\U0010ffff"
+"""The last character of all: what begins with it stands behind every id."""
 
-def fingerprint(
-    context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ("limit",)
-) -> str:
-    """Return what binds a cursor to its query: the owner and every argument but the size of the page.
+
+def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> str:
+    """Return what binds a cursor to its query: the owner and every argument but those of the page itself.
 
     Args:
-        apart: the arguments that are the size of the page.
+        apart: further arguments that are of the page itself.
     """
-    asked = arguments.model_dump(exclude={"cursor", *apart})
+    asked = arguments.model_dump(exclude={"cursor", "limit", "offset", *apart})
     return canonical.digest([operation, context.graph.owner, asked])[:24]
 
 
@@ -57,6 +58,34 @@ def decode(query: str, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]
     if set(place) != set(kinds) or any(type(place[name]) is not kind for name, kind in kinds.items()):
         raise refused()
     return place
+
+
+def newest_first(query: str, cursor: str | None, latest: int = times.LATEST) -> tuple[int, str]:
+    """Return the place that a request starts from in an order of times, then of ids, the newest first.
+
+    Args:
+        latest: the time (microseconds) that the first page starts from.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+    """
+    if cursor is None:
+        return latest, LAST
+    place = decode(query, cursor, {"at": int, "id": str})
+    if not times.EARLIEST <= place["at"] <= latest or len(place["id"]) > identity.KEY_LIMIT:
+        raise refused()
+    return place["at"], place["id"]
+
+
+def refuse_both(cursor: str | None, offset: int) -> None:
+    """Refuse a cursor together with an offset.
+
+    Raises:
+        InvalidInput: both are given.
+    """
+    if cursor is not None and offset:
+        message = "give either cursor or offset: a cursor says already where to go on"
+        raise invalid([{"path": "$.offset", "message": message}])
 
 
 def refused() -> InvalidCursor:

@@ -18,9 +18,10 @@ from graphmem.arguments import Arguments, EntityId, NoBool, Offset
 from graphmem.domain import blocking, canonical, identity, lookup, similarity
 from graphmem.domain.blocking import Pair
 from graphmem.domain.similarity import COMPARED, Profile
-from graphmem.errors import GraphmemError, NotFound
-from graphmem.operations import answers
+from graphmem.errors import GraphmemError, InvalidCursor, NotFound
+from graphmem.operations import answers, cursors
 from graphmem.operations.answers import EntityRow
+from graphmem.operations.cursors import Cursor
 from graphmem.operations.entities import EntityType
 from graphmem.operations.writing import StoredEntity
 from graphmem.registry import Context, Scope, operation
@@ -66,9 +67,7 @@ class FindDuplicates(Arguments):
         int, Field(ge=1, le=CANDIDATES_LIMIT, description=f"Page size, 1 to {CANDIDATES_LIMIT}."), NoBool
     ] = CANDIDATES_DEFAULT
     offset: Offset = 0
-    cursor: Annotated[str, Field(max_length=identity.KEY_LIMIT + 17)] | None = Field(
-        default=None, description="Where to go on comparing: `next_cursor` of the answer before."
-    )
+    cursor: Cursor = None
 
 
 class Call(TypedDict):
@@ -121,7 +120,7 @@ class Duplicates(TypedDict):
     tool="list_potential_duplicates",
     command="entities find-duplicates",
     scope=Scope.READ,
-    errors=(NotFound,),
+    errors=(NotFound, InvalidCursor),
     example="--entity-type person --threshold 0.9",
 )
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
@@ -139,7 +138,8 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
         counts = {around[0].entity_type: counts.get(around[0].entity_type, 0)}
     if arguments.entity_type is not None:
         counts = {name: count for name, count in counts.items() if name == arguments.entity_type}
-    scan = await _scan(context, counts, arguments.cursor)
+    query = cursors.fingerprint(context, "entities.duplicates", arguments)
+    scan = await _scan(context, counts, _start(query, arguments.cursor))
     entities = {one.entity_id: one for one in [*around, *scan.profiles]} if counts else {}
     # Seconds of work at most, beside the loop that serves everybody else.
     found = await asyncio.to_thread(
@@ -155,23 +155,32 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
         "limit": arguments.limit,
         "offset": arguments.offset,
         "scanned": len(entities),
-        "truncated": scan.next_cursor is not None or not found.whole,
+        "truncated": scan.next_name is not None or not found.whole,
     }
     if len(found.pairs) > end:
         answer["next_offset"] = end
-    if scan.next_cursor is not None:
-        answer["next_cursor"] = scan.next_cursor
+    if scan.next_name is not None:
+        answer["next_cursor"] = cursors.encode(query, {"name": scan.next_name})
     if not found.whole:
         answer["hint"] = f"more than {blocking.PAIRS} pairs to compare: give entity_type or entity_id"
     return answer
 
 
+def _start(query: str, cursor: str | None) -> str | None:
+    """Return the name behind which a request goes on; ``None`` where it begins.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+    """
+    return None if cursor is None else cursors.decode(query, cursor, {"name": str})["name"]
+
+
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """The entities that are compared with each other, and where to go on where those are not all."""
+    """The entities that are compared with each other, and the name to go on behind if those are not all."""
 
     profiles: list[Profile]
-    next_cursor: str | None = None
+    next_name: str | None = None
 
 
 async def _counts(context: Context) -> dict[str, int]:
@@ -196,10 +205,10 @@ async def _one(context: Context, entity_id: str) -> Profile:
     return Profile(entity.id, entity.type, entity.name, texts, weight)
 
 
-async def _scan(context: Context, counts: dict[str, int], cursor: str | None) -> _Scan:
+async def _scan(context: Context, counts: dict[str, int], after: str | None) -> _Scan:
     """Return the entities of some types: all of them where they are few enough, else a stretch of them."""
-    if cursor is not None or sum(counts.values()) > SCANNED:
-        return await _along_names(context, sorted(counts), cursor or "")
+    if after is not None or sum(counts.values()) > SCANNED:
+        return await _along_names(context, sorted(counts), after or "")
     found: list[Profile] = []
     batch: list[str] = []
     for entity_type, count in sorted(counts.items()):

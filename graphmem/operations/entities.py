@@ -1,4 +1,4 @@
-"""Reading entities: pages, single ones, snapshots as of a time, provenance."""
+"""Reading single entities: snapshots, now or as of a time, provenance."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
-    PAGE_DEFAULT,
     Arguments,
     EntityId,
-    Limit,
     Moment,
-    Offset,
-    Total,
 )
 from graphmem.domain import identity, times
 from graphmem.domain.reduction import Stale
@@ -35,79 +31,16 @@ AtIngested = Annotated[
 IncludeDeleted = Annotated[bool, Field(description="Whether deleted entities are answered as well.")]
 
 
-class EntityFilters(Arguments):
-    """Which entities."""
+class TypeFilters(Arguments):
+    """Which types of entities."""
 
     entity_type: EntityType | None = None
     entity_types: list[EntityType] = Field(default=[], max_length=100, description="Any of these types.")
 
     @property
     def types(self) -> list[str]:
-        """All types that are asked for, sorted; any where there are none."""
+        """The types asked for, sorted; none means any."""
         return sorted({*self.entity_types, *([self.entity_type] if self.entity_type else [])})
-
-
-class QueryEntities(Arguments):
-    """What ``entities.query`` takes."""
-
-    filters: EntityFilters = Field(default=EntityFilters(), description="Which entities.")
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    include_total_count: Total = False
-    include_deleted: IncludeDeleted = False
-    include_snapshots: bool = Field(default=True, description="Whether each entity carries its snapshot.")
-
-
-class EntityPage(TypedDict):
-    """A page of entities by id.
-
-    ``truncated`` says that the page ends before ``limit`` because its values are large: go on at
-    ``next_offset``.
-    """
-
-    entities: list[answers.Entity]
-    limit: int
-    offset: int
-    truncated: NotRequired[bool]
-    next_offset: NotRequired[int]
-    total: NotRequired[int]
-
-
-@operation(
-    "entities.query",
-    "POST /entities/query",
-    "GET /entities",
-    tool="retrieve_entities",
-    command="entities list",
-    scope=Scope.READ,
-    example="--entity-type person --limit 20",
-)
-async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
-    """List entities by type, with their snapshots.
-
-    Pages are in the order of ids. `include_total_count` adds `total`. Deleted entities are listed
-    with `include_deleted` only.
-    """
-    row = await context.graph.one(
-        "entity.page",
-        types=arguments.filters.types,
-        include_deleted=arguments.include_deleted,
-        offset=arguments.offset,
-        limit=arguments.limit,
-        reach=arguments.offset + arguments.limit,
-    )
-    assert row is not None
-    page: EntityPage = {
-        "entities": answers.entities(row["page"], snapshot=arguments.include_snapshots),
-        "limit": arguments.limit,
-        "offset": arguments.offset,
-    }
-    if row["truncated"]:
-        page["truncated"] = True
-        page["next_offset"] = arguments.offset + len(row["page"])
-    if arguments.include_total_count:
-        page["total"] = row["total"]
-    return page
 
 
 class GetEntity(Arguments):

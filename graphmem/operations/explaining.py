@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled, Text
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled
 from graphmem.domain import lookup
 from graphmem.operations import answers, searching
 from graphmem.operations.answers import EntityRow
-from graphmem.operations.entities import EntityFilters
-from graphmem.operations.searching import STRATEGIES, WEIGHTS, Results, Semantic
+from graphmem.operations.entities import TypeFilters
+from graphmem.operations.searching import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
 from graphmem.registry import Context, Scope, operation
 
-Query = Annotated[Text, Field(description="What to search for: words, a name, an identifier, or a description.")]
 ORDER = (
-    "Each list counts weight / (60 + rank) for what is in it; the sums order the answer, and ids what is equal. "
-    "exact: identifiers before names before aliases. text: every word is said, scored by how often for the length "
-    "of the text, and 1 more where the name says it. meaning: cosine similarity, not below the floor."
+    "Each list counts weight / (60 + rank) for what is in it; the sums order the answer, and ids what is "
+    "equal. exact: identifiers before names before aliases. text: every word is said, scored by how often "
+    "for its length, and 1 more where the name says it. meaning: cosine similarity, from the floor on."
 )
 
 
 class ExplainSearch(Arguments):
-    """What ``search.explain`` takes: the arguments of a search."""
+    """What ``search.explain`` takes: what a search takes."""
 
-    search: Annotated[Query, Spelled("query", "search_query")]
-    filters: EntityFilters = Field(default=EntityFilters(), description="Which entities.")
+    search: Annotated[SearchText, Spelled("query", "search_query")]
+    filters: TypeFilters = Field(default=TypeFilters(), description="Which entities.")
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
 
@@ -51,7 +51,7 @@ class StrategyRun(TypedDict):
 
 
 class Explained(TypedDict):
-    """An entity of the answer: its points, its rank in each list, and the kind of identifier that named it."""
+    """An entity of the answer: its points, its rank in each list, and what of it matched."""
 
     entity_id: str
     entity_type: str
@@ -79,9 +79,8 @@ class Compared(TypedDict):
 
 
 class Explanation(TypedDict):
-    """Why a search answers what it does. ``phrases`` are what must be said, a last word with ``*`` begins one."""
+    """Why a search answers what it does. ``phrases`` must be said; a last word with ``*`` begins one."""
 
-    search: str
     phrases: list[str]
     entity_types: list[str]
     semantic: Semantic
@@ -114,14 +113,16 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     )
     sight, embedder = results.sight, context.services.embedder
     return {
-        "search": arguments.search,
-        "phrases": [pattern[1:].rstrip() + ("" if pattern.endswith(" ") else "*") for pattern in results.asked.patterns],
+        "phrases": [
+            pattern[1:].rstrip() + ("" if pattern.endswith(" ") else "*")
+            for pattern in results.asked.patterns
+        ],
         "entity_types": types,
         "semantic": results.semantic,
         "strategies": [
             {
                 "strategy": name,
-                "ran": {"exact": bool(arguments.search.strip()), "text": bool(results.asked.phrases), "meaning": sight.asked}[name],
+                "ran": name in results.ran,
                 "found": len(results.hits[name]),
                 "weight": weight,
                 "hits": _hits(results, name, arguments.limit),
@@ -156,7 +157,7 @@ def _hits(results: Results, name: searching.Strategy, limit: int) -> list[Hit]:
 def _explained(results: Results, offset: int) -> list[Explained]:
     named = dict(results.hits["exact"])
     found: list[Explained] = []
-    for row, one in zip(map(EntityRow._make, results.rows), results.ranked[offset:], strict=False):
+    for row, one in zip(starmap(EntityRow, results.rows), results.ranked[offset:], strict=False):
         answers.entity(row)
         matched: list[str] = [lookup.KINDS[int(named[row.id])]] if row.id in named else []
         found.append({

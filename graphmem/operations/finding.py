@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
@@ -155,7 +156,7 @@ async def _by_words(context: Context, given: str, types: list[str], limit: int) 
     mode = "text" if results.hits["text"] else "meaning"
     scores = dict(results.hits[mode])
     found: list[Found] = []
-    for entity, row in zip(entities, map(EntityRow._make, results.rows), strict=True):
+    for entity, row in zip(entities, starmap(EntityRow, results.rows), strict=True):
         hit: Found = {**entity, "matched": mode, "score": scores[row.id]}
         if mode == "text":
             held = zip(row.fields, row.values, strict=True)
@@ -171,4 +172,6 @@ async def _by_words(context: Context, given: str, types: list[str], limit: int) 
 
 def _held(row: EntityRow) -> dict[str, Any]:
     held = zip(row.fields, row.values, strict=True)
-    return {name: canonical.decode(text) for name, text in held if name in lookup.FIELDS or name == CANONICAL_NAME}
+    return {
+        name: canonical.decode(text) for name, text in held if name in lookup.FIELDS or name == CANONICAL_NAME
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -11,11 +11,12 @@ from typing_extensions import TypedDict
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled
 from graphmem.domain import times
 from graphmem.errors import NotFound
-from graphmem.operations import answers, as_of
+from graphmem.operations import answers, as_of, cursors, timeline_page
 from graphmem.operations.answers import EntityRow, ObservationRow
 from graphmem.operations.as_of import AsOf, Bounds, Clocks
 from graphmem.operations.entities import At, AtIngested
 from graphmem.operations.relationship_page import Found, Wanted, relationship_page
+from graphmem.operations.timeline_page import Event
 from graphmem.registry import Context, Scope, operation
 
 SOURCES_FROM = 1_000
@@ -60,8 +61,8 @@ class NeighbourhoodPage(AsOf):
     Of an entity the page is of its relationships, newest first, with the entities at their other ends;
     ``total_count`` counts the relationships. Of a source it is of the entities observed from it, by id, and
     ``total_count`` counts those. The page ends before ``limit`` where its values are large; ``has_more`` and
-    ``next_offset`` say how to go on. ``observations`` are the newest ones, ``limit`` at most. ``events`` is
-    empty while no timeline is derived.
+    ``next_offset`` say how to go on. ``observations`` are the newest ones, ``events`` the latest ones of an
+    entity's timeline, ``limit`` of each at most.
     """
 
     node_id: str
@@ -72,7 +73,7 @@ class NeighbourhoodPage(AsOf):
     related_entities: NotRequired[list[answers.Entity]]
     observations: NotRequired[list[answers.Observation]]
     sources: NotRequired[list[SourceNode]]
-    events: NotRequired[list[dict[str, Any]]]
+    events: NotRequired[list[Event]]
     total_count: int
     limit: int
     offset: int
@@ -93,15 +94,13 @@ async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> Neig
     """Return what is next to an entity or a source: relationships, related entities, observations, sources.
 
     Pages have an exact total. `at` and `at_ingested` answer what was there then. What is deleted is left
-    out. No files are stored and no events derived yet: every source is unknown, and `events` is empty.
+    out. No files are stored yet: every source is unknown. Events are those of the entity's own timeline.
     """
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if arguments.node_type == "source":
         answer, page = await _of_source(context, arguments, clocks)
     else:
         answer, page = await _of_entity(context, arguments, clocks)
-    if arguments.include_events:
-        answer["events"] = []
     end = arguments.offset + page
     answer["has_more"] = end < answer["total_count"] and page > 0
     if answer["has_more"]:
@@ -136,13 +135,17 @@ async def _of_entity(
     if arguments.include_related:
         answer["related_entities"] = [answers.entity(one) for one in found.others]
     bounds = found.clocks.bounds
-    observations, sources = await asyncio.gather(
-        _observations(context, arguments, found, bounds), _sources(context, arguments, bounds)
+    observations, sources, events = await asyncio.gather(
+        _observations(context, arguments, found, bounds),
+        _sources(context, arguments, bounds),
+        _events(context, arguments, found.clocks),
     )
     if arguments.include_observations:
         answer["observations"] = observations
     if arguments.include_sources:
         answer["sources"] = sources
+    if arguments.include_events:
+        answer["events"] = events
     return answer, len(found.relationships)
 
 
@@ -162,6 +165,7 @@ async def _observations(
         "observation.of_entity",
         entity_id=arguments.node_id,
         at=bounds["at"],
+        after=cursors.LAST,
         recorded_since=times.EARLIEST,
         recorded_until=bounds["at_ingested"],
         homes=found.homes,
@@ -180,6 +184,15 @@ async def _sources(context: Context, arguments: Neighbourhood, bounds: Bounds) -
         "source.of_entity", entity_id=arguments.node_id, most=SOURCES_FROM, **bounds
     )
     return [{"source_id": one} for one in row["sources"]] if row else []
+
+
+async def _events(context: Context, arguments: Neighbourhood, clocks: Clocks) -> list[Event]:
+    """Return the latest events of the entity."""
+    if not arguments.include_events:
+        return []
+    wanted = timeline_page.Wanted(entity_id=arguments.node_id, limit=arguments.limit)
+    found = await timeline_page.page(context, wanted, clocks)
+    return [timeline_page.event(row) for row in found.events[: arguments.limit]]
 
 
 async def _of_source(
@@ -212,4 +225,6 @@ async def _of_source(
         )
         rows = told["observations"] if told else []
         answer["observations"] = [answers.observation(ObservationRow(*one)) for one in rows]
+    if arguments.include_events:
+        answer["events"] = []
     return answer, size

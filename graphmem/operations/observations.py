@@ -18,9 +18,10 @@ from graphmem.arguments import (
     Total,
 )
 from graphmem.domain import identity, items, times
-from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, StoreRefused
-from graphmem.operations import answers
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
+from graphmem.operations import answers, cursors
 from graphmem.operations.answers import ObservationRow
+from graphmem.operations.cursors import Cursor
 from graphmem.operations.entities import EntityType, IncludeDeleted
 from graphmem.operations.finding import find_exactly
 from graphmem.operations.writing import Observing, accept, entries, not_found
@@ -46,6 +47,7 @@ class QueryObservations(Arguments):
     filters: ObservationFilters = Field(default=ObservationFilters(), description="Which observations.")
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
+    cursor: Cursor = None
     include_total_count: Total = False
     include_deleted: IncludeDeleted = False
 
@@ -54,7 +56,8 @@ class ObservationPage(TypedDict):
     """A page of observations, newest first.
 
     ``version`` is that of the entity asked for; ``total`` counts those of the entity, of the type, or of all.
-    ``truncated`` says that the page ends early because its values are large: go on at ``next_offset``.
+    ``next_cursor`` is there where more follow. ``truncated`` says that the page ends early because its values
+    are large: it goes on at ``next_offset`` too, where no cursor was given.
     """
 
     observations: list[answers.Observation]
@@ -62,6 +65,7 @@ class ObservationPage(TypedDict):
     offset: int
     truncated: NotRequired[bool]
     next_offset: NotRequired[int]
+    next_cursor: NotRequired[str]
     version: NotRequired[int]
     total: NotRequired[int]
 
@@ -75,26 +79,32 @@ class ObservationPage(TypedDict):
     tool="list_observations",
     command="observations list",
     scope=Scope.READ,
-    errors=(NotFound,),
+    errors=(NotFound, InvalidCursor),
     example="--entity-id ent_0123456789abcdef01234567",
 )
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
     """List observations, newest first: of one entity, of a type, from a source, or all.
 
-    The order is by `observed_at`, then by id. `include_total_count` adds `total`.
+    The order is by `observed_at`, then by id. Go on with `next_cursor`; `include_total_count` adds `total`.
     """
+    cursors.refuse_both(arguments.cursor, arguments.offset)
     filters = arguments.filters
     if arguments.include_total_count and (filters.created_since or filters.observed_until):
         raise InvalidInput(
             "$.include_total_count: the total is counted by entity or by type only",
             issues=[{"path": "$.include_total_count", "message": "not together with a time"}],
         )
-    row = await _page(context, arguments)
-    found = [answers.observation(ObservationRow(*one)) for one in row["page"]]
+    query = cursors.fingerprint(context, "observations.query", arguments)
+    row = await _page(context, arguments, query)
+    rows = [ObservationRow(*one) for one in row["page"]]
+    found = [answers.observation(one) for one in rows]
     page: ObservationPage = {"observations": found, "limit": arguments.limit, "offset": arguments.offset}
     if row["truncated"]:
         page["truncated"] = True
-        page["next_offset"] = arguments.offset + len(found)
+        if arguments.cursor is None:
+            page["next_offset"] = arguments.offset + len(found)
+    if row["more"] and rows:
+        page["next_cursor"] = cursors.encode(query, {"at": rows[-1].observed_at, "id": rows[-1].id})
     if "version" in row:
         page["version"] = row["version"]
     if arguments.include_total_count:
@@ -102,13 +112,18 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     return page
 
 
-async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any]:
+async def _page(context: Context, arguments: QueryObservations, query: str) -> dict[str, Any]:
     """Return the page by the index that fits the filters."""
     filters = arguments.filters
-    at = times.LATEST if filters.observed_until is None else filters.observed_until
+    latest = times.LATEST if filters.observed_until is None else filters.observed_until
+    at, after = cursors.newest_first(query, arguments.cursor, latest)
     window: dict[str, Any] = {
-        "include_deleted": arguments.include_deleted, "offset": arguments.offset, "limit": arguments.limit,
-    }  # fmt: skip
+        "after": after,
+        "include_deleted": arguments.include_deleted,
+        "offset": arguments.offset,
+        "limit": arguments.limit,
+    }
+    reach = arguments.offset + arguments.limit + 1
     if filters.observation_id is not None or filters.source_id is not None:
         return await _one(context, arguments)
     if filters.entity_id is not None:
@@ -120,13 +135,13 @@ async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any
             recorded_since=since,
             recorded_until=times.LATEST,
             homes=None,
-            reach=arguments.offset + arguments.limit,
+            reach=reach,
             **window,
         )
         if row is None:
             raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)
         if filters.entity_type not in (None, row["type"]):
-            return {**row, "page": [], "total": 0}
+            return {**row, "page": [], "more": False, "total": 0}
         return row
     kind = filters.entity_type
     if filters.created_since is not None:
@@ -135,9 +150,11 @@ async def _page(context: Context, arguments: QueryObservations) -> dict[str, Any
             "observation.page_since", recorded_since=filters.created_since, types=types, at=at, **window
         )
     elif kind is not None:
-        row = await context.graph.one("observation.page_by_type", entity_type=kind, at=at, **window)
+        row = await context.graph.one(
+            "observation.page_by_type", entity_type=kind, at=at, reach=reach, **window
+        )
     else:
-        row = await context.graph.one("observation.page", at=at, **window)
+        row = await context.graph.one("observation.page", at=at, reach=reach, **window)
     assert row is not None
     return row
 
@@ -148,7 +165,7 @@ async def _one(context: Context, arguments: QueryObservations) -> dict[str, Any]
     Nothing has a source yet: a page of a source is empty.
     """
     filters = arguments.filters
-    empty: dict[str, Any] = {"page": [], "truncated": False, "total": 0}
+    empty: dict[str, Any] = {"page": [], "truncated": False, "more": False, "total": 0}
     if filters.observation_id is None:
         return empty
     row = await context.graph.one(
@@ -246,11 +263,10 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
     if arguments.entity_type is None or arguments.entity_identifier is None:
         message = "name the entity by entity_id, or by entity_type with entity_identifier"
         raise InvalidInput(f"$.entity_id: {message}", issues=[{"path": "$.entity_id", "message": message}])
-    aliases = await context.services.type_aliases.of(context.actor.owner)
-    entity_type = aliases.get(arguments.entity_type, arguments.entity_type)
     # What is written goes to what is named outright, never to what resembles it.
-    named = await find_exactly(context, arguments.entity_identifier, entity_type, limit=10)
-    found = named["entities"]
+    aliases = await context.services.type_aliases.of(context.actor.owner)
+    kind = aliases.get(arguments.entity_type, arguments.entity_type)
+    found = (await find_exactly(context, arguments.entity_identifier, kind, limit=10))["entities"]
     if not found:
         raise NotFound(
             f"no {arguments.entity_type} is named exactly so",

@@ -51,13 +51,17 @@ class _Own(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Then:
-    """Entities as of two clocks, microseconds; ``into`` is what each merged one was merged into."""
+    """Entities as of two clocks, microseconds; ``into`` is what each merged one was merged into.
+
+    ``folds`` and ``rules`` are those of what each shows.
+    """
 
     at: int
     at_ingested: int
     rows: dict[str, EntityRow]
     into: dict[str, str]
     folds: dict[str, Fold]
+    rules: dict[str, Rules]
 
     def get(self, entity_id: str) -> EntityRow | None:
         """Return an entity as what showed it then."""
@@ -78,12 +82,13 @@ async def entities(context: Context, entity_ids: Iterable[str], at: int, at_inge
     more = [home for home in sorted(log.touches) if home not in found]
     if more:
         found |= (await _own(context, more, at, known))[0]
-    rows, folds = {}, {}
+    rows, folds, rules = {}, {}, {}
     for entity_id in sorted({merges.root(one, into) for one in wanted if one in found}):
         group = [found[home] for home in merges.members(entity_id, into) if home in found]
         folds[entity_id] = await _fold(context, group, at, known)
+        rules[entity_id] = group[0].rules
         rows[entity_id] = _row(group, folds[entity_id], log, at, known)
-    return Then(at, known, rows, into, folds)
+    return Then(at, known, rows, into, folds, rules)
 
 
 async def _own(

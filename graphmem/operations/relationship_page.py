@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from graphmem.domain import ids, merges
+from graphmem.domain import ids, merges, times
 from graphmem.errors import NotFound
-from graphmem.operations import answers, as_of
+from graphmem.operations import answers, as_of, cursors
 from graphmem.operations.answers import EntityRow, RelationshipRow
 from graphmem.operations.as_of import Clocks
 from graphmem.registry import Context
@@ -15,7 +15,10 @@ from graphmem.registry import Context
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which relationships: those at one entity, or all of the owner; ``other`` is what is at the far end."""
+    """Which relationships: those at one entity, or all of the owner; ``other`` is what is at the far end.
+
+    They follow the place of ``time`` (microseconds) and ``after`` in the order of the newest first.
+    """
 
     entity_id: str | None
     limit: int
@@ -27,6 +30,8 @@ class Wanted:
     counted: bool = False
     expanded: bool = False
     include_deleted: bool = False
+    time: int = times.LATEST
+    after: str = cursors.LAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class Found:
     others: list[EntityRow]
     total: int
     truncated: bool
+    more: bool = False
     version: int | None = None
     root: str | None = None
     homes: list[str] | None = None
@@ -63,6 +69,7 @@ async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) ->
         answers.fresh(row["others"]),
         row["total"],
         row["truncated"],
+        row["more"],
         row.get("version"),
         row.get("root"),
     )
@@ -77,8 +84,11 @@ async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
         "include_deleted": wanted.include_deleted,
         "counted": wanted.counted,
         "expanded": wanted.expanded,
+        "time": wanted.time,
+        "after": wanted.after,
         "offset": wanted.offset,
         "limit": wanted.limit,
+        "reach": wanted.offset + wanted.limit + 1,
     }
     if wanted.entity_id is not None:
         return await context.graph.one(
@@ -89,7 +99,6 @@ async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
             incoming=wanted.incoming,
             other=wanted.other,
             type=wanted.relationship_type,
-            reach=wanted.offset + wanted.limit,
         )
     if wanted.relationship_type is not None:
         return await context.graph.one("relationship.page_by_type", **common, type=wanted.relationship_type)
@@ -122,11 +131,12 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
         )
     assert row is not None
     shown = await _shown(context, row["found"], wanted, root, clocks)
-    page = shown[wanted.offset : wanted.offset + wanted.limit]
+    behind = [one for one in shown if (one.last, one.relationship_id) < (wanted.time, wanted.after)]
+    page = behind[wanted.offset : wanted.offset + wanted.limit]
     found = await _recomputed(context, wanted, root, clocks, [key for one in page for key in one.members])
-    return replace(
-        found, root=root, homes=homes, total=len(shown), truncated=len(found.relationships) < len(page)
-    )
+    truncated = len(found.relationships) < len(page)
+    more = truncated or len(behind) > wanted.offset + len(page)
+    return replace(found, root=root, homes=homes, total=len(shown), truncated=truncated, more=more)
 
 
 class _Shown(NamedTuple):

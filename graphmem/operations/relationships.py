@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
@@ -18,13 +19,14 @@ from graphmem.arguments import (
     Total,
     invalid,
 )
-from graphmem.domain import ids, merges, relationship
-from graphmem.errors import NotFound
-from graphmem.operations import answers, as_of
+from graphmem.domain import ids, merges, relationship, times
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.operations import answers, as_of, cursors
 from graphmem.operations.answers import ObservationRow, RelationshipRow
 from graphmem.operations.as_of import AsOf, Clocks
+from graphmem.operations.cursors import Cursor
 from graphmem.operations.entities import At, AtIngested, IncludeDeleted
-from graphmem.operations.relationship_page import Wanted, relationship_page
+from graphmem.operations.relationship_page import Found, Wanted, relationship_page
 from graphmem.registry import Context, Scope, operation
 
 RelationshipType = Annotated[
@@ -78,6 +80,7 @@ class ListRelationships(Arguments):
     filters: RelationshipFilters = Field(default=RelationshipFilters(), description="Which relationships.")
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
+    cursor: Cursor = None
     include_total_count: Total = False
     include_deleted: IncludeDeleted = False
     expand_entities: bool = Field(
@@ -91,8 +94,8 @@ class RelationshipPage(AsOf):
     """A page of relationships, newest first.
 
     Of one entity, ``version`` is the entity's today, and ``outgoing`` and ``incoming`` are the page by
-    direction. ``truncated`` says that the page ends before ``limit`` because its values are large: go on at
-    ``next_offset``.
+    direction. ``next_cursor`` is there where more follow. ``truncated`` says that the page ends before
+    ``limit`` because its values are large: it goes on at ``next_offset`` too, where no cursor was given.
     """
 
     relationships: list[answers.Relationship]
@@ -100,6 +103,7 @@ class RelationshipPage(AsOf):
     offset: int
     truncated: NotRequired[bool]
     next_offset: NotRequired[int]
+    next_cursor: NotRequired[str]
     entity_id: NotRequired[str]
     version: NotRequired[int]
     outgoing: NotRequired[list[answers.Relationship]]
@@ -116,7 +120,7 @@ class RelationshipPage(AsOf):
     tool="list_relationships",
     command="relationships list",
     scope=Scope.READ,
-    errors=(NotFound,),
+    errors=(NotFound, InvalidCursor),
     example="--entity-id ent_0123456789abcdef01234567",
     people={"expand_entities": True},
 )
@@ -125,23 +129,29 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
 
     The order is by the time of the last observation, then by id. A relationship is shown while both of its
     entities live; `include_deleted` shows the others too. `at` and `at_ingested` list those of then, in the
-    order of then; without an entity, all that the caller has are read for that.
+    order of then; without an entity, all that the caller has are read for that. Go on with `next_cursor`.
     """
+    cursors.refuse_both(arguments.cursor, arguments.offset)
     filters = arguments.filters
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    query = cursors.fingerprint(context, "relationships.list", arguments)
+    clocks, time, after = _start(query, arguments)
     given = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
     kind = next(iter(await known_types(context, given)), None)
-    found = await relationship_page(context, _wanted(arguments, kind), clocks)
+    wanted = replace(_wanted(arguments, kind), time=time, after=after)
+    found = await relationship_page(context, wanted, clocks)
     rows = [answers.relationship(one) for one in found.relationships]
     page: RelationshipPage = {
         "relationships": rows,
         "limit": arguments.limit,
         "offset": arguments.offset,
-        **clocks.said,
+        **Clocks(arguments.at, arguments.at_ingested).said,
     }
     if found.truncated:
         page["truncated"] = True
-        page["next_offset"] = arguments.offset + len(rows)
+        if arguments.cursor is None:
+            page["next_offset"] = arguments.offset + len(rows)
+    if found.more and found.relationships:
+        page["next_cursor"] = _cursor(query, found)
     if filters.entity_id is not None:
         page["entity_id"] = found.root or filters.entity_id
         if found.version is not None:
@@ -153,6 +163,30 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     if arguments.expand_entities:
         page["related_entities"] = [answers.entity(one) for one in found.others]
     return page
+
+
+def _start(query: str, arguments: ListRelationships) -> tuple[Clocks, int, str]:
+    """Return the clocks and the place that a request starts from; those of its cursor, if it has one.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+    """
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    if clocks.now or arguments.cursor is None:
+        return clocks, *cursors.newest_first(query, arguments.cursor)
+    place = cursors.decode(query, arguments.cursor, {"at": int, "id": str, "known": int})
+    if not times.EARLIEST <= place["known"] <= times.LATEST:
+        raise cursors.refused()
+    # As of a time pages tile even while something is written: what came later is in none of them.
+    return clocks.pinned(min(place["known"], clocks.bounds["at_ingested"])), place["at"], place["id"]
+
+
+def _cursor(query: str, found: Found) -> str:
+    last = found.relationships[-1]
+    place: dict[str, Any] = {"at": last.last_observation_at, "id": last.id}
+    if not found.clocks.now:
+        place["known"] = found.clocks.bounds["at_ingested"]
+    return cursors.encode(query, place)
 
 
 def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:

@@ -13,8 +13,9 @@ from typing_extensions import TypedDict
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled, Total
 from graphmem.domain import schema
 from graphmem.domain.schema import Document, Issue, SchemaInvalid, UnknownType
-from graphmem.errors import IdempotencyMismatch, NotFound, SchemaRefused
-from graphmem.operations import schema_answers
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
+from graphmem.operations import cursors, schema_answers
+from graphmem.operations.cursors import Cursor
 from graphmem.operations.entities import EntityType
 from graphmem.operations.schema_answers import VERSIONS_TOLD, Declared, Schema, SchemaRow, declared
 from graphmem.operations.writing import SchemaReceipt, Writing, change_schema
@@ -32,13 +33,15 @@ class ListSchemas(Arguments):
     ] = False
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
+    cursor: Cursor = None
     include_total_count: Total = False
 
 
 class SchemaPage(TypedDict):
     """A page of schemas by type.
 
-    ``truncated`` says that the page ends early because its documents are large: go on at ``next_offset``.
+    ``next_cursor`` is there where more follow. ``truncated`` says that the page ends early because its
+    documents are large: it goes on at ``next_offset`` too, where no cursor was given.
     """
 
     schemas: list[Schema]
@@ -46,6 +49,7 @@ class SchemaPage(TypedDict):
     offset: int
     truncated: NotRequired[bool]
     next_offset: NotRequired[int]
+    next_cursor: NotRequired[str]
     total: NotRequired[int]
 
 
@@ -55,9 +59,15 @@ class SchemaPage(TypedDict):
     tool="list_entity_types",
     command="schemas list",
     scope=Scope.READ,
+    errors=(InvalidCursor,),
 )
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the entity types that were stored or registered, with fields and how many entities each has."""
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    query = cursors.fingerprint(context, "schemas.list", arguments)
+    after = (
+        cursors.decode(query, arguments.cursor, {"type": str})["type"] if arguments.cursor is not None else ""
+    )
     keyword = arguments.keyword.strip().lower() if arguments.keyword else ""
     named = [name for name in schema.shipped_types() if _stands_in(keyword, name)]
     row = await context.graph.one(
@@ -65,6 +75,7 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
         keyword=keyword or None,
         named=named,
         shipped=named if arguments.include_shipped else [],
+        after=after,
         offset=arguments.offset,
         limit=arguments.limit,
     )
@@ -73,7 +84,10 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     page: SchemaPage = {"schemas": found, "limit": arguments.limit, "offset": arguments.offset}
     if row["truncated"]:
         page["truncated"] = True
-        page["next_offset"] = arguments.offset + len(found)
+        if arguments.cursor is None:
+            page["next_offset"] = arguments.offset + len(found)
+    if row["more"] and found:
+        page["next_cursor"] = cursors.encode(query, {"type": found[-1]["entity_type"]})
     if arguments.include_total_count:
         page["total"] = row["total"]
     return page
@@ -216,11 +230,12 @@ async def register_schema(context: Context, arguments: RegisterSchema) -> Schema
     """Register the schema of an entity type: from now on snapshots of the type are as it says.
 
     A field is `{"type": "string|number|date|boolean|array|object"}` with, if wanted, `required`,
-    `description`, `merge` (last_write, highest_priority, most_specific, merge_array), `converters`,
-    `constraints` {min, max, enum, pattern, banned} and `mismatch`. Values of another type are converted, and
-    hidden where they cannot be; fields that are not declared are hidden. With `mismatch` or
-    `additional_fields` "show" they are shown as given. `canonical_name_fields` says what identifies an
-    entity. What was stored is never changed, and is read under the new schema.
+    `filterable` (its values stand in an index, for filters and sorts), `description`, `merge` (last_write,
+    highest_priority, most_specific, merge_array), `converters`, `constraints` {min, max, enum, pattern,
+    banned} and `mismatch`. Values of another type are converted, and hidden where they cannot be; fields that
+    are not declared are hidden. With `mismatch` or `additional_fields` "show" they are shown as given.
+    `canonical_name_fields` says what identifies an entity. What was stored is never changed, and is read
+    under the new schema.
     """
     unheeded = arguments.unheeded()
     with told():

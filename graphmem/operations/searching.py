@@ -1,4 +1,4 @@
-"""The search engine: what is named exactly, what says the words, what means the same, and all of it in one order.
+"""The search engine: what is named exactly, what says the words, what means the same, all in one order.
 
 Three strategies answer each its own ranked list, in one statement, so that all of them see one state:
 ``exact`` (identifiers, names and aliases), ``text`` (every word must be there) and ``meaning`` (the nearest
@@ -12,13 +12,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
+from pydantic import Field
+
+from graphmem.arguments import Text
 from graphmem.domain import lookup, wording
 from graphmem.domain.wording import Asked
 from graphmem.errors import EmbeddingUnavailable
 from graphmem.registry import Context
 
+SearchText = Annotated[
+    Text, Field(description="What to search for: words, a name, an identifier, or a description.")
+]
 Strategy = Literal["exact", "text", "meaning"]
 Semantic = Literal["ready", "pending", "unavailable"]
 STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")
@@ -74,6 +80,7 @@ class Results:
     """
 
     asked: Asked
+    looked_up: bool
     rows: list[list[Any]]
     truncated: bool
     ranked: list[Ranked]
@@ -82,6 +89,12 @@ class Results:
     semantic: Semantic
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def ran(self) -> list[str]:
+        """The strategies that ran."""
+        ran = {"exact": self.looked_up, "text": bool(self.asked.phrases), "meaning": self.sight.asked}
+        return [name for name in STRATEGIES if ran[name]]
 
     @property
     def total(self) -> int:
@@ -145,12 +158,18 @@ async def search(
     read = time.perf_counter()
     sight = Sight(*row["sight"])
     if len(row["text"]) >= REACH:
-        notes.append(f"more than {REACH} entities may say these words: the {REACH} that the index ranks first are ranked")
+        notes.append(
+            f"more than {REACH} entities may say these words: those that the index ranks first count"
+        )
     return Results(
         asked=asked,
+        looked_up=bool(pairs),
         rows=row["page"],
         truncated=row["truncated"],
-        ranked=[Ranked(one, points, {STRATEGIES[w]: at for w, at in ranks}) for one, points, ranks in row["ranked"]],
+        ranked=[
+            Ranked(one, points, {STRATEGIES[w]: at for w, at in ranks})
+            for one, points, ranks in row["ranked"]
+        ],
         hits={name: [(one, score) for one, score in row[name]] for name in STRATEGIES},
         sight=sight,
         semantic="unavailable" if unavailable else "pending" if sight.pending else "ready",
@@ -163,7 +182,7 @@ async def search(
 
 
 async def _widened(context: Context, wanted: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    """Return the row of ``search.find``; the index is asked further while too few of the owner's were near."""
+    """Return the row of ``search.find``; the index is asked further while too few of its answers fit."""
     deep = 0
     while True:
         row = await context.graph.one("search.find", deep=deep, **wanted)
@@ -174,6 +193,8 @@ async def _widened(context: Context, wanted: dict[str, Any], notes: list[str]) -
         if not sight.indexed or exhausted or len(row["meaning"]) >= wanted["near"]:
             return row
         if sight.deepest >= DEEPEST or sight.deepest < deep:
-            notes.append(f"meaning looked at the {sight.deepest} nearest of all entities; further ones may fit as well")
+            notes.append(
+                f"meaning looked at the {sight.deepest} nearest of all entities; further ones may fit as well"
+            )
             return row
         deep = min(DEEPEST, WIDENED * sight.deepest)

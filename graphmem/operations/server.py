@@ -80,24 +80,29 @@ class Stats(TypedDict):
     ``state_hash`` stands for what all entities and relationships come to: equal hashes, equal state,
     whatever order, batches or merges that were undone led to it. It is null for data of before there was
     one, and takes in a change of schema once ``types_pending`` no longer names the type.
+    ``semantic_pending`` counts entities that are not yet found by meaning.
     """
 
     total_entities: int
     total_observations: int
     total_relationships: int
+    total_events: int
     entities_by_type: dict[str, int]
     observations_by_type: dict[str, int]
     relationships_by_type: dict[str, int]
     sequence: int
     state_hash: str | None
     types_pending: list[str]
+    semantic_pending: int
     last_updated: str | None
 
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
 async def stats(context: Context, arguments: Nothing) -> Stats:
-    """Count entities, observations and relationships, by type."""
-    row = await context.graph.one("owner.stats", empty=state_hash.EMPTY)
+    """Count entities, observations and relationships, by type, and the events of the timeline."""
+    row = await context.graph.one(
+        "owner.stats", empty=state_hash.EMPTY, model=context.services.embedder.model
+    )
     assert row is not None
     entities = [count for count in row["counts"] if count[0] == "entity"]
     edges = [count for count in row["counts"] if count[0] == "relationship"]
@@ -105,11 +110,13 @@ async def stats(context: Context, arguments: Nothing) -> Stats:
         "total_entities": sum(count[2] for count in entities),
         "total_observations": sum(count[3] for count in entities),
         "total_relationships": sum(count[2] for count in edges),
+        "total_events": row["events"],
         "entities_by_type": {count[1]: count[2] for count in entities},
         "observations_by_type": {count[1]: count[3] for count in entities},
         "relationships_by_type": {count[1]: count[2] for count in edges},
         "sequence": row["sequence"],
         "state_hash": row["state_hash"],
         "types_pending": row["pending"],
+        "semantic_pending": row["semantic_pending"],
         "last_updated": answers.when(row["recorded_at"] or None),
     }

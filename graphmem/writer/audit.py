@@ -132,7 +132,7 @@ class Audit:
     async def _compared(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare a stretch, again while commits fall into its reading; what never rests is unchecked."""
         homes = entities or relationships
-        stretch = Stretch(states.empty(), states.empty(), homes, self.owner)
+        stretch = Stretch(self.owner, states.empty(), states.empty(), homes)
         for _ in range(TRIES):
             looked = await self._looked(entities, relationships)
             if looked is None:
@@ -140,7 +140,7 @@ class Audit:
             looked, log = looked
             derived = await self._derived(looked, log)
             row = await self._nodes(looked)
-            stretch = Stretch(looked, derived, homes, self.owner)
+            stretch = Stretch(self.owner, looked, derived, homes)
             stretch.compare(row, await meanings.expected(stretch.nodes, self.embedder))
             again = await self._looked(entities, relationships)
             if again is not None:
@@ -225,8 +225,10 @@ class Audit:
             thing = _reduced(entities[home], reduced[home])
             if rules.key or self.deep:
                 thing = replace(thing, fold=await self._fold(thing, rules))
-            version = log.version(home) if home in log.touches and log.facts else thing.version
-            derived.entities.put(replace(thing, version=version, projection=rules.key))
+            if home in log.touches and log.facts:
+                changes = log.changes(home)
+                thing = replace(thing, version=len(changes), updated_at=max(changes, default=0))
+            derived.entities.put(replace(thing, projection=rules.key))
         for key in looked.relationships:
             thing = _reduced(looked.relationships[key], reduced[key])
             if self.deep:
@@ -345,7 +347,7 @@ class Audit:
 
 def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
     """Return a thing as its own observations say it is."""
-    version, count, created_at, last, turn, held = reduced
+    version, updated_at, count, created_at, last, turn, held = reduced
     fold = {
         name: Winner(ranks.plain_rank(bool(correction), observed_at), winner, value)
         for name, correction, observed_at, winner, value in held
@@ -353,6 +355,7 @@ def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
     return replace(
         thing,
         version=version,
+        updated_at=updated_at or 0,
         observation_count=count,
         created_at=created_at or 0,
         last_observation_at=last,

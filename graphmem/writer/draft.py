@@ -87,7 +87,7 @@ class Draft:
         known = things.get(home)
         if known is not None and home not in self.bumped:
             self.bumped.add(home)
-            things.put(replace(known, version=known.version + 1))
+            things.put(replace(known, version=known.version + 1, updated_at=self.recorded_at))
 
     def shown_key(self, key: str) -> str:
         """Return the key under which a relationship is shown."""

@@ -71,6 +71,7 @@ class Head:
                 "active_version": self.active.version if self.active else None,
                 "document": self.active.document.text if self.active else None,
                 "projection": self.rules.key or None,
+                "filterable": sorted(self.rules.filterable) or None,
             },
         }
 

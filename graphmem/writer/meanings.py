@@ -24,7 +24,7 @@ def row(node: Node) -> dict[str, Any]:
 
 
 async def embed(params: dict[str, Any], embedder: Embedder) -> None:
-    """Put the vectors into the rows of a turn, all made in one go; without any where they come from elsewhere.
+    """Put the vectors into the rows of a turn, made in one go; none where they come from elsewhere.
 
     What a model makes nothing of has no vector, and waits for none.
     """
@@ -52,7 +52,9 @@ class Meaning(NamedTuple):
 async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, Meaning]:
     """Return what some entities should mean; those that mean nothing are not among them."""
     texts = {home: node.meant for home, node in nodes.items() if node.is_entity and node.meant is not None}
-    vectors = await embedder.embed(list(texts.values())) if embedder.at_once and texts else [None] * len(texts)
+    vectors = (
+        await embedder.embed(list(texts.values())) if embedder.at_once and texts else [None] * len(texts)
+    )
     return {
         home: Meaning(nodes[home].view.kind, meaning.key(text), embedder.model, vector)
         for (home, text), vector in zip(texts.items(), vectors, strict=True)
@@ -78,7 +80,9 @@ def differences(
 
 def _close(one: Sequence[float] | None, other: Sequence[float]) -> bool:
     """Return whether two vectors are the same but for the last digits, which another machine may round."""
-    return one is not None and len(one) == len(other) and max(abs(a - b) for a, b in zip(one, other)) < 1e-4
+    if one is None or len(one) != len(other):
+        return False
+    return max(abs(a - b) for a, b in zip(one, other, strict=True)) < 1e-4
 
 
 def _told(stored: Sequence[Any]) -> list[Any]:

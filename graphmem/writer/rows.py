@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from graphmem.domain import canonical, ids, meaning, reduction, state_hash, wording
+from graphmem.domain import canonical, comparing, identity, ids, meaning, reduction, state_hash, wording
 from graphmem.domain.reduction import Observation
+from graphmem.domain.rules import NULL, PLAIN, Rules
 from graphmem.writer import meanings
+from graphmem.writer.events import Drawn
 from graphmem.writer.state import State
 from graphmem.writer.things import Thing, Things
 
@@ -29,6 +31,7 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
         said.setdefault(observation.home, []).append(observation)
     counts: dict[tuple[str, str], list[int]] = {}
     entities, relationships = [], []
+    drawn = Drawn(owner)
     added = taken = 0
     sides = (
         (state.entities_before, state.entities, True),
@@ -43,11 +46,14 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             count(counts, now, 1)
             written = home in said or home in always
             if now is not None and (written or was is None or was.properties != now.properties):
-                row = _entity_row(was, now) if is_entity else _relationship_row(was, now)
+                rules = state.rules(now.view.kind)
+                row = _entity_row(was, now, rules) if is_entity else _relationship_row(was, now)
                 observed = [_observation_row(owner, one, is_entity) for one in said.get(home, ())]
                 row |= {"home": home, "observations": observed}
                 row["properties"] |= {"owner": owner, "type": now.own.kind}
                 (entities if is_entity else relationships).append(row)
+                if is_entity:
+                    _draw(drawn, was, now, rules)
     return {
         "sequence": state.sequence,
         "revision": state.revision,
@@ -56,6 +62,7 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
         "transactions": state.rows,
         "entities": entities,
         "relationships": relationships,
+        **drawn.parameters,
         "schemas": [
             state.heads[kind].row(owner, touched) for kind, touched in sorted(state.touched_heads.items())
         ],
@@ -97,7 +104,7 @@ class Node:
         self.own, self.is_entity, self.live = own, is_entity, live
         self.view = own if own.into is not None else shown
         self.is_shown = own.into is None
-        self._alone, self._projection = alone, projection
+        self._alone, self.projection = alone, projection
 
     @classmethod
     def of(cls, things: Things, home: str, is_entity: bool) -> Node | None:
@@ -146,9 +153,15 @@ class Node:
         }
         if self.is_entity:
             return found | {
-                "canonical_name": view.name, "listed": self.listed, "merged_into": self.own.into,
-                "projection": self._projection or None, "text": self.text,
-            }  # fmt: skip
+                "canonical_name": view.name,
+                "name_key": identity.index_key(identity.fold_text(view.name)),
+                "updated_at": view.updated_at,
+                "listed": self.listed,
+                "unlisted": None if self.listed else view.kind,
+                "merged_into": self.own.into,
+                "projection": self.projection or None,
+                "text": self.text,
+            }
         source, target = ids.ends(view.home)
         return found | {
             "id": ids.relationship_id(view.home), "source": source, "target": target,
@@ -175,12 +188,28 @@ class Node:
         return [(name, winner.value) for name, winner in self.view.held]
 
     @property
+    def as_listed(self) -> Thing | None:
+        """It as it is shown, ``None`` where it is in no answer itself: deleted, or merged into another."""
+        return self.view if self.listed else None
+
+    @property
     def hash(self) -> int:
         """What it adds to the state hash."""
         if not self.view.observation_count:
             return 0
         held = [(name, winner.value, winner.observation_id) for name, winner in self.view.held]
         return state_hash.of(self.own.home, self.own.kind, self.live, self.own.into, held)
+
+    def values(self, rules: Rules = PLAIN) -> list[list[str]]:
+        """The fields that are filterable under some rules, each with its index keys; sorted."""
+        if not rules.filterable or not self.listed:
+            return []
+        found: list[list[str]] = []
+        for name in sorted(rules.filterable):
+            winner = self.view.fold.get(name)
+            value = canonical.decode(winner.value if winner else NULL)
+            found += ([name, key] for key in sorted(comparing.index_keys(value)))
+        return found
 
     @property
     def identifiers(self) -> set[tuple[str, str]]:
@@ -203,17 +232,38 @@ def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int
     numbers[3] += sign * node.own.observation_count
 
 
-def _entity_row(was: Node | None, now: Node) -> dict[str, Any]:
+def _entity_row(was: Node | None, now: Node, rules: Rules) -> dict[str, Any]:
     known, current = was.identifiers if was else set(), now.identifiers
     into, before = now.own.into, was.own.into if was else None
     return {
         "properties": dict(now.properties),
         "identifiers_added": sorted(map(list, current - known)),
         "identifiers_removed": sorted(map(list, known - current)),
+        "values": _changed_values(was, now, rules),
         "merged": into if into != before else None,
         "unmerged": before if into != before else None,
         "meaning": meanings.row(now) if now.meant != (was.meant if was else None) else None,
     }
+
+
+def _changed_values(was: Node | None, now: Node, rules: Rules) -> list[list[str]] | None:
+    """Return all filterable values of an entity, ``None`` where they are as they were.
+
+    What they were under other rules is not known here: then all of them are told.
+    """
+    values = now.values(rules)
+    if was is None:
+        return values or None
+    same_rules = was.properties["projection"] == now.properties["projection"]
+    return None if same_rules and was.values(rules) == values else values
+
+
+def _draw(drawn: Drawn, was: Node | None, now: Node, rules: Rules) -> None:
+    """Draw the events of an entity; as if for the first time where its rules have changed."""
+    if was is None or was.projection == now.projection:
+        drawn.change(was.as_listed if was else None, now.as_listed, rules)
+    else:
+        drawn.renew(now.own.home, now.as_listed, rules)
 
 
 def _relationship_row(was: Node | None, now: Node) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from graphmem.domain import ids
-from graphmem.writer import meanings, rows
+from graphmem.writer import events, meanings, rows
 from graphmem.writer.state import State
 
 CUT: Final = 500
@@ -33,8 +33,8 @@ class Difference:
 class Stretch:
     """Some homes: what is kept of them beside what the facts come to."""
 
-    def __init__(self, looked: State, derived: State, homes: list[str], owner: str) -> None:
-        self.looked, self.derived, self.homes, self.owner = looked, derived, homes, owner
+    def __init__(self, owner: str, looked: State, derived: State, homes: list[str]) -> None:
+        self.owner, self.looked, self.derived, self.homes = owner, looked, derived, homes
         self.differences: dict[str, list[Difference]] = {}
         self.counts: dict[tuple[str, str], list[int]] = {}
         self.hash = 0
@@ -89,7 +89,7 @@ class Stretch:
                 self.differences[home] = found
 
     def _compared(self, home: str, node: rows.Node) -> list[Difference]:
-        properties, edges, shown_as, *_ = self._stored[home]
+        properties, edges, shown_as, *rest = self._stored[home]
         found = _of_snapshot(home, properties, node.properties)
         for name, derived in node.properties.items():
             if name not in _LISTS and properties.get(name) != derived:
@@ -101,6 +101,11 @@ class Stretch:
                 found.append(Difference(home, "identifiers", sorted(edges), identifiers))
             if shown_as != ([into] if into else []):
                 found.append(Difference(home, "MERGED_INTO", shown_as, into))
+            _, values_kept, events_kept = rest
+            kept, values = sorted(values_kept), self._values(node)
+            if kept != [[*one, True] for one in values]:
+                found.append(Difference(home, "values", kept, values))
+            found += self._of_events(home, node, events_kept)
         else:
             if edges != [node.live]:
                 found.append(Difference(home, node.own.kind, edges, node.live))
@@ -108,19 +113,34 @@ class Stretch:
                 found.append(Difference(home, "SHOWN_AS", shown_as, into))
         return found
 
+    def _values(self, node: rows.Node) -> list[list[str]]:
+        return node.values(self.derived.rules(node.view.kind))
+
+    def _of_events(self, home: str, node: rows.Node, stored: list[dict[str, Any]]) -> list[Difference]:
+        """Return how the events that an entity lists differ, each named by its id."""
+        held = {one["id"]: one for one in stored}
+        derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
+        names = [name for name in sorted({*held, *derived}) if held.get(name) != derived.get(name)]
+        return [Difference(home, f"event {name}", held.get(name), derived.get(name)) for name in names]
+
     def correct(self, params: dict[str, Any]) -> None:
         """Have the rows of a turn set right what is there, whatever it was thought to be."""
+        drawn = events.Drawn(self.owner)
         for row in params["entities"]:
-            _, identifiers, merged, _ = self._stored[row["home"]]
+            _, identifiers, merged, *_ = self._stored[row["home"]]
             node = rows.Node.of(self.derived.entities, row["home"], True)
             wanted = node.identifiers if node else set()
             row["meaning"] = meanings.row(node) if node else None
             actual = set(map(tuple, identifiers))
             row["identifiers_added"] = sorted(map(list, wanted - actual))
             row["identifiers_removed"] = sorted(map(list, actual - wanted))
+            row["values"] = self._values(node) if node else []
             into = row["properties"]["merged_into"]
             row["unmerged"] = merged[0] if merged and merged != [into] else None
             row["merged"] = into if into and merged != [into] else None
+            if node is not None:
+                drawn.renew(row["home"], node.as_listed, self.derived.rules(node.view.kind))
+        params |= drawn.parameters
         for row in params["relationships"]:
             known = self._stored.get(row["home"])
             if known is None:

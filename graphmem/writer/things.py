@@ -23,13 +23,14 @@ UNUSED: Final = ""
 class Thing:
     """An entity or a relationship as it stands; times are microseconds.
 
-    ``into`` is what shows it, ``None`` where it shows itself; ``projection`` the key of the rules that its
-    fold was made under.
+    ``updated_at`` is when its version was raised last; ``into`` is what shows it, ``None`` where it shows
+    itself; ``projection`` the key of the rules that its fold was made under.
     """
 
     home: str
     kind: str
     version: int = 0
+    updated_at: int = 0
     observation_count: int = 0
     created_at: int = 0
     last_observation_at: int | None = None
@@ -223,7 +224,10 @@ def thing(home: str, kind: str, row: list[Any], *, whole: bool = True) -> Thing:
     Raises:
         Torn: a commit fell into the reading of it, and it is wanted ``whole``.
     """
-    version, count, created_at, last, fields, values, winners, ranks, turn, check, own, into, projection = row
+    (
+        version, updated_at, count, created_at, last, fields, values, winners, ranks, turn, check, own,
+        into, projection,
+    ) = row  # fmt: skip
     torn = check is not None and check != reduction.check(version, fields, values, winners, own)
     if whole and (torn or len(ranks) != len(fields)):
         raise reduction.Torn
@@ -232,6 +236,7 @@ def thing(home: str, kind: str, row: list[Any], *, whole: bool = True) -> Thing:
         home=home,
         kind=kind,
         version=version,
+        updated_at=updated_at or 0,
         observation_count=count,
         created_at=created_at,
         last_observation_at=last,

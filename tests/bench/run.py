@@ -6,6 +6,8 @@ noisy: compare as ratios within one run, never between runs.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import http.client
 import json
 import os
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +147,6 @@ def round_trips(log: Path) -> dict[str, int]:
 
 def starts(chosen: Settings) -> list[tuple[str, str]]:
     """Return what a first and a second start of the database take, and its memory when idle."""
-    import asyncio
-
     found = []
     for what in ("first start", "second start"):
         begin = time.perf_counter()
@@ -160,32 +160,37 @@ def starts(chosen: Settings) -> list[tuple[str, str]]:
     return found
 
 
+@contextlib.contextmanager
+def serving(chosen: Settings) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a service, and its embedded database; stop both in the end."""
+    folder = chosen.data_path
+    environment = {**os.environ, "GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_PORT": str(PORT)}
+    errors = folder / "serve.err"
+    with errors.open("w") as err:
+        process = subprocess.Popen([sys.executable, "-m", "graphmem", "serve"], env=environment, stderr=err)
+    try:
+        while not re.search("is ready", errors.read_text()):
+            if process.poll() is not None:
+                raise SystemExit(errors.read_text())
+            time.sleep(0.1)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(30)
+        neo4j_local.stop(chosen)
+
+
 def main() -> None:
     """Measure and print a table."""
     with tempfile.TemporaryDirectory() as folder:
         chosen = settings.load(data_dir=Path(folder), port=PORT)
         rows = starts(chosen)
-        environment = {**os.environ, "GRAPHMEM_DATA_DIR": folder, "GRAPHMEM_PORT": str(PORT)}
-        errors = Path(folder) / "serve.err"
-        with errors.open("w") as err:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "graphmem", "serve"], env=environment, stderr=err
-            )
-        try:
-            while not re.search("is ready", errors.read_text()):
-                if process.poll() is not None:
-                    raise SystemExit(errors.read_text())
-                time.sleep(0.1)
+        with serving(chosen) as process:
             rows += measure(Service())
-            rows.append(
-                ("service, resident", f"{psutil.Process(process.pid).memory_info().rss / 2**20:.0f} MiB")
-            )
+            resident = psutil.Process(process.pid).memory_info().rss
+            rows.append(("service, resident", f"{resident / 2**20:.0f} MiB"))
             trips = round_trips(Path(folder) / "logs" / "graphmem.log")
             rows += [(f"round trips of {name}", str(count)) for name, count in trips.items()]
-        finally:
-            process.terminate()
-            process.wait(30)
-            neo4j_local.stop(chosen)
     table = Table(title="graphmem on this machine", title_justify="left")
     table.add_column("what")
     table.add_column("figure", justify="right")

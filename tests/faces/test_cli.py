@@ -49,11 +49,12 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def stored(run: Call) -> list[str]:
     """Entities of which every text tries to steer a terminal."""
-    odd = {"entity_type": "thing", "name": ODD, ODD: ODD, "x": [ODD, {ODD: ODD}]}
+    odd = {"entity_type": "thing", "name": ODD, ODD: ODD, "x": [ODD, {ODD: ODD}], f"{ODD} date": "2026-01-31"}
     links = [{"relationship_type": "OWNS", "source_index": 0, "target_index": 1, "metadata": {ODD: ODD}}]
     stored = run("store", entities=[odd, ADA], relationships=links)
     (link,) = stored["relationships_created"]
-    return [*ids(stored), link["relationship_key"], link["relationship_id"]]
+    (event,) = run("timeline.list")["events"]
+    return [*ids(stored), link["relationship_key"], link["relationship_id"], event["id"]]
 
 
 ENDS = {"relationship_type": "OWNS", "source_entity_id": "$one", "target_entity_id": "$two"}
@@ -91,6 +92,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.restore": {"entity_id": "$one", "reason": ODD},
     "entities.merge": {"source_entity_id": "$one", "target_entity_id": "$two", "merge_reason": ODD},
     "entities.unmerge": {"source_entity_id": "$one", "reason": ODD},
+    "timeline.list": {},
+    "timeline.get": {"event_id": "$event"},
     "server.check_snapshots": {},
     "server.health": {},
     "server.info": {},
@@ -99,7 +102,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def words(name: str, stored: list[str]) -> list[str]:
-    known = dict(zip(("$one", "$two", "$key", "$link"), stored, strict=True))
+    known = dict(zip(("$one", "$two", "$key", "$link", "$event"), stored, strict=True))
 
     def fill(value: Any) -> Any:
         if isinstance(value, dict):

@@ -28,7 +28,7 @@ def script(loop: Loop, services: Services, owner: str) -> Script:
 def world(run: Call) -> list[str]:
     """Three people, two of them merged, at a company; one deleted."""
     people = [
-        {"entity_type": "person", "name": name, "phone": phone}
+        {"entity_type": "person", "name": name, "phone": phone, "birthday": f"1990-01-0{phone}"}
         for name, phone in (("Ada", "1"), ("Ada L", "2"), ("Bo", "3"))
     ]
     links = [
@@ -54,6 +54,10 @@ def everything(script: Script) -> list[Any]:
         "} AS edges "
         "RETURN label, properties(n) AS held, edges"
     )
+    for one in nodes:
+        # Workers of other services move vectors into the index at any time.
+        one["label"] = "Meaning" if one["label"] == "Vector" else one["label"]
+        one["held"].pop("fresh", None)
     return sorted(repr((one["label"], sorted(one["held"].items()), sorted(one["edges"]))) for one in nodes)
 
 
@@ -79,6 +83,19 @@ DAMAGES = {
     "a lost edge": ("MATCH (:Entity {id: $a})-[r:WORKS_AT]->() DELETE r", "WORKS_AT"),
     "metadata": ("MATCH (n:Relationship {source: $a}) SET n.values = ['7']", "field n"),
     "what it is shown as": ("MATCH (:Relationship {source: $m})-[r:SHOWN_AS]->() DELETE r", "SHOWN_AS"),
+    "an event": ("MATCH (:Entity {id: $a})-[:HAS_EVENT]->(n) SET n.at = 7, n.listed_at = 7", "event "),
+    "the type of an event": ("MATCH (:Entity {id: $a})-[:HAS_EVENT]->(n) SET n.event_type = 'x'", "event "),
+    "a lost event": ("MATCH (:Entity {id: $a})-[:HAS_EVENT]->(n) DETACH DELETE n", "event "),
+    "an event off the timeline": (
+        "MATCH (:Entity {id: $a})-[:HAS_EVENT]->(n) SET n.listed_at = null",
+        "event ",
+    ),
+    "the edge of an event": ("MATCH (:Entity {id: $a})-[r:HAS_EVENT]->() DELETE r", "event "),
+    "an event of what is deleted": (
+        "MATCH (h:History {home: $b})-[r:HAD_EVENT]->(n) MATCH (e:Entity {id: $b}) DELETE r "
+        "CREATE (e)-[:HAS_EVENT]->(n) SET n.listed_at = n.at",
+        "event ",
+    ),
     "a counter": ("MATCH (n:Count {owner: $owner, type: 'person'}) SET n.total = 9", "counts"),
     "the state hash": ("MATCH (n:Owner {id: $owner}) SET n.state_hash = 'x'", "state_hash"),
 }
@@ -100,7 +117,8 @@ def test_every_damage_is_named_and_mended(
     else:
         assert run("server.check_snapshots")["healthy"] is False
         found = run("server.check_snapshots", auto_fix=True)
-    assert what in {one["what"] for stale in found["stale_snapshots"] for one in stale["differences"]}
+    differing = [one["what"] for stale in found["stale_snapshots"] for one in stale["differences"]]
+    assert any(one.startswith(what) for one in differing)
     assert (found["healthy"], found["fixed"] > 0) == (True, True)
     assert everything(script) == before
     assert run("server.check_snapshots")["stale"] == 0
@@ -112,7 +130,9 @@ def test_a_rebuild_finds_the_discovered_schema_again(
     before = everything(script)
     script("MATCH (n:Schema {owner: $owner, head: 'person'}) SET n.fields = ['nose'], n.seen = ['number']")
     loop.run(audit(Context(Actor(owner=owner), services), fix=True, deep=True))
-    assert run("schemas.get", entity_type="person")["seen"] == {"name": "string", "phone": "string"}
+    assert run("schemas.get", entity_type="person")["seen"] == {
+        "birthday": "date", "name": "string", "phone": "string",
+    }  # fmt: skip
     kept = [one for one in everything(script) if "updated_at" not in one]
     assert kept == [one for one in before if "updated_at" not in one]
 

@@ -31,7 +31,7 @@ from graphmem.mcp.tools import create_server
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
-from tests.support.faces import argv, flat
+from tests.support.faces import argv, flat, in_query
 from tests.support.loop import Loop
 from tests.support.service import Service, command, environment
 
@@ -85,6 +85,7 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     (link,) = stored["relationships_created"]
     known = {"$ada": ada, "$acme": acme}
     known |= {"$link": link["relationship_key"], "$link_id": link["relationship_id"]}
+    known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
 
     def fill(value: Any) -> Any:
         if isinstance(value, dict):
@@ -132,7 +133,7 @@ def requests(row: Row) -> list[tuple[str, str, dict[str, Any]]]:
         rest = {name: value for name, value in given.items() if name not in places}
         url = path.format_map({name: quote(flat(row.arguments)[name], safe="") for name in places})
         if method == "GET":
-            sent = {"params": {n: str(v).lower() if isinstance(v, bool) else v for n, v in rest.items()}}
+            sent = {"params": {n: in_query(v) for n, v in rest.items()}}
         else:
             sent = {"content": json.dumps(rest), "headers": {"Content-Type": "application/json"}}
         found += [(method, prefix + url, sent) for prefix in ("", "/api")]

@@ -22,11 +22,17 @@ ADA = {
     "entity_type": "person",
     "name": "Ada Lovelace",
     "email": "ada@example.org",
+    "birthday": "1815-12-10",
     "observed_at": "2026-01-01",
 }
 ACME = {"entity_type": "company", "name": "Acme", "observed_at": "2026-01-01"}
 WORKS = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
 KEY = "key-of-alice"
+STEERING = (
+    "name` = 1 OR 1=1 //", "secret' OR true RETURN 1 //", '"})) MATCH (n) DETACH DELETE n //', "$owner", "\\",
+    "name} AS x UNION MATCH (n) RETURN n //",
+)  # fmt: skip
+"""Names and values that would be Cypher, if they were not data."""
 
 PLAIN = {
     "limit", "offset", "include_total_count", "include_snapshots", "include_entities", "expand_entities",
@@ -38,6 +44,8 @@ PLAIN = {
     "fields_to_remove", "canonical_name_fields", "identity_opt_out", "canonical_name_strict",
     "additional_fields", "mismatch", "constraint_violation_policy", "temporal_fields", "aliases",
     "observation_source_priority", "description", "budget", "unit", "threshold", "find_duplicates",
+    "include_merged", "sort_order", "updated_since",
+    "start_date", "end_date", "order", "order_by",
     "node_type", "include_paths", "through_hubs", "include_relationships",
     "include_related", "include_observations", "include_sources", "include_events",
 }  # fmt: skip
@@ -62,9 +70,10 @@ class Alice:
         ada, acme = (item["entity_id"] for item in stored["entities"])
         (link,) = stored["relationships_created"]
         told = [item["observation_id"] for item in stored["entities"]]
+        (event,) = run("timeline.list")["events"]
         self.secrets = {
             self.marker, self.owner, ada, acme, *told, stored["transaction_id"], link["relationship_key"],
-            link["relationship_id"], link["observation_id"],
+            link["relationship_id"], link["observation_id"], event["id"],
         }  # fmt: skip
         ends = {"relationship_type": "WORKS_AT", "source_index": 0, "target_entity_id": acme}
         ends_by_id = {"relationship_type": "WORKS_AT", "source_entity_id": ada, "target_entity_id": acme}
@@ -75,10 +84,17 @@ class Alice:
             "relationship_type": ["WORKS_AT"],
             "source_entity_id": [ada],
             "node_id": [ada, acme, link["relationship_id"], "src_" + "0" * 32],
-            "cursor": ["", "ada", cursors.encode("0" * 24, {"depth": 1, "entity": ada, "answered": 0})],
+            "cursor": [
+                "",
+                "ada",
+                cursors.encode("0" * 24, {"depth": 1, "entity": ada, "answered": 0}),
+                cursors.encode("0" * 24, {"at": 0, "id": event["id"]}),
+            ],
             "target_entity_id": [acme],
             "entity_id": [ada, acme],
             "observation_id": told,
+            "event_id": [event["id"]],
+            "event_type": ["Birthday"],
             "source_id": ["src_" + "0" * 32],
             "entity_type": ["person"],
             "entity_types": [["person", "company"]],
@@ -93,6 +109,12 @@ class Alice:
             "new_fields": [{"x": "string"}],
             "relationship_types": [["WORKS_AT"]],
             "idempotency_key": [KEY],
+            "sort_by": ["snapshot.secret", "canonical_name", *(f"snapshot.{text}" for text in STEERING)],
+            "snapshot_filters": [
+                {"secret": {"op": "contains", "value": self.marker}},
+                {"name": {"op": "in", "value": ["Ada Lovelace"]}},
+                *({text: {"op": "eq", "value": text}} for text in STEERING),
+            ],
             "entities": [
                 [{"entity_type": "thing", "name": "mine"}],
                 [{"target_id": ada, "x": 1}],

@@ -35,7 +35,7 @@ from tests.support.looks import NOT_FOUND, agrees, counted, exactly
 from tests.support.loop import Loop
 from tests.support.machine import Subject
 from tests.support.model import edge_id, shown
-from tests.support.reducing import Declared, Schema
+from tests.support.reducing import Declared, Schema, is_unfit, spoken
 
 REFUSED, INVALID = "ERR_STORE_RESOLUTION_FAILED", "VALIDATION_INVALID_FORMAT"
 UNFIT = "SCHEMA_VALIDATION_FAILED"
@@ -111,7 +111,7 @@ class Machine(Subject):
 
     # Correcting, deleting, restoring
 
-    @rule(who=WHO, field=st.sampled_from(["a", "b", "name"]), value=VALUES, keyed=KEYED)
+    @rule(who=WHO, field=st.sampled_from(["a", "b", "due", "name"]), value=VALUES, keyed=KEYED)
     def correct(self, who: int, field: str, value: Any, keyed: bool) -> None:
         entity = self.entity(who)
         refused = None if entity in self.known.types else NOT_FOUND
@@ -277,14 +277,14 @@ class Machine(Subject):
         closed = {"additional_fields": "hide", "mismatch": "hide"}
         schema = Schema(hidden=frozenset(gone)).updated({}, [], closed | spoken(settings))
         schema = replace(schema, fields={name: Declared(**one) for name, one in fields.items()})
-        refused = UNFIT if lists_lack(schema) else None
+        refused = UNFIT if is_unfit(schema) else None
         answer = self.write("schemas.register", {"schema": document}, refused, keyed)
         if answer is not None:
             self.changed(kind, schema, answer)
 
     @rule(
         kind=st.sampled_from(TYPES), fields=DECLARED, settings=SETTINGS, keyed=KEYED,
-        remove=st.lists(st.sampled_from(["a", "b", "nowhere"]), max_size=1),
+        remove=st.lists(st.sampled_from(["a", "b", "due", "nowhere"]), max_size=1),
     )  # fmt: skip
     def update(
         self,
@@ -307,7 +307,7 @@ class Machine(Subject):
             refused = UNFIT
         elif kind not in self.known.schemas and kind not in self.known.types.values():
             refused = NOT_FOUND
-        elif missing or after == before or lists_lack(after):
+        elif missing or after == before or is_unfit(after):
             refused = UNFIT
         answer = self.write("schemas.update", arguments, refused, keyed)
         if answer is not None:
@@ -346,17 +346,6 @@ class Machine(Subject):
             agrees(answer["snapshot"], then.entity(arguments["entity_id"])["snapshot"], "$.snapshot")
         else:
             same(answer, first, *first.keys() - CHANGING)
-
-
-def spoken(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of a document as the model calls them."""
-    names = {"observation_source_priority": "sources"}
-    return {names.get(name, name): value for name, value in settings.items()}
-
-
-def lists_lack(schema: Schema) -> bool:
-    """Return whether a union is declared as something else than a list, which is refused."""
-    return any(one.merge == "merge_array" and one.type != "array" for one in schema.fields.values())
 
 
 def ordered(version: str) -> list[int]:

@@ -15,10 +15,10 @@ TIMES = (
 AHEAD = "an hour after the first transaction"
 VALUES = st.sampled_from([
     None, 1, 2, 1.0, "1", " 2.50 ", True, "True", "x", [], ["x", 1], [1, None, "y"], '["y", 1]', {"k": [1]},
-    "2026-01-01", 86400,
+    "2026-01-01", 86400, "2026-01-01T05:00:00+05:00", ["2026-01-01", 7, "2025-12-31T23:00:00Z"],
 ])  # fmt: skip
 SPOKEN_NAMES = st.sampled_from([None, "Zed", "Ada"])
-FIELDS = st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES, max_size=3)
+FIELDS = st.dictionaries(st.sampled_from(["a", "b", "c", "due"]), VALUES, max_size=3)
 WHO = st.integers(0, 19)
 WEIGHTS: dict[str, st.SearchStrategy[Any]] = {
     "observed_at": st.sampled_from([*TIMES, AHEAD]),
@@ -44,7 +44,7 @@ LINK = st.tuples(st.sampled_from(EDGES), ENDS, ENDS, METADATA)
 KEYED = st.booleans()
 VISIBLE = st.sampled_from(["hide", "show"])
 DECLARED = st.dictionaries(
-    st.sampled_from(["a", "b", "name"]),
+    st.sampled_from(["a", "b", "due", "name"]),
     st.fixed_dictionaries(
         {"type": st.sampled_from(["string", "number", "boolean", "array", "object"])},
         optional={
@@ -62,6 +62,12 @@ SETTINGS = st.fixed_dictionaries(
         "additional_fields": VISIBLE,
         "mismatch": VISIBLE,
         "observation_source_priority": st.sampled_from([["human", "sensor"], ["sync"]]),
+        "temporal_fields": st.sampled_from(
+            [
+                [{"field": "a", "event_type": "Arose"}],
+                [{"field": "b", "event_type": "Began"}, {"field": "due", "event_type": "Due"}],
+            ]
+        ),
     },
 )
 APT = st.sampled_from([True, True, False])

@@ -55,7 +55,7 @@ def by_rest(loop: Loop, app: Any, owner: str) -> Call:
             transport=transport, base_url="http://localhost", headers=headers
         ) as http:
             if method == "GET":
-                params = {k: str(v).lower() if isinstance(v, bool) else v for k, v in rest.items()}
+                params = {k: in_query(v) for k, v in rest.items()}
                 return await http.get(path, params=params)
             headers = {"Content-Type": "application/json"}
             return await http.request(method, path, content=json.dumps(rest), headers=headers)
@@ -70,6 +70,13 @@ def by_rest(loop: Loop, app: Any, owner: str) -> Call:
         raise error
 
     return call
+
+
+def in_query(value: Any) -> Any:
+    """Return a value as a query string has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def by_mcp(loop: Loop, services: Services, owner: str) -> Call:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from tests.support.events import events
 from tests.support.model import MERGES, Edge, Knowledge, edge_id, newest, provenance, shown
 from tests.support.reducing import Fact
 
@@ -33,6 +34,7 @@ class Where(NamedTuple):
     depth: int
     direction: str
     include_deleted: bool
+    owner: str = ""
 
     @property
     def clocks(self) -> dict[str, str]:
@@ -60,7 +62,8 @@ def later(time: str, **by: int) -> str:
 
 def looks(known: Knowledge, where: Where, sequence: int) -> list[Look]:
     """Return the reads of one moment: everything there is, one entity and one relationship closely."""
-    return [*_wide(known, where, sequence), *_entity(known, where), *graph(known, where)]
+    wide = (*_wide(known, where, sequence), *timeline(known, where))
+    return [*wide, *_entity(known, where), *graph(known, where)]
 
 
 def _wide(known: Knowledge, where: Where, sequence: int) -> Iterator[Look]:
@@ -100,7 +103,10 @@ def stats(known: Knowledge, sequence: int) -> dict[str, Any]:
         )
         for kind in sorted(set(known.types.values()))
     }
+    # Under a schema that has changed, events are drawn again as they are read.
+    drawn = {} if known.schemas else {"total_events": len(events(known, ""))}
     return {
+        **drawn,
         "total_entities": sum(entities for entities, _ in of_entities.values()),
         "total_observations": sum(count for _, count in of_entities.values()),
         "total_relationships": len(edges),
@@ -155,6 +161,32 @@ def observation(fact: Fact) -> dict[str, Any]:
 def observations(facts: Sequence[Fact]) -> dict[str, Any]:
     """Return what a page of all these observations must say."""
     return {"observations": [observation(fact) for fact in facts], "total": len(facts)}
+
+
+def timeline(known: Knowledge, where: Where) -> Iterator[Look]:
+    """Ask for the timeline, now and as of a time: of all entities, of one, of a type, of a kind of event."""
+    for cut in (where._replace(at=None, at_ingested=None), where):
+        then = known.as_of(cut.at, cut.at_ingested)
+        every = events(then, where.owner)
+        yield _timeline(every, cut, {})
+        yield _timeline([one for one in every if one["event_type"] == "Due"], cut, {"event_type": "Due"})
+        if where.entity == UNKNOWN or not then.is_live(where.entity):
+            asked = {"entity_id": where.entity, **cut.clocks}
+            yield Look("timeline.list", asked, NOT_FOUND)
+            continue
+        root, kind = then.root(where.entity), known.types[where.entity]
+        of_type = [one for one in every if one["entity_type"] == kind]
+        yield _timeline(of_type, cut, {"entity_type": kind})
+        of_entity = [one for one in every if one["entity_id"] == root]
+        yield _timeline(of_entity, cut, {"entity_id": where.entity})
+        for one in of_entity[:1]:
+            yield Look("timeline.get", {"event_id": one["id"], **cut.clocks}, {"event": one})
+
+
+def _timeline(found: list[dict[str, Any]], where: Where, asked: Mapping[str, Any]) -> Look:
+    order = "asc" if where.include_deleted else "desc"
+    wanted = {"events": found if order == "asc" else found[::-1], "total": len(found)}
+    return Look("timeline.list", {**PAGE, "order": order, **asked, **where.clocks}, wanted)
 
 
 def _entity(known: Knowledge, where: Where) -> Iterator[Look]:

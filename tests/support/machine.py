@@ -28,6 +28,7 @@ from tests.support.looks import (
     moments,
     relationship,
     snapshots,
+    timeline,
 )  # fmt: skip
 from tests.support.loop import Loop
 from tests.support.model import Knowledge
@@ -251,7 +252,7 @@ class Subject(RuleBasedStateMachine):
         entity, edge, at, at_ingested, *how = self.data.draw(LOOK)
         times: list[str | None] = [None, *moments(self.known)]
         clocks = times[at % len(times)], times[at_ingested % len(times)]
-        where = Where(self.entity(entity), self.edge(edge), *clocks, *how)
+        where = Where(self.entity(entity), self.edge(edge), *clocks, *how, self.actor.owner)
         self.compare(looks(self.known, where, self.sequence))
 
     # What was folded under another schema counts as it was until it is touched again.
@@ -270,8 +271,17 @@ class Subject(RuleBasedStateMachine):
         for place, entity in enumerate(self.known.types):
             for step in range(CUTS):
                 at, at_ingested = times[(7 * step + place) % len(times)], times[(5 * step) % len(times)]
-                where = Where(entity, self.edge(step), at, at_ingested, 1 + step % 3, "both", step % 2 == 0)
-                wanted += snapshots(self.known, where)
+                where = Where(
+                    entity,
+                    self.edge(step),
+                    at,
+                    at_ingested,
+                    1 + step % 3,
+                    "both",
+                    step % 2 == 0,
+                    self.actor.owner,
+                )
+                wanted += [*snapshots(self.known, where), *timeline(self.known, where)]
             wanted += graph(self.known, Where(entity, self.edge(place), None, None, 2, "both", False))
         self.compare(wanted)
         self.check()

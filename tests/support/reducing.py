@@ -65,6 +65,7 @@ class Schema:
     mismatch: str = "show"
     hidden: frozenset[str] = frozenset()
     sources: Sequence[str] = SOURCES
+    temporal: Sequence[tuple[str, str]] = ()
 
     def policy(self, name: str) -> str:
         """Return the merge policy of a field."""
@@ -93,7 +94,8 @@ class Schema:
         self, fields: Mapping[str, Mapping[str, Any]], remove: Sequence[str], settings: Mapping[str, Any]
     ) -> Schema:
         """Return the schema with fields declared, fields taken out and hidden, and settings changed."""
-        changed = replace(self, **settings)
+        kept = tuple(one for one in self.temporal if one[0] not in remove)
+        changed = replace(self, **{"temporal": kept, **settings})
         declared = {name: one for name, one in self.fields.items() if name not in remove}
         for name, said in fields.items():
             known = declared.get(name)
@@ -103,6 +105,21 @@ class Schema:
                 declared[name] = replace(declared[name], mismatch="hide")
         hidden = (self.hidden - set(fields)) | frozenset(remove)
         return replace(changed, fields=declared, hidden=hidden)
+
+
+def spoken(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of a document as the model calls them."""
+    names = {"observation_source_priority": "sources", "temporal_fields": "temporal"}
+    said = {names.get(name, name): value for name, value in settings.items()}
+    if "temporal" in said:
+        said["temporal"] = tuple((one["field"], one["event_type"]) for one in said["temporal"])
+    return said
+
+
+def is_unfit(schema: Schema) -> bool:
+    """Return whether a union is declared as something else than a list, or no field as a time: refused."""
+    lists_lack = any(one.merge == "merge_array" and one.type != "array" for one in schema.fields.values())
+    return lists_lack or any(name not in schema.fields for name, _ in schema.temporal)
 
 
 NOTHING = Schema()
@@ -147,7 +164,10 @@ def converted(value: Any, declared: Declared) -> list[Any]:
 def fits(value: Any, wanted: str) -> bool:
     """Return whether a value is of a type; dates are strings of one shape."""
     if wanted == "date":
-        return isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", value) is not None
+        return (
+            isinstance(value, str)
+            and re.fullmatch(r"\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?", value) is not None
+        )
     types = {
         "string": (str,),
         "number": (int, float),

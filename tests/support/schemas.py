@@ -31,6 +31,7 @@ FIELDS = st.fixed_dictionaries(
     {"type": st.sampled_from(["string", "number", "date", "boolean", "array", "object"])},
     optional={
         "required": st.booleans(),
+        "filterable": st.booleans(),
         "description": st.text(st.characters(codec="utf-8"), max_size=5),
         "merge": st.sampled_from(["last_write", "highest_priority", "most_specific"]),
         "converters": st.lists(st.sampled_from(["number_to_string", "timestamp_s_to_iso"]), max_size=3),

@@ -198,7 +198,7 @@ def test_a_document_is_what_its_text_says(raw: dict[str, object]):
 @given(DOCUMENTS)
 def test_a_document_that_shows_all_and_writes_last_is_plain(raw: dict):
     fields = {
-        name: {n: v for n, v in one.items() if n not in ("merge", "mismatch")}
+        name: {n: v for n, v in one.items() if n not in ("merge", "mismatch", "filterable")}
         for name, one in raw["fields"].items()
     }
     shown = {"additional_fields": "show", "mismatch": "show", "hidden_fields": []}

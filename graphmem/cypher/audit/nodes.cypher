@@ -15,8 +15,10 @@ CALL () {
     COLLECT { MATCH (entity)<-[:IDENTIFIES]-(one:Identifier) RETURN [one.kind, one.value] },
     COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id },
     COLLECT { MATCH (meaning:Meaning {entity_id: id})
-      RETURN [meaning.owner, meaning.type, meaning.of, meaning.model, meaning.vector, meaning:Vector, meaning.fresh] }])
-    AS entities
+      RETURN [meaning.owner, meaning.type, meaning.of, meaning.model, meaning.vector, meaning:Vector, meaning.fresh] },
+    COLLECT { MATCH (entity)-[:HAS_VALUE]->(value:FieldValue)
+      RETURN [value.field, value.value, value.owner = $owner AND value.type = entity.type AND value.entity_id = id] },
+    COLLECT { MATCH (entity)-[:HAS_EVENT]->(event:TimelineEvent) RETURN properties(event) }]) AS entities
 }
 CALL () {
   UNWIND $relationships AS key

@@ -14,6 +14,6 @@ CALL (known) {
   CALL (home, known) {
     <observation._winners>
   }
-  RETURN collect([home, version, observations, created_at, last_observation_at, turn, fold]) AS reduced
+  RETURN collect([home, version, updated_at, observations, created_at, last_observation_at, turn, fold]) AS reduced
 }
 RETURN reduced

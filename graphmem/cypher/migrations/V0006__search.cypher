@@ -12,3 +12,5 @@ CREATE INDEX meaning_by_model IF NOT EXISTS FOR (n:Meaning) ON (n.model);
 CREATE INDEX meaning_fresh IF NOT EXISTS FOR (n:Meaning) ON (n.fresh, n.owner);
 CREATE VECTOR INDEX meaning_vector IF NOT EXISTS FOR (n:Vector) ON (n.vector)
   OPTIONS {indexConfig: {`vector.dimensions`: 256, `vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}};
+// The model in use: the service that was started last says which. Others leave vectors alone.
+CREATE CONSTRAINT model_use IF NOT EXISTS FOR (n:Model) REQUIRE n.use IS UNIQUE;

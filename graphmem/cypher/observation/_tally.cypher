@@ -3,5 +3,5 @@
 MATCH ()-[seen:OBSERVED]->()
 WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known
 RETURN count(seen) AS observations, count(DISTINCT seen.recorded_at) AS version,
-  min(seen.recorded_at) AS created_at, max(seen.at) AS last_observation_at,
+  min(seen.recorded_at) AS created_at, max(seen.recorded_at) AS updated_at, max(seen.at) AS last_observation_at,
   max(CASE WHEN seen.kind IN ['create', 'delete', 'restore'] THEN [seen.at, seen.observation_id, seen.kind] END) AS turn

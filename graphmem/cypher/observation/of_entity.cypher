@@ -1,13 +1,14 @@
 // observation.of_entity: one page of an entity's observations and of those merged into it, newest first; no row if it
 // is not the owner's. An entity that is merged itself is what it is merged into.
 //
-// params  entity_id: STRING, at: INTEGER, recorded_since: INTEGER, recorded_until: INTEGER,
+// params  entity_id: STRING, at: INTEGER, after: STRING, recorded_since: INTEGER, recorded_until: INTEGER,
 //         homes: LIST<STRING>, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
-// returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
+// returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
-// `homes` are those that it showed at some time, instead of those of now. `reach` is offset + limit: no member's history is read further than that.
+// `homes` are those that it showed at some time, instead of those of now. It goes on behind the place of `at` and
+// `after`. `reach` is offset + limit + 1: no member's history is read further than that.
 MATCH (given:Entity {id: $entity_id})
 WHERE given.owner = $owner
 MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
@@ -25,20 +26,18 @@ CALL (entity) {
   }
   CALL (member) {
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
-    WHERE seen.home = member.id AND seen.at <= $at AND seen.recorded_at >= $recorded_since
-      AND seen.recorded_at <= $recorded_until
+    WHERE seen.home = member.id AND seen.at = $at AND seen.observation_id < $after
+      AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= $recorded_until
+    RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
+    UNION ALL
+    MATCH ()-[seen:OBSERVED]->(observation:Observation)
+    WHERE seen.home = member.id AND seen.at < $at
+      AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= $recorded_until
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
   }
-  WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit
-  WITH collect(observation) AS found
-  WITH found, [one IN found | one.size] AS sizes
-  WITH found, <entity._fitting> AS fitting
-  CALL (found, fitting) {
-    UNWIND found[..fitting] AS observation
-    MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
-    RETURN collect(<observation._row>) AS page
-  }
-  RETURN page, size(found) > fitting AS truncated
+  WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1
+  WITH collect(observation) AS every
+  <observation._page>
 }
-RETURN page, truncated, entity.observation_count AS total, entity.version AS version,
+RETURN page, truncated, more, entity.observation_count AS total, entity.version AS version,
   entity.type AS type

@@ -1,10 +1,11 @@
 // owner.stats: how much of what an owner has, from counters kept under its lock.
 //
-// params  empty: STRING
+// params  empty: STRING, model: STRING
 // returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER, state_hash: STRING,
-//         pending: LIST<STRING>
+//         pending: LIST<STRING>, semantic_pending: INTEGER, events: INTEGER
 // mode    read
-// index   owner_id, count_type (owner, kind, type), schema_head (owner, head)
+// index   owner_id, count_type (owner, kind, type), schema_head (owner, head),
+//         meaning_by_type (owner, type, model), event_by_time (owner, listed_at, id)
 // cost    light
 OPTIONAL MATCH (owner:Owner {id: $owner})
 CALL () {
@@ -13,11 +14,30 @@ CALL () {
   WITH counted ORDER BY counted.owner, counted.kind, counted.type
   RETURN collect([counted.kind, counted.type, counted.total, counted.observations]) AS counts
 }
+CALL (counts) {
+  UNWIND [count IN counts WHERE count[0] = 'entity' | count[1]] AS type
+  CALL (type) {
+    MATCH (old:Meaning)
+    WHERE old.owner = $owner AND old.type = type AND old.model < $model
+    RETURN count(old) AS olds
+    UNION ALL
+    MATCH (old:Meaning)
+    WHERE old.owner = $owner AND old.type = type AND old.model > $model
+    RETURN count(old) AS olds
+  }
+  RETURN sum(olds) AS semantic_pending
+}
 CALL () {
   MATCH (head:Schema)
   WHERE head.owner = $owner AND head.head IS NOT NULL AND head.pending
   WITH head ORDER BY head.head
   RETURN collect(head.head) AS pending
 }
-RETURN pending, counts, coalesce(owner.sequence, 0) AS sequence, coalesce(owner.recorded_at, 0) AS recorded_at,
+CALL () {
+  MATCH (event:TimelineEvent)
+  WHERE event.owner = $owner AND event.listed_at IS NOT NULL AND event.id IS NOT NULL
+  RETURN count(event) AS events
+}
+RETURN pending, counts, events, semantic_pending, coalesce(owner.sequence, 0) AS sequence,
+  coalesce(owner.recorded_at, 0) AS recorded_at,
   CASE WHEN owner IS NULL THEN $empty ELSE owner.state_hash END AS state_hash

@@ -3,13 +3,15 @@
 // that is merged is what it is merged into.
 //
 // params  entity_id: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, other: STRING,
-//         include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN, offset: INTEGER, limit: INTEGER,
-//         reach: INTEGER
-// returns version: INTEGER, root: STRING, page: LIST<LIST>, others: LIST<LIST>, truncated: BOOLEAN, total: INTEGER
+//         include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN, time: INTEGER, after: STRING,
+//         offset: INTEGER, limit: INTEGER, reach: INTEGER
+// returns version: INTEGER, root: STRING, page: LIST<LIST>, others: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN,
+//         total: INTEGER
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// A hub costs no more than its page: `reach` is offset + limit. Counting reads all of the entity's own. The page ends
+// A hub costs no more than its page: `reach` is offset + limit + 1. It goes on behind the place of `time` and `after`:
+// one seek for those of that time, one for the earlier ones. Counting reads all of the entity's own. The page ends
 // before `limit` where its values, with those of the entities if they are `expanded`, do not fit.
 MATCH (given:Entity {id: $entity_id})
 WHERE given.owner = $owner
@@ -27,8 +29,19 @@ CALL (origin, other) {
     CALL (origin, other) {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
-        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND relationship.last_observation_at = $time AND relationship.id < $after
+        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
+        AND (other IS NULL OR relationship.target = other)
+      MATCH (entity:Entity {id: relationship.target})
+      WHERE entity.live OR $include_deleted
+      RETURN relationship, entity
+      ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
+        relationship.id DESC LIMIT $reach
+      UNION ALL
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.source = origin.id
+        AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
+        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE entity.live OR $include_deleted
@@ -42,8 +55,19 @@ CALL (origin, other) {
     CALL (origin, other) {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
-        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND relationship.last_observation_at = $time AND relationship.id < $after
+        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
+        AND (other IS NULL OR relationship.source = other)
+      MATCH (entity:Entity {id: relationship.source})
+      WHERE entity.live OR $include_deleted
+      RETURN relationship, entity
+      ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
+        relationship.id DESC LIMIT $reach
+      UNION ALL
+      MATCH (relationship:Relationship)
+      WHERE relationship.owner = $owner AND relationship.target = origin.id
+        AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
+        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE entity.live OR $include_deleted
@@ -54,16 +78,10 @@ CALL (origin, other) {
     RETURN relationship, entity
   }
   WITH relationship, entity
-  ORDER BY relationship.last_observation_at DESC, relationship.id DESC SKIP $offset LIMIT $limit
-  WITH collect(relationship) AS found, collect(entity) AS ends,
+  ORDER BY relationship.last_observation_at DESC, relationship.id DESC SKIP $offset LIMIT $limit + 1
+  WITH collect(relationship) AS every, collect([entity]) AS ends,
     collect(relationship.size + CASE WHEN $expanded THEN entity.size ELSE 0 END) AS sizes
-  WITH found, ends, <entity._fitting> AS fitting
-  CALL (ends, fitting) {
-    UNWIND CASE WHEN $expanded THEN ends[..fitting] ELSE [] END AS entity
-    WITH DISTINCT entity
-    RETURN collect(<entity._row>) AS others
-  }
-  RETURN [relationship IN found[..fitting] | <relationship._row>] AS page, others, size(found) > fitting AS truncated
+  <relationship._page>
 }
 CALL (origin, other) {
   CALL (origin, other) {
@@ -72,7 +90,7 @@ CALL (origin, other) {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE entity.live OR $include_deleted
@@ -85,7 +103,7 @@ CALL (origin, other) {
       MATCH (relationship:Relationship)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND relationship.shown_as IS NULL AND (relationship.live OR $include_deleted) AND ($type IS NULL OR relationship.type = $type)
+        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE entity.live OR $include_deleted
@@ -95,4 +113,4 @@ CALL (origin, other) {
   }
   RETURN sum(found) AS total
 }
-RETURN origin.version AS version, origin.id AS root, page, others, truncated, total
+RETURN origin.version AS version, origin.id AS root, page, others, truncated, more, total

@@ -1,7 +1,8 @@
 // schema.page: one page of an owner's schemas by type, each with how many entities it has, and the total.
 //
-// params  keyword: STRING, named: LIST<STRING>, shipped: LIST<STRING>, offset: INTEGER, limit: INTEGER
-// returns page: LIST<LIST>, truncated: BOOLEAN, total: INTEGER
+// params  keyword: STRING, named: LIST<STRING>, shipped: LIST<STRING>, after: STRING, offset: INTEGER,
+//         limit: INTEGER
+// returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   schema_head (owner, head)
 // cost    light
@@ -24,12 +25,13 @@ CALL () {
 }
 WITH type, schema ORDER BY type
 WITH collect([type, schema]) AS every
-WITH size(every) AS total, every[$offset..$offset + $limit] AS found
-WITH total, found, [one IN found |
+WITH size(every) AS total, [one IN every WHERE one[0] > $after] AS rest
+WITH total, rest[$offset..$offset + $limit] AS found, size(rest) > $offset + $limit AS longer
+WITH total, longer, found, [one IN found |
   reduce(characters = coalesce(size(one[1].document), 0), name IN one[1].fields | characters + size(name) + 100)
 ] AS sizes
-WITH total, found, [one IN sizes | coalesce(one, 0)] AS sizes
-WITH total, found, <entity._fitting> AS fitting
+WITH total, longer, found, [one IN sizes | coalesce(one, 0)] AS sizes
+WITH total, longer, found, <entity._fitting> AS fitting
 CALL (found, fitting) {
   UNWIND found[..fitting] AS one
   WITH one[0] AS type, one[1] AS schema
@@ -37,4 +39,4 @@ CALL (found, fitting) {
   WITH type, schema, counted ORDER BY type
   RETURN collect(<schema._row>) AS page
 }
-RETURN page, size(found) > fitting AS truncated, total
+RETURN page, size(found) > fitting AS truncated, longer OR size(found) > fitting AS more, total

@@ -1,15 +1,18 @@
 // The meanings of an owner's entities compared with `$vector` one by one: all of them where `indexed` is false, else
-// those that are in no index yet. Takes `types`, `asked` and `indexed`.
+// those that are in no index yet. Takes `types`, `asked` and `indexed`. While few are fresh, the planner would read all
+// that are, whosever they be: hence the hints.
 CALL (types, asked, indexed) {
   WITH types WHERE asked AND NOT indexed
   UNWIND types AS type
   MATCH (meaning:Meaning)
+  USING INDEX SEEK meaning:Meaning(owner, type, model)
   WHERE meaning.owner = $owner AND meaning.type = type AND meaning.model = $model
   RETURN meaning
   UNION ALL
   WITH types WHERE asked AND indexed
   UNWIND types AS type
   MATCH (meaning:Meaning)
+  USING INDEX SEEK meaning:Meaning(fresh, owner)
   WHERE meaning.fresh = type AND meaning.owner = $owner AND meaning.model = $model
   RETURN meaning
 }

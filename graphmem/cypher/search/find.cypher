@@ -61,7 +61,7 @@ CALL (beside, seen) {
   RETURN collect([id, similarity]) AS meaning
 }
 WITH exact, text, meaning,
-  [asked, total, compared, indexed, deepest, least, any(old IN olds WHERE old) OR (NOT indexed AND compared < total)] AS sight
+  [asked, total, compared, indexed, deepest, least, any(old IN olds WHERE old) OR (asked AND NOT indexed AND compared < total)] AS sight
 CALL (exact, text, meaning) {
   WITH [exact, text, meaning] AS strategies
   UNWIND range(0, 2) AS which

@@ -1,7 +1,8 @@
 // write.turn: write what a turn decided, if the owner is still where it was looked at; else nothing, and no row.
 //
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
-//         entities: LIST<MAP>, relationships: LIST<MAP>, schemas: LIST<MAP>, versions: LIST<MAP>,
+//         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
+//         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>,
 //         aliases: LIST<MAP>, counts: LIST<MAP>
 // returns sequence: INTEGER
 // mode    write
@@ -47,6 +48,9 @@ CALL () {
     MERGE (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
     CREATE (identifier)-[:IDENTIFIES]->(entity)
   }
+  CALL (row, entity) {
+    <write._values>
+  }
   CALL (row) {
     <write._meaning>
   }
@@ -60,6 +64,7 @@ CALL () {
   CREATE (entity)-[:MERGED_INTO]->(into)
   MERGE (entity)-[:MERGED]->(into)
 }
+<write._events>
 CALL () {
   UNWIND $relationships AS row
   MERGE (relationship:Relationship {key: row.home})

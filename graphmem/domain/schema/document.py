@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
-from graphmem.domain import canonical, identity
+from graphmem.domain import canonical, identity, timeline
 from graphmem.domain.rules import NULL, Converter, FieldType, Policy, Rules
 from graphmem.domain.schema.fields import Constraints, Field, Finding, Visibility
 
@@ -127,7 +127,24 @@ class Document:
             only=frozenset(self.fields) if closed else None,
             hidden=frozenset() if closed else frozenset(self.hidden_fields),
             sources=listed if listed and _PRIORITISED & set(policies.values()) else None,
+            filterable=frozenset(name for name, one in self.fields.items() if one.filterable),
+            temporal={} if self._has_usual_times() else self._temporal(),
         )
+
+    def _temporal(self) -> dict[str, str]:
+        kinds = {one.field: one.event_type for one in self.temporal_fields}
+        return {name: kind or timeline.event_type(self.entity_type, name) for name, kind in kinds.items()}
+
+    def _has_usual_times(self) -> bool:
+        """Return whether the times are those that the type is shipped with.
+
+        They came along where other fields of a shipped type were declared, and nobody chose them: its times
+        are those that go by their names, as before.
+        """
+        from graphmem.domain.schema.shipped import shipped  # it reads documents itself
+
+        usual = shipped(self.entity_type)
+        return usual is not None and self.temporal_fields == usual.temporal_fields
 
     def alternatives(self) -> identity.Alternatives | None:
         """Return the fields that identify an entity, in order; ``None`` where the type's usual rule holds.
@@ -205,6 +222,7 @@ def field_of_json(given: Mapping[str, Any]) -> Field:
     return Field(
         type=given["type"],
         required=given.get("required", False),
+        filterable=given.get("filterable", False),
         description=given.get("description"),
         merge=given.get("merge", "last_write"),
         converters=tuple(given.get("converters", ())),

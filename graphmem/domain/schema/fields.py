@@ -85,11 +85,13 @@ class Field:
     Attributes:
         mismatch: whether a value of another type is converted, and hidden where it cannot be, or shown as
             it was given; ``None`` leaves it to the document.
+        filterable: whether its values stand in an index, so that filters and sorts by it read no others.
         kept: keys of other clients, as canonical JSON, kept without effect.
     """
 
     type: FieldType
     required: bool = False
+    filterable: bool = False
     description: str | None = None
     merge: Policy = "last_write"
     converters: tuple[Converter, ...] = ()
@@ -107,6 +109,8 @@ class Field:
         found: dict[str, Any] = {"type": self.type}
         if self.required:
             found["required"] = True
+        if self.filterable:
+            found["filterable"] = True
         if self.merge != "last_write":
             found["merge"] = self.merge
         if self.converters:

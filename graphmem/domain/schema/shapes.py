@@ -90,6 +90,7 @@ class _Constraints(_Strict):
 class FieldShape(_Strict):
     type: FieldType
     required: bool = False
+    filterable: bool = False
     description: Annotated[str, Field(max_length=2_000)] | None = None
     merge: Policy = "last_write"
     converters: Annotated[list[Any], Field(max_length=10)] | None = None

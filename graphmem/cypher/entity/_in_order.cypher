@@ -1,0 +1,21 @@
+// The entities of some types in the order of a property, then of ids, after the place of `$key` and `$after`, where
+// that property is `$least` at least; at most `$reach`. Takes `types`. Of a place in an order of two keys there are two
+// seeks: one condition for both would read all that have the same first key. What is not listed is sorted.
+UNWIND types AS type
+CALL (type) {
+  MATCH (entity:Entity)
+  WHERE entity.owner = $owner AND entity.listed = type AND entity.KEY = $key AND entity.id BEYOND $after
+  RETURN entity ORDER BY entity.owner WAY, entity.listed WAY, entity.KEY WAY, entity.id WAY LIMIT $reach
+  UNION ALL
+  MATCH (entity:Entity)
+  WHERE entity.owner = $owner AND entity.listed = type AND entity.KEY BEYOND $key AND entity.KEY >= $least
+    AND entity.id IS NOT NULL
+  RETURN entity ORDER BY entity.owner WAY, entity.listed WAY, entity.KEY WAY, entity.id WAY LIMIT $reach
+  UNION ALL
+  WITH type WHERE $include_deleted OR $include_merged
+  MATCH (entity:Entity)
+  WHERE entity.owner = $owner AND entity.unlisted = type AND entity.id IS NOT NULL AND <entity._wanted>
+    AND entity.KEY >= $least AND (entity.KEY BEYOND $key OR entity.KEY = $key AND entity.id BEYOND $after)
+  RETURN entity ORDER BY entity.KEY WAY, entity.id WAY LIMIT $reach
+}
+WITH entity ORDER BY entity.KEY WAY, entity.id WAY LIMIT $reach

@@ -1,0 +1,9 @@
+// The types of an owner's entities, of those asked for, as `types`, with how many there are, as `total`; -1 where what
+// is merged counts too. Takes `$types` (none means all), `$include_deleted` and `$include_merged`.
+CALL () {
+  MATCH (counted:Count)
+  WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type IS NOT NULL
+    AND (size($types) = 0 OR counted.type IN $types)
+  RETURN collect(counted.type) AS types, CASE WHEN $include_merged THEN -1
+    ELSE sum(CASE WHEN $include_deleted THEN counted.known ELSE counted.total END) END AS total
+}

@@ -1,0 +1,29 @@
+// entity.by_value: a stretch of the entities of some types under whose values of a field some keys are, by id.
+//
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING, values: LIST<STRING>,
+//         after: STRING, fields: LIST<STRING>, cut: INTEGER, reach: INTEGER
+// returns trusted: BOOLEAN, found: LIST<LIST>, keys: LIST, entries: INTEGER, last: LIST, heads: LIST<LIST>,
+//         total: INTEGER
+// mode    read
+// index   field_value (owner, type, field, value, entity_id), a seek for each type and key; entity_id, count_type (owner, kind, type), schema_head
+//         (owner, head)
+// cost    light
+// `entries` counts what the index named, `last` is the last of it. Live entities alone are in that index.
+<entity._types>
+CALL (types) {
+  UNWIND types AS type
+  UNWIND $values AS one
+  CALL (type, one) {
+    MATCH (value:FieldValue)
+    WHERE value.owner = $owner AND value.type = type AND value.field = $field AND value.value = one
+      AND value.entity_id BEYOND $after
+    RETURN value.entity_id AS id
+    ORDER BY value.owner WAY, value.type WAY, value.field WAY, value.value WAY, value.entity_id WAY LIMIT $reach
+  }
+  WITH DISTINCT id ORDER BY id WAY LIMIT $reach
+  RETURN collect([id, '']) AS entries
+}
+CALL (entries) {
+  <entity._of_values>
+}
+RETURN <entity._trusted> AS trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total

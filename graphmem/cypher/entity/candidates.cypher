@@ -1,0 +1,39 @@
+// entity.candidates: all of an owner's entities of some types, those only that were recorded since some time where one
+// is said, with the values of some fields; in no order.
+//
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, since: STRING,
+//         updated_since: INTEGER, created_since: INTEGER, key: STRING, fields: LIST<STRING>, cut: INTEGER, most: INTEGER
+// returns found: LIST<LIST>, keys: LIST, heads: LIST<LIST>
+// mode    read
+// index   entity_by_updated or entity_by_created (owner, listed, the time, id), or entity_by_type (owner, listed, id), as
+//         `since` says; entity_unlisted (owner, unlisted, id); count_type (owner, kind, type), schema_head (owner, head)
+// cost    heavy
+// `most` bounds what is looked at. `keys` are of the property `key`.
+<entity._types>
+CALL (types) {
+  UNWIND types AS type
+  CALL (type) {
+    WITH type WHERE $since = 'updated_at'
+    MATCH (entity:Entity)
+    WHERE entity.owner = $owner AND entity.listed = type AND entity.updated_at >= $updated_since AND entity.id IS NOT NULL
+    RETURN entity LIMIT $most
+    UNION ALL
+    WITH type WHERE $since = 'created_at'
+    MATCH (entity:Entity)
+    WHERE entity.owner = $owner AND entity.listed = type AND entity.created_at >= $created_since AND entity.id IS NOT NULL
+    RETURN entity LIMIT $most
+    UNION ALL
+    WITH type WHERE $since IS NULL
+    MATCH (entity:Entity)
+    WHERE entity.owner = $owner AND entity.listed = type AND entity.id IS NOT NULL
+    RETURN entity LIMIT $most
+    UNION ALL
+    WITH type WHERE $include_deleted OR $include_merged
+    MATCH (entity:Entity)
+    WHERE entity.owner = $owner AND entity.unlisted = type AND entity.id IS NOT NULL AND <entity._wanted>
+    RETURN entity LIMIT $most
+  }
+  WITH entity LIMIT $most
+  RETURN collect(<entity._candidate>) AS found, collect([<entity._key>]) AS keys
+}
+RETURN found, keys, <entity._heads>

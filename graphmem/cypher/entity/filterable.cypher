@@ -1,0 +1,15 @@
+// entity.filterable: the fields whose values stand in an index, by type of some types, where nothing waits to be folded.
+//
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN
+// returns types: INTEGER, fields: LIST<LIST>
+// mode    read
+// index   count_type (owner, kind, type), schema_head (owner, head)
+// cost    light
+<entity._types>
+CALL (types) {
+  UNWIND types AS type
+  MATCH (head:Schema)
+  WHERE head.owner = $owner AND head.head = type AND head.pending IS NULL AND head.filterable IS NOT NULL
+  RETURN collect(head.filterable) AS fields
+}
+RETURN size(types) AS types, fields

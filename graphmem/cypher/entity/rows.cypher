@@ -1,0 +1,12 @@
+// entity.rows: some entities by their ids, in the order given, as many as fit; live ones unless said.
+//
+// params  entity_ids: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, limit: INTEGER
+// returns page: LIST<LIST>, merged: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN
+// mode    read
+// index   entity_id, schema_head (owner, head)
+// cost    light
+UNWIND $entity_ids AS id
+MATCH (entity:Entity {id: id})
+WHERE entity.owner = $owner AND (entity.listed IS NOT NULL OR <entity._wanted>)
+WITH collect(entity) AS found
+<entity._page>

@@ -1,0 +1,6 @@
+// The types of an owner, `pending`, whose entities are yet to be folded under the rules of today.
+CALL () {
+  MATCH (head:Schema)
+  WHERE head.owner = $owner AND head.pending = true
+  RETURN collect([head.head, head.projection]) AS pending
+}

@@ -1,0 +1,20 @@
+// event.entities: the ids of an owner's entities, of one type where it is given, whatever their state; one more
+// than `limit` at most.
+//
+// params  entity_type: STRING, limit: INTEGER
+// returns entities: LIST<STRING>
+// mode    read
+// index   entity_by_state (owner, type, live, id)
+// cost    light
+CALL () {
+  WITH $entity_type AS wanted WHERE wanted IS NOT NULL
+  MATCH (entity:Entity)
+  WHERE entity.owner = $owner AND entity.type = wanted AND entity.live IS NOT NULL AND entity.id IS NOT NULL
+  RETURN entity.id AS id LIMIT $limit + 1
+  UNION ALL
+  WITH $entity_type AS wanted WHERE wanted IS NULL
+  MATCH (entity:Entity)
+  WHERE entity.owner = $owner AND entity.type IS NOT NULL AND entity.live IS NOT NULL AND entity.id IS NOT NULL
+  RETURN entity.id AS id LIMIT $limit + 1
+}
+RETURN collect(id) AS entities

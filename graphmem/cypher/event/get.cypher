@@ -1,0 +1,17 @@
+// event.get: one timeline event, whether it is listed or superseded; no row if it is not the owner's.
+//
+// params  event_id: STRING
+// returns event: LIST, listed: BOOLEAN, stale: STRING
+// mode    read
+// index   event_id, entity_id, observation_id, schema_head
+// cost    light
+// `stale` is the id of its entity where that was folded under other rules than those of today.
+MATCH (event:TimelineEvent {id: $event_id})
+WHERE event.owner = $owner
+MATCH (entity:Entity {id: event.entity_id})
+MATCH (observation:Observation {id: event.observation_id})
+OPTIONAL MATCH (head:Schema)
+WHERE head.owner = $owner AND head.head = entity.type
+RETURN <event._row> AS event, event.listed_at IS NOT NULL AS listed,
+  CASE WHEN entity.merged_into IS NULL AND coalesce(entity.projection, '') <> coalesce(head.projection, '')
+    THEN entity.id END AS stale

@@ -1,0 +1,28 @@
+// meaning.waiting: some entities that have no vector of a model yet, with what they say now.
+//
+// params  model: STRING, only: STRING, limit: INTEGER
+// returns waiting: LIST<LIST>
+// mode    read
+// index   model_use, meaning_by_model (model), entity_id
+// cost    light
+// tenancy global: the worker serves every owner; what it reads goes to the model and back, and to nobody else
+// Nothing where the model in use is another one. `only` is an owner, null for all.
+MATCH (used:Model {use: 'meaning'})
+WHERE used.model = $model
+CALL () {
+  MATCH (meaning:Meaning)
+  WHERE meaning.model < $model AND ($only IS NULL OR meaning.owner = $only)
+  RETURN meaning LIMIT $limit
+  UNION ALL
+  MATCH (meaning:Meaning)
+  WHERE meaning.model > $model AND ($only IS NULL OR meaning.owner = $only)
+  RETURN meaning LIMIT $limit
+}
+WITH DISTINCT meaning LIMIT $limit
+MATCH (entity:Entity {id: meaning.entity_id})
+WHERE entity.owner = meaning.owner
+WITH meaning, entity ORDER BY entity.id
+WITH collect([meaning, entity]) AS found, collect(entity.size) AS sizes
+WITH found, <entity._fitting> AS fitting
+RETURN [pair IN found[..fitting] | [pair[1].id, pair[0].of, pair[1].canonical_name, pair[1].fields, pair[1].values]]
+  AS waiting

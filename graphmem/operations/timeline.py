@@ -1,0 +1,225 @@
+"""The timeline: the times that entities speak of, as events in their order."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import Field
+
+from graphmem.arguments import (
+    PAGE_DEFAULT,
+    Arguments,
+    EntityId,
+    Limit,
+    Moment,
+    Offset,
+    Spelled,
+    Total,
+    invalid,
+)
+from graphmem.domain import times
+from graphmem.domain.reduction import Stale
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.operations import cursors, timeline_page
+from graphmem.operations.as_of import AsOf, Clocks
+from graphmem.operations.cursors import Cursor
+from graphmem.operations.entities import At, AtIngested, EntityType
+from graphmem.operations.timeline_page import Event, EventRow, Wanted
+from graphmem.registry import Context, Scope, operation
+
+
+class ListTimeline(Arguments):
+    """What ``timeline.list`` takes."""
+
+    event_type: Annotated[
+        Annotated[str, Field(max_length=200)] | None,
+        Spelled("type"),
+        Field(description="Type of the events, such as EventStart, TaskDue or Birthday, exactly."),
+    ] = None
+    start_date: Annotated[
+        Moment | None,
+        Spelled("from"),
+        Field(description="From this time on; a date alone is its first moment in UTC."),
+    ] = None
+    end_date: Annotated[
+        Moment | None,
+        Spelled("to"),
+        Field(description="Before this time, itself left out; a date alone is its first moment in UTC."),
+    ] = None
+    entity_type: EntityType | None = None
+    entity_id: EntityId | None = None
+    order: Annotated[
+        Literal["asc", "desc"], Spelled("sort_order"), Field(description="desc: the latest event first.")
+    ] = "desc"
+    order_by: Literal["event_timestamp"] = Field(
+        default="event_timestamp", description="What events are ordered by: their instants."
+    )
+    at: At = None
+    at_ingested: AtIngested = None
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    cursor: Cursor = None
+    include_total_count: Total = False
+
+
+class TimelinePage(AsOf):
+    """A page of events in the order of their instants, then of their ids.
+
+    ``next_cursor`` is there where more follow. ``types_pending`` names entity types whose schema has changed
+    and whose entities are too many to be folded again for one answer: their events may still be those of the
+    schema before, until the service has folded them in the background.
+    """
+
+    events: list[Event]
+    limit: int
+    offset: int
+    next_cursor: NotRequired[str]
+    total: NotRequired[int]
+    types_pending: NotRequired[list[str]]
+
+
+@operation(
+    "timeline.list",
+    "GET /timeline",
+    tool="list_timeline_events",
+    command="timeline list",
+    scope=Scope.READ,
+    errors=(NotFound, InvalidCursor),
+    example="--entity-type task --start-date 2026-01-01 --end-date 2026-02-01 --order asc",
+)
+async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
+    """List timeline events, the latest first: of all entities, of one type, or of one entity.
+
+    Events are the dates in the fields of live entities: those that the schema of their type declares as
+    temporal fields, else those whose names say so (date_start, due_date, ...). From `start_date` (or `from`)
+    up to and without `end_date` (or `to`). `include_total_count` adds `total`; `next_cursor` leads on.
+    `at` and `at_ingested` answer what the entities said then, of up to 2,000 of them.
+    """
+    since, until = _range(arguments)
+    query = cursors.fingerprint(context, "timeline.list", arguments)
+    wanted = Wanted(
+        since=since,
+        until=until,
+        descending=arguments.order == "desc",
+        place=_place(query, arguments),
+        event_type=arguments.event_type,
+        entity_type=arguments.entity_type,
+        entity_id=arguments.entity_id,
+        offset=arguments.offset,
+        limit=arguments.limit,
+        counted=arguments.include_total_count,
+    )
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    found = await timeline_page.page(context, wanted, clocks)
+    shown = found.events[: arguments.limit]
+    page: TimelinePage = {
+        "events": [timeline_page.event(row) for row in shown],
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+        **clocks.said,
+    }
+    if len(found.events) > len(shown):
+        page["next_cursor"] = cursors.encode(query, {"at": shown[-1].at, "id": shown[-1].id})
+    if arguments.include_total_count:
+        page["total"] = found.total
+    if found.pending:
+        page["types_pending"] = found.pending
+    return page
+
+
+def _range(arguments: ListTimeline) -> tuple[int, int]:
+    since = times.EARLIEST if arguments.start_date is None else arguments.start_date
+    until = times.LATEST + 1 if arguments.end_date is None else arguments.end_date
+    if since > until:
+        message = "it lies before start_date (from): give a range that begins before it ends"
+        raise invalid([{"path": "$.end_date", "message": message}])
+    return since, until
+
+
+def _place(query: str, arguments: ListTimeline) -> tuple[int, str] | None:
+    """Return the event after which a cursor goes on."""
+    if arguments.cursor is None:
+        return None
+    if arguments.offset:
+        message = "a cursor says where to go on: leave offset out"
+        raise invalid([{"path": "$.offset", "message": message}])
+    place = cursors.decode(query, arguments.cursor, {"at": int, "id": str})
+    if not (times.EARLIEST <= place["at"] <= times.LATEST and timeline_page.EVENT_ID.fullmatch(place["id"])):
+        raise cursors.refused()
+    return place["at"], place["id"]
+
+
+class GetEvent(Arguments):
+    """What ``timeline.get`` takes."""
+
+    event_id: str = Field(min_length=1, max_length=200, description="Id of the event.")
+    at: At = None
+    at_ingested: AtIngested = None
+    entity_id: Annotated[
+        EntityId | None,
+        Field(
+            description="As of a time: the entity whose event it was. It is needed among very many entities."
+        ),
+    ] = None
+
+
+class FoundEvent(AsOf):
+    """One event."""
+
+    event: Event
+
+
+@operation(
+    "timeline.get",
+    "GET /timeline/{event_id}",
+    tool="retrieve_timeline_event",
+    command="timeline get",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example="evt_0123456789abcdef01234567",
+)
+async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
+    """Return one timeline event, now or as of a time, with the field and the observation that it comes from.
+
+    An event whose field has changed since, or whose entity was deleted or merged, is there as of a time only.
+    """
+    row = await context.graph.one("event.get", event_id=arguments.event_id)
+    known = EventRow(*row["event"]) if row else None
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    if not clocks.now:
+        found = await _then(context, arguments, known, clocks)
+        return {"event": timeline_page.event(found), **clocks.said}
+    if row is None or known is None:
+        raise NotFound(f"there is no timeline event {arguments.event_id}", event_id=arguments.event_id)
+    if row["stale"]:
+        raise Stale([row["stale"]])
+    if not row["listed"]:
+        message = (
+            f"{known.entity_id} no longer says so in its field {known.field}, or was deleted or merged: "
+            "give `at` (or `at_ingested`), a time at which it said so"
+        )
+        raise NotFound(message, event_id=known.id, entity_id=known.entity_id, field=known.field)
+    return {"event": timeline_page.event(known)}
+
+
+async def _then(context: Context, arguments: GetEvent, known: EventRow | None, clocks: Clocks) -> EventRow:
+    """Return an event as of a time: of the entity that it is known to be of, else of any.
+
+    What came late and was never true of now has an event as of its time alone, which nothing is kept of.
+    """
+    entity_id = known.entity_id if known else arguments.entity_id
+    entity_ids = [entity_id] if entity_id else await timeline_page.homes(context, None)
+    if entity_ids is None:
+        message = (
+            f"no event {arguments.event_id} was ever on the timeline of now: "
+            "give entity_id as well, for one that was there as of a time only"
+        )
+        raise NotFound(message, event_id=arguments.event_id)
+    found = await timeline_page.then(context, entity_ids, clocks)
+    rows = await timeline_page.completed(
+        context, [one for one in found.events if one.id == arguments.event_id]
+    )
+    if not rows:
+        message = f"there was no timeline event {arguments.event_id} then"
+        raise NotFound(message, event_id=arguments.event_id)
+    return rows[0]

@@ -1,0 +1,221 @@
+"""What a page costs: how much the database reads for it, however many entities there are."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from graphmem import cypher
+from graphmem.domain import comparing, times
+from graphmem.operations.cursors import LAST
+from graphmem.operations.paging import ORDERS, Order
+from graphmem.registry import Services
+from tests.cypher.test_queries import SCANS
+from tests.support.faces import by_runner
+from tests.support.folding import fold_all
+from tests.support.loop import Loop
+
+TYPES = ("alpha", "beta", "gamma")
+ENTITIES = 2_400
+LIMIT = 50
+PAGE_HITS = 40
+"""Hits that an entity of a page may cost: its properties, the schema of its type, its index entries."""
+SEEN_HITS = 12
+"""Hits that an entity may cost that is looked at and not answered."""
+FIXED = 200
+"""Hits that a page costs by itself: the types that there are, and a seek in each."""
+
+Profile = Callable[..., tuple[dict[str, Any], int, set[str]]]
+
+
+@dataclass
+class Owner:
+    """An owner with many entities, some of them deleted, and as many of other owners beside.
+
+    ``middle`` is an entity in the middle of all, ``hub`` one with 300 relationships.
+    """
+
+    id: str
+    middle: str
+    hub: str
+
+
+@pytest.fixture(scope="module")
+def owner(loop: Loop, services: Services) -> Owner:
+    names = [str(uuid.uuid4()) for _ in range(3)]
+    found = Owner("", "", "")
+    for name in names:
+        run = by_runner(loop, services, name)
+        fields = {
+            "color": {"type": "string", "filterable": True},
+            "n": {"type": "number", "filterable": True},
+        }
+        document = {"fields": fields, "additional_fields": "show"}
+        for kind in TYPES:
+            run("schemas.register", entity_type=kind, schema=document)
+        fold_all(loop, services, run)
+        size = ENTITIES if name == names[0] else ENTITIES // 2
+        for start in range(0, size, 800):
+            items = [
+                {
+                    "entity_type": TYPES[i % 3], "name": f"name {i % 7}", "tag": i, "intent": "create_new",
+                    "color": f"color {i % 24}", "n": i,
+                }
+                for i in range(start, start + 800)
+            ]  # fmt: skip
+            stored = run("store", entities=items, find_duplicates=False)
+        ids = [one["entity_id"] for one in stored["entities"]]
+        for entity_id in ids[:10]:
+            run("entities.delete", entity_id=entity_id)
+        hub = {"relationship_type": "PART_OF", "target_entity_id": ids[-1]}
+        related = [{**hub, "source_entity_id": one} for one in ids[10:310]]
+        run("relationships.create_many", relationships=related)
+        if name == names[0]:
+            middle = run("entities.query", limit=1, offset=size // 2)["entities"][0]["entity_id"]
+            found = Owner(name, middle, ids[-1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def profiled(loop: Loop, services: Services, owner: Owner) -> Profile:
+    """Run a query; return its row, how often it asked the store, and its operators."""
+
+    async def ask(name: str, params: dict[str, Any]) -> tuple[dict[str, Any], int, set[str]]:
+        async with services.graph._driver.session() as session:
+            text = f"PROFILE {cypher.query(name).text}"
+            result = await session.run(text, cypher.bind(params, owner.id))  # pyright: ignore
+            (row,) = [dict(record.items()) async for record in result]
+            plan = (await result.consume()).profile
+            assert plan is not None
+            return row, sum(one["dbHits"] for one in parts(plan)), {kind(one) for one in parts(plan)}
+
+    return lambda name, **params: loop.run(ask(name, params))
+
+
+def parts(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("children", []):
+        yield from parts(child)
+
+
+def kind(plan: dict[str, Any]) -> str:
+    return plan["operatorType"].partition("@")[0]
+
+
+WHICH = {"types": [], "include_deleted": False, "include_merged": False}
+PAGE = {**WHICH, "counted": True, "offset": 0, "limit": LIMIT, "reach": LIMIT + 1}
+SOUGHT = len(TYPES) * (LIMIT + 1)
+"""Entities that a page of all types looks at: a page of each."""
+
+
+@pytest.mark.parametrize("way", ["asc", "desc"])
+@pytest.mark.parametrize("started", [True, False])
+def test_a_page_by_id_costs_a_page(profiled: Profile, owner: Owner, way: Any, started: bool) -> None:
+    after = Order(way).start().id if started else owner.middle
+    row, hits, operators = profiled(f"entity.page[{way}]", **PAGE, after=after)
+    assert (len(row["page"]), row["more"], row["total"]) == (LIMIT, True, ENTITIES - 10)
+    assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * SOUGHT, hits
+    assert not operators & SCANS
+    one, hits, _ = profiled(f"entity.page[{way}]", **{**PAGE, "types": ["alpha"]}, after=after)
+    assert len(one["page"]) == LIMIT
+    assert hits < FIXED + PAGE_HITS * LIMIT, hits
+
+
+@pytest.mark.parametrize("way", ["asc", "desc"])
+@pytest.mark.parametrize("key", sorted({key for key in ORDERS.values() if key}))
+def test_a_page_in_another_order_costs_a_page(profiled: Profile, owner: Owner, key: str, way: Any) -> None:
+    """From the start, and from the middle of many that have the same key."""
+    order = Order(way, key=key)
+    start = order.start()
+    row, hits, operators = profiled(
+        f"entity.sorted[{key} {way}]", **PAGE, key=start.key, after=start.id, least=order.least
+    )
+    assert len(row["page"]) == LIMIT
+    assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * SOUGHT, hits
+    assert not operators & SCANS
+    middle = {**PAGE, "key": row["keys"][0], "after": owner.middle, "least": order.least}
+    _, hits, _ = profiled(f"entity.sorted[{key} {way}]", **middle)
+    assert hits < FIXED + PAGE_HITS * LIMIT + 2 * SEEN_HITS * SOUGHT, hits
+
+
+@pytest.mark.parametrize("since", ["updated_at", "created_at"])
+def test_what_was_recorded_since_costs_what_it_is(profiled: Profile, since: str) -> None:
+    asked = {**WHICH, "since": since, "key": "name_key", "fields": [], "cut": 0, "most": 20_001}
+    everything, _, _ = profiled("entity.candidates", **asked, updated_since=0, created_since=0)
+    times = sorted(one[5 if since == "updated_at" else 4] for one in everything["found"])
+    latest = times[-1]
+    newest = sum(time == latest for time in times)
+    assert len(times) == ENTITIES - 10
+    row, hits, operators = profiled("entity.candidates", **asked, updated_since=latest, created_since=latest)
+    assert len(row["found"]) == newest < ENTITIES / 2
+    assert hits < FIXED + SEEN_HITS * newest, hits
+    assert not operators & SCANS
+
+
+def test_what_is_equal_costs_what_it_is(profiled: Profile) -> None:
+    values = {**WHICH, "field": "color", "values": ["2color 5", "e2color 5", "f"], "fields": ["color", "n"]}
+    row, hits, operators = profiled("entity.by_value[asc]", **values, after="", cut=500, reach=500)
+    assert (row["trusted"], len(row["found"])) == (True, ENTITIES // 24)
+    assert hits < FIXED + SEEN_HITS * 2 * len(row["found"]), hits
+    assert not operators & SCANS
+
+
+def test_an_order_by_a_filterable_field_costs_what_it_reads(profiled: Profile) -> None:
+    asked = {**WHICH, "field": "n", "key": "", "after": "", "beyond": "4", "fields": ["n"], "cut": 500}
+    row, hits, operators = profiled("entity.in_value_order[asc]", **asked, reach=LIMIT)
+    assert (row["trusted"], row["entries"]) == (True, LIMIT)
+    assert hits < FIXED + SEEN_HITS * (2 * LIMIT + SOUGHT), hits
+    assert not operators & SCANS
+
+
+def test_a_range_costs_what_is_in_it(profiled: Profile) -> None:
+    least, key = comparing.Filter("n", "gte", ENTITIES - 100).ranges, None
+    asked = {
+        **WHICH, "field": "n", "ranges": least, "lossy": comparing.LOSSY, "key": key, "fields": ["n"],
+        "cut": 500, "most": 20_001,
+    }  # fmt: skip
+    row, hits, operators = profiled("entity.in_value_range", **asked)
+    assert row["trusted"]
+    assert 0 < row["entries"] <= 100
+    assert hits < FIXED + SEEN_HITS * 2 * (row["entries"] + 1), hits
+    assert not operators & SCANS
+
+
+LISTED = {"include_deleted": False, "offset": 0, "limit": LIMIT, "reach": LIMIT + 1}
+RELATED = {**LISTED, "counted": False, "expanded": False, "time": times.LATEST, "after": LAST}
+SEEN = {**LISTED, "at": times.LATEST, "after": LAST}
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("observation.page", SEEN), ("observation.page_by_type", {**SEEN, "entity_type": "alpha"}),
+        ("observation.of_entity", {
+            **SEEN, "entity_id": "$hub", "recorded_since": times.EARLIEST, "recorded_until": times.LATEST,
+            "homes": None,
+        }),
+        ("relationship.page", RELATED), ("relationship.page_by_type", {**RELATED, "type": "PART_OF"}),
+        ("relationship.of_entity", {
+            **RELATED, "entity_id": "$hub", "outgoing": True, "incoming": True, "type": None, "other": None,
+        }),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)  # fmt: skip
+def test_other_lists_cost_a_page(profiled: Profile, owner: Owner, name: str, params: dict[str, Any]) -> None:
+    """From the start, and from the middle of what has the same time."""
+    params = {n: owner.hub if value == "$hub" else value for n, value in params.items()}
+    row, hits, operators = profiled(name, **params)
+    assert hits < FIXED + PAGE_HITS * LIMIT, hits
+    assert not operators & SCANS
+    if len(row["page"]) < LIMIT:
+        return
+    assert row["more"]
+    last = row["page"][-1]
+    place = {"time": last[9], "after": last[1]} if "time" in params else {"at": last[4], "after": last[0]}
+    row, hits, _ = profiled(name, **{**params, **place})
+    assert len(row["page"]) == LIMIT
+    assert hits < FIXED + PAGE_HITS * LIMIT, hits

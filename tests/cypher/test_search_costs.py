@@ -1,0 +1,116 @@
+"""What searches read, counted by the server: a stated multiple of what they look at, whatever others have."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graphmem import cypher
+from graphmem.domain import lookup, wording
+from graphmem.embedding import LocalEmbedder
+from graphmem.registry import Services
+from tests.support.faces import by_runner
+from tests.support.loop import Loop
+
+MINE, THEIRS = 2_100, 600
+SCANS = {"AllNodesScan", "NodeByLabelScan", "NodeIndexScan", "DirectedRelationshipTypeScan"}
+
+
+@pytest.fixture(scope="module")
+def owner(loop: Loop, services: Services) -> str:
+    """An owner with many entities, beside one with some that say the same."""
+    owners = [str(uuid.uuid4()) for _ in range(2)]
+    for one, count in zip(owners, (MINE, THEIRS), strict=True):
+        run = by_runner(loop, services, one)
+        for start in range(0, count, 300):
+            items = [
+                {
+                    "entity_type": ("thing", "gadget")[i % 2],
+                    "name": f"common rare{i}",
+                    "external_id": f"x-{i}",
+                    "note": "half of them" if i % 2 else "other ones",
+                }
+                for i in range(start, start + 300)
+            ]
+            run("store", entities=items, find_duplicates=False)
+    # By the index: the worker of a service has put them there.
+    loop.run(
+        services.graph.script(
+            "MATCH (n:Meaning) WHERE n.owner = $o SET n:Vector, n.fresh = null", o=owners[0]
+        )
+    )
+    return owners[0]
+
+
+def steps(node: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
+    details = str(node.get("args", {}).get("Details", ""))
+    yield node["operatorType"].partition("@")[0], details, node.get("dbHits", 0)
+    for child in node.get("children", []):
+        yield from steps(child)
+
+
+def hits(loop: Loop, services: Services, name: str, owner: str | None, **params: Any) -> int:
+    """Return how often a query went to the store; it may not scan a label."""
+
+    async def profile() -> dict[str, Any]:
+        async with services.graph._driver.session() as session:
+            result = await session.run("PROFILE " + cypher.query(name).text, cypher.bind(params, owner))
+            return (await result.consume()).profile or {}
+
+    found = list(steps(loop.run(profile())))
+    assert not [(operator, details) for operator, details, _ in found if operator in SCANS]
+    return sum(count for _, _, count in found)
+
+
+def asked(query: str, owner: str, **more: Any) -> dict[str, Any]:
+    words = wording.ask(query, begins=True)
+    return {
+        "pairs": [], "kinds": list(lookup.KINDS), "types": [], "vector": None, "model": LocalEmbedder.model,
+        "lucene": wording.lucene(words, owner, []), "patterns": words.patterns, "reach": 500, "floor": 0.28,
+        "near": 50, "deep": 0, "few": 2_000, "alone": False, "weights": [3.0, 1.0, 1.0], "offset": 0,
+        "limit": 10, **more,
+    }  # fmt: skip
+
+
+PAGE = 10 * 40
+"""What ten entities of a page may take, with their snapshots."""
+
+
+def test_a_look_up_reads_a_few_records_for_each_kind(loop: Loop, services: Services, owner: str) -> None:
+    for given in ("x-7", "common rare7", "nobody"):
+        pairs = [list(pair) for pair in lookup.candidates(given)]
+        more = {"pairs": pairs, "kinds": list(lookup.KINDS), "types": [], "limit": 10}
+        found = hits(loop, services, "entity.find", owner, **more)
+        assert found <= 10 * len(pairs) + 40, given
+
+
+def test_words_read_what_they_propose_and_no_more(loop: Loop, services: Services, owner: str) -> None:
+    # It begins 111 of their words.
+    assert hits(loop, services, "search.find", owner, **asked("rare7", owner)) <= 111 * 12 + PAGE
+    assert hits(loop, services, "search.find", owner, **asked("rare777", owner)) <= 100
+    assert hits(loop, services, "search.find", owner, **asked("absent", owner)) <= 60
+    # 500 of the 2,100 that say it are proposed.
+    assert hits(loop, services, "search.find", owner, **asked("common", owner)) <= 500 * 12 + PAGE
+
+
+def test_meaning_compares_each_or_asks_the_index(loop: Loop, services: Services, owner: str) -> None:
+    (vector,) = LocalEmbedder().vectors(["a common thing"])
+    each = {"lucene": None, "vector": vector, "few": 5_000}
+    assert hits(loop, services, "search.find", owner, **asked("x", owner, **each)) <= MINE * 5 + PAGE
+    by_index = {**each, "few": 0, "near": 10}
+    found = hits(loop, services, "search.find", owner, **asked("x", owner, **by_index))
+    assert found < MINE, "the index is asked, not each of them"
+
+
+def test_what_waits_is_counted_without_what_does_not(loop: Loop, services: Services, owner: str) -> None:
+    found = hits(loop, services, "owner.stats", owner, empty="", model=LocalEmbedder.model)
+    assert found <= 60
+
+
+def test_the_worker_reads_what_waits(loop: Loop, services: Services, owner: str) -> None:
+    waiting = {"model": LocalEmbedder.model, "only": None, "limit": 64}
+    assert hits(loop, services, "meaning.waiting", None, **waiting) <= 64 * 40
+    assert hits(loop, services, "meaning.place", None, limit=50) <= 50 * 12

@@ -1,0 +1,123 @@
+"""What reading the timeline costs: a page reads what it answers, wherever it lies, whoever else has data."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from graphmem import cypher
+from graphmem.domain import times
+from graphmem.registry import Services
+from tests.cypher.test_queries import SCANS, operators
+from tests.support.faces import by_runner
+from tests.support.loop import Loop
+
+ENTITIES = 400
+PER_ROW = 40
+"""Hits of an event that is answered: its index entry, itself, its entity and its observation."""
+PER_COUNTED = 3
+PER_QUERY = 60
+PAGE = 50
+KINDS = ("task", "trip")
+OUTERMOST = {"since": times.EARLIEST, "until": times.LATEST + 1}
+
+
+@pytest.fixture(scope="module")
+def owner(loop: Loop, services: Services) -> str:
+    """Of four owners with as many events the second; half of its events are of one type."""
+    owners = [str(uuid.uuid4()) for _ in range(4)]
+    for owner in owners:
+        run = by_runner(loop, services, owner)
+        for first in range(0, ENTITIES, 200):
+            items = [
+                {
+                    "entity_type": KINDS[k % 2], "name": f"{first + k}", "start": f"2026-01-{1 + k % 28:02d}",
+                    "end": f"2026-02-{1 + k % 28:02d}",
+                }
+                for k in range(200)
+            ]  # fmt: skip
+            run("store", entities=items, find_duplicates=False)
+    return owners[1]
+
+
+def profiled(
+    loop: Loop, services: Services, owner: str, name: str, **params: Any
+) -> tuple[int, set[str], Any]:
+    """Return how many hits a query has, which operators, and its row."""
+    query = cypher.query(name)
+
+    async def run() -> tuple[dict[str, Any], Any]:
+        async with services.graph._driver.session() as session:
+            result = await session.run("PROFILE " + query.text, cypher.bind(params, owner))
+            row = await result.single()
+            return (await result.consume()).profile or {}, row
+
+    profile, row = loop.run(run())
+    return hits(profile), {operator for operator, _ in operators(profile)}, row
+
+
+def hits(node: dict[str, Any]) -> int:
+    return node.get("dbHits", 0) + sum(map(hits, node.get("children", [])))
+
+
+def asked(*, descending: bool, deep: bool, counted: bool = False) -> dict[str, Any]:
+    """Return the parameters of a page at the beginning, or somewhere inside."""
+    start = (OUTERMOST["until"], "") if descending else (OUTERMOST["since"] - 1, "~")
+    at, after = (times.parse("2026-01-31"), "evt_8") if deep else start
+    return {
+        **OUTERMOST, "descending": descending, "at": at, "after": after, "offset": 0, "reach": PAGE,
+        "counted": counted,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize(("name", "of"), [
+    ("event.page", {}),
+    ("event.page_by_type", {"event_type": "End", "entity_type": None}),
+    ("event.page_by_entity_type", {"entity_type": "trip"}),
+])  # fmt: skip
+def test_a_page_reads_what_it_answers(
+    loop: Loop, services: Services, owner: str, name: str, of: dict[str, Any], descending: bool, deep: bool
+) -> None:
+    found, plan, row = profiled(loop, services, owner, name, **of, **asked(descending=descending, deep=deep))
+    size = len(row["page"])
+    assert size == (0 if name.endswith("by_type") and deep and descending else PAGE)
+    assert found <= PER_QUERY + PER_ROW * size
+    # The index gives the order: nothing but the four parts of the page is ever sorted.
+    assert not plan & (SCANS | {"Top", "PartialTop", "PartialSort"})
+
+
+@pytest.mark.parametrize(("name", "of", "wanted"), [
+    ("event.page", {}, 2 * ENTITIES),
+    ("event.page_by_type", {"event_type": "End", "entity_type": None}, ENTITIES),
+    ("event.page_by_entity_type", {"entity_type": "trip"}, ENTITIES),
+])  # fmt: skip
+def test_a_total_reads_the_index_alone(
+    loop: Loop, services: Services, owner: str, name: str, of: dict[str, Any], wanted: int
+) -> None:
+    params = asked(descending=True, deep=False, counted=True)
+    found, plan, row = profiled(loop, services, owner, name, **of, **params)
+    assert row["total"] == wanted
+    assert found <= PER_QUERY + PER_ROW * PAGE + PER_COUNTED * wanted
+    assert not plan & SCANS
+
+
+def test_the_events_of_an_entity_are_read_from_it(loop: Loop, services: Services, owner: str) -> None:
+    run = by_runner(loop, services, owner)
+    item = {"entity_type": "trip", "name": "0", "start": "2020-01-01"}
+    for year in range(2000, 2020):
+        # What is superseded is not read any more.
+        run("store", entities=[{**item, "start": f"{year}-01-01"}])
+    stored = run("store", entities=[item])
+    params = asked(descending=True, deep=False)
+    params.pop("counted")
+    found, plan, row = profiled(
+        loop, services, owner, "event.of_entity", **params, entity_id=stored["entities"][0]["entity_id"],
+        event_type=None, entity_type=None,
+    )  # fmt: skip
+    assert len(row["page"]) == row["total"] == 1
+    assert found <= PER_QUERY + PER_ROW
+    assert not plan & SCANS

@@ -1,0 +1,232 @@
+"""A model behind an address: a real small HTTP server stands in for it, with its faults."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from graphmem import settings as graphmem_settings
+from graphmem.embedding_remote import RemoteEmbedder
+from graphmem.errors import ConfigurationInvalid, EmbeddingRefused, EmbeddingUnavailable
+from graphmem.registry import Services
+from graphmem.settings import Settings
+from graphmem.worker import claim, understand_once
+from graphmem.writer import Writers
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+KEY = "key-of-the-model"
+
+
+@dataclass
+class Model:
+    """A service that makes vectors of the words of a text, and what it was asked."""
+
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    keys: set[str | None] = field(default_factory=set)
+    statuses: list[int] = field(default_factory=list)
+    """What it answers first, instead of vectors."""
+    refuses: str = "\x00never"
+    dimensions: int = 256
+    seconds: float = 0.0
+    answer: bytes | None = None
+    url: str = ""
+
+    def vectors(self, body: dict[str, Any]) -> dict[str, Any]:
+        rows = [{"index": i, "embedding": self.vector(text)} for i, text in enumerate(body["input"])]
+        return {"object": "list", "data": rows[::-1], "model": body["model"]}
+
+    def vector(self, text: str) -> list[float]:
+        found = [0.0] * self.dimensions
+        for word in text.lower().replace(".", " ").split():
+            found[int(hashlib.sha256(word.encode()).hexdigest(), 16) % self.dimensions] += 2.0
+        return found
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    served = Model()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            served.asked.append({**body, "path": self.path})
+            served.keys.add(self.headers["Authorization"])
+            time.sleep(served.seconds)
+            status = served.statuses.pop(0) if served.statuses else 200
+            if any(served.refuses in text for text in body["input"]):
+                status = 400
+            answer = served.answer or json.dumps(served.vectors(body)).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        served.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield served
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def chosen(settings: Settings, model: Model, **more: Any) -> Settings:
+    told = {"embedding_url": model.url, "embedding_key": KEY, "embedding_timeout": 3.0, **more}
+    return graphmem_settings.load(
+        neo4j_uri=settings.neo4j_uri, neo4j_password=settings.neo4j_password.get_secret_value(),
+        data_dir=settings.data_dir, embedding_model=f"words {uuid.uuid4()}", **told,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def remote(services: Services, settings: Settings, model: Model, loop: Loop) -> Iterator[Services]:
+    """The services of a process that asks that model."""
+    told = chosen(settings, model)
+    embedder = RemoteEmbedder(told)
+    writers = Writers(services.graph, services.vocabulary, told, embedder)
+    asking = replace(services, settings=told, embedder=embedder, writers=writers)
+    # The workers of the services of other tests rest meanwhile.
+    loop.run(claim(asking))
+    yield asking
+    loop.run(claim(services))
+    loop.run(writers.close())
+    loop.run(embedder.close())
+
+
+def understand_all(loop: Loop, services: Services, owner: str) -> None:
+    """Have nothing of an owner wait for a vector; other tests leave much that waits in this database."""
+    while loop.run(understand_once(services, owner)):
+        pass
+
+
+@pytest.fixture
+def there(loop: Loop, remote: Services, owner: str) -> Call:
+    return by_runner(loop, remote, owner)
+
+
+def store(run: Call, *names: str) -> list[str]:
+    stored = run("store", entities=[{"entity_type": "thing", "name": name} for name in names])
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+def meant(run: Call, query: str) -> list[str]:
+    explained = run("search.explain", search=query)
+    return [hit["entity_id"] for hit in explained["strategies"][2]["hits"]]
+
+
+def test_what_is_stored_waits_for_its_vector_and_says_so(
+    there: Call, loop: Loop, remote: Services, model: Model, owner: str
+) -> None:
+    milk, _ = store(there, "buy milk", "login bug")
+    assert not model.asked
+    explained = there("search.explain", search="milk shopping")
+    assert (explained["semantic"], meant(there, "milk shopping")) == ("pending", [])
+    assert there("server.stats")["semantic_pending"] == 2
+    understand_all(loop, remote, owner)
+    assert meant(there, "milk shopping") == [milk]
+    explained = there("search.explain", search="milk shopping")
+    assert (explained["semantic"], explained["compared"]["model"]) == ("ready", remote.embedder.model)
+    assert there("server.check_snapshots")["healthy"]
+    assert model.keys == {f"Bearer {KEY}"}
+    first = model.asked[0]
+    assert (first["path"], first["dimensions"]) == ("/v1/embeddings", 256)
+    there("entities.correct", entity_id=milk, field="name", value="sell cows")
+    assert (meant(there, "buy milk"), there("server.stats")["semantic_pending"]) == ([], 1)
+    understand_all(loop, remote, owner)
+    assert meant(there, "cows") == [milk]
+
+
+def test_the_worker_goes_on_where_it_was_interrupted_and_in_batches(
+    there: Call, loop: Loop, remote: Services, model: Model, owner: str
+) -> None:
+    stored = store(there, *(f"thing number {i}" for i in range(70)))
+    assert loop.run(understand_once(remote, owner)) == 64
+    model.statuses = [401]
+    with pytest.raises(EmbeddingUnavailable):
+        loop.run(understand_once(remote, owner))
+    assert there("server.stats")["semantic_pending"] == 6
+    assert loop.run(understand_once(remote, owner)) == 6
+    assert loop.run(understand_once(remote, owner)) == 0
+    assert len(meant(there, "thing number 7")) > 0
+    assert set(meant(there, "thing number")) <= set(stored)
+
+
+def test_a_text_that_is_refused_keeps_no_other_from_its_vector(
+    there: Call, loop: Loop, remote: Services, model: Model, owner: str
+) -> None:
+    names = [f"thing {i}" for i in range(9)]
+    stored = store(there, *names, "poison pill")
+    model.refuses = "poison"
+    understand_all(loop, remote, owner)
+    assert set(meant(there, "thing")) == set(stored[:-1])
+    assert there("server.check_snapshots")["healthy"]
+
+
+def test_a_search_waits_for_no_dead_model_and_says_so(
+    there: Call, loop: Loop, remote: Services, model: Model, owner: str
+) -> None:
+    store(there, "buy milk")
+    understand_all(loop, remote, owner)
+    model.statuses = [503] * 9
+    explained = there("search.explain", search="milk")
+    assert (explained["semantic"], explained["strategies"][1]["found"]) == ("unavailable", 1)
+    assert explained["left_out"]
+    model.statuses = [503, 429]
+    assert there("search.explain", search="milk")["semantic"] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "said"),
+    [
+        ({"statuses": [401]}, EmbeddingUnavailable, "401"),
+        ({"statuses": [404]}, EmbeddingUnavailable, "404"),
+        ({"statuses": [413]}, EmbeddingRefused, "413"),
+        ({"statuses": [302]}, EmbeddingUnavailable, "302"),
+        ({"statuses": [500] * 9}, EmbeddingUnavailable, "500"),
+        ({"dimensions": 1536}, EmbeddingUnavailable, "1536 dimensions"),
+        ({"answer": b"<html>"}, EmbeddingUnavailable, "something else"),
+        ({"answer": b"[]"}, EmbeddingUnavailable, "something else"),
+        ({"answer": b'{"data": []}'}, EmbeddingUnavailable, "0 vectors for 2"),
+        ({"answer": b'{"data": [{"index": 0, "embedding": ["x"]}]}'}, EmbeddingUnavailable, "something else"),
+        ({"seconds": 4.0}, EmbeddingUnavailable, "does not answer"),
+    ],
+)
+def test_every_fault_of_the_model_is_told_and_its_key_never(
+    fault: dict[str, Any], error: type[Exception], said: str, loop: Loop, settings: Settings, model: Model
+) -> None:
+    for name, value in fault.items():
+        setattr(model, name, value)
+    embedder = RemoteEmbedder(chosen(settings, model, embedding_timeout=2.0))
+    with pytest.raises(error, match=said) as told:
+        loop.run(embedder.embed(["a", "b"]))
+    loop.run(embedder.close())
+    assert KEY not in str(told.value) + repr(told.value.__cause__)
+
+
+def test_nobody_at_the_address_is_told(loop: Loop, settings: Settings, model: Model) -> None:
+    model.url = "http://127.0.0.1:9/v1/embeddings"
+    embedder = RemoteEmbedder(chosen(settings, model, embedding_timeout=2.0))
+    with pytest.raises(EmbeddingUnavailable):
+        loop.run(embedder.embed(["a"]))
+    loop.run(embedder.close())
+
+
+def test_an_address_that_is_none_is_refused_and_a_key_is_not_printed() -> None:
+    with pytest.raises(ConfigurationInvalid):
+        graphmem_settings.load(embedding_url="file:///etc/passwd")
+    assert KEY not in repr(graphmem_settings.load(embedding_url="http://localhost", embedding_key=KEY))

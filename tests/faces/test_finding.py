@@ -1,0 +1,214 @@
+"""Look-up: by id, identifier, name, words and meaning; the first stage that has a hit answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from graphmem.domain.ids import ENTITY_ID
+from graphmem.errors import InvalidInput
+from graphmem.registry import Services
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "Ada@Example.org", "born": 1815}
+NOBODY = "ent_" + "0" * 24
+
+
+def ids(stored: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+def one(run: Call, **fields: Any) -> str:
+    return ids(run("store", entities=[{"entity_type": "thing", **fields}]))[0]
+
+
+def matches(found: dict[str, Any]) -> tuple[list[str], str]:
+    return ids(found), found["match_mode"]
+
+
+@pytest.fixture
+def ada(run: Call) -> str:
+    return ids(run("store", entities=[ADA]))[0]
+
+
+@pytest.mark.parametrize(
+    ("identifier", "mode", "matched", "field"),
+    [
+        ("Ada Lovelace", "name", "name", "name"),
+        ("  ada \t LOVELACE ", "name", "name", "name"),
+        ("Ａｄａ Lovelace", "name", "name", "name"),
+        ("ADA@example.ORG", "identifier", "email", "email"),
+        ("mailto:ada@example.org", "identifier", "email", "email"),
+        ("x-77", "identifier", "external_id", "external_id"),
+        ("X-77", "identifier", "external_id", "external_id"),
+        ("+44 (20) 7946-0018", "identifier", "phone", "phone"),
+        ("00442079460018", "identifier", "phone", "phone"),
+        ("ada.example.org", "identifier", "url", "website"),
+        ("HTTPS://ada.example.org:443/", "identifier", "url", "website"),
+        ("countess of lovelace", "name", "alias", "aliases"),
+        ("enchantress of numbers", "name", "alias", "aliases"),
+    ],
+)
+def test_an_entity_is_found_by_what_names_it(
+    run: Call, identifier: str, mode: str, matched: str, field: str
+) -> None:
+    more = {
+        "external_id": "x-77", "phone": "+44 20 7946 0018", "website": "https://www.ada.example.org/",
+        "aliases": ["Countess of Lovelace", 7, "Enchantress of Numbers"],
+    }  # fmt: skip
+    (entity_id,) = ids(run("store", entities=[{**ADA, **more}]))
+    found = run("entities.find", identifier=identifier)
+    assert (*matches(found), found["total"]) == ([entity_id], mode, 1)
+    first = found["entities"][0]
+    assert (first["matched"], first["matched_field"], first["score"]) == (matched, field, 1.0)
+
+
+def test_an_entity_is_found_by_its_id(call: Call) -> None:
+    (entity_id,) = ids(call("store", entities=[ADA]))
+    for spelled in (entity_id, f" {entity_id} ", entity_id.upper()):
+        assert matches(call("entities.find", identifier=spelled)) == ([entity_id], "id")
+
+
+def test_the_domain_of_a_site_finds_it_and_not_its_pages(run: Call) -> None:
+    acme = one(run, name="Acme", url="https://www.acme.example/")
+    page = one(run, name="A page", url="https://acme.example/jobs?x=1")
+    other = one(run, name="Other", domain="ACME.example")
+    found = run("entities.find", identifier="acme.example")
+    assert set(ids(found)) == {acme, other}
+    assert ids(run("entities.find", identifier="acme.example/jobs?x=1")) == [page]
+
+
+def test_a_number_without_a_country_is_found_by_its_digits(
+    run: Call, services: Services, loop: Loop, owner: str
+) -> None:
+    national = one(run, name="At home", phone="030 / 901820")
+    abroad = one(run, name="Abroad", phone="+49 30 901821")
+    assert ids(run("entities.find", identifier="(030) 901-820")) == [national]
+    assert ids(run("entities.find", identifier="030901821")) == []
+    german = replace(services, settings=services.settings.model_copy(update={"phone_region": "DE"}))
+    there = by_runner(loop, german, owner)
+    assert ids(there("entities.find", identifier="030 901821")) == [abroad]
+    assert ids(there("entities.find", identifier="+49 30 901820")) == [national]
+
+
+@pytest.mark.parametrize(
+    "identifier",
+    ["Ann", "*", "/.*/", "name:Ada", "zeta OR omega", "", " ", "\x00", " \x00\x1f ", NOBODY, "ent_", "ent_x",
+     "x" * 10_000, "'; MATCH (n) DELETE n //", '"', "\\", "~0.5", "[a TO z]", "+owner:x", "born", "1815",
+     "ada@example.com", "example.org/x", "+44 20 7946 0019", "👩‍🚀", "volcano eruption", "unicorn"],
+)  # fmt: skip
+def test_what_names_nothing_finds_nothing_and_says_what_was_tried(
+    run: Call, ada: str, identifier: str
+) -> None:
+    run("store", entities=[{"entity_type": "task", "title": "planning"}])
+    found = run("entities.find", identifier=identifier)
+    assert (*matches(found), found["total"]) == ([], "none", 0)
+    assert found["hint"]
+
+
+@pytest.mark.parametrize(
+    "words", ["Ada", "lovelace ada", "Ada*", "LOVELACE", '"ada"', "example.org", "ada ada"]
+)
+def test_whole_words_find_where_no_name_does(run: Call, ada: str, words: str) -> None:
+    found = run("entities.find", identifier=words)
+    assert matches(found) == ([ada], "text")
+    (first,) = found["entities"]
+    assert (first["matched"], first["score"] > 0) == ("text", True)
+    assert first["matched_field"] == ("email" if words == "example.org" else "canonical_name")
+
+
+def test_meaning_finds_where_no_word_does(call: Call) -> None:
+    (milk, _) = ids(
+        call("store", entities=[
+            {"entity_type": "task", "title": "Buy milk and eggs", "note": "groceries"},
+            {"entity_type": "task", "title": "Fix the login bug", "note": "users cannot sign in"},
+        ])
+    )  # fmt: skip
+    found = call("entities.find", identifier="grocery shopping")
+    assert matches(found) == ([milk], "meaning")
+    assert (found["entities"][0]["matched"], found["semantic"]) == ("meaning", "ready")
+    assert 0.3 <= found["entities"][0]["score"] <= 1
+
+
+def test_an_identifier_comes_before_a_name_before_words(run: Call) -> None:
+    named = one(run, name="Jordan")
+    said = one(run, name="Somebody else", note="jordan wrote it")
+    assert matches(run("entities.find", identifier="jordan")) == ([named], "name")
+    numbered = one(run, name="A third", external_id="JORDAN")
+    assert matches(run("entities.find", identifier="jordan")) == ([numbered], "identifier")
+    run("entities.delete", entity_id=numbered)
+    run("entities.delete", entity_id=named)
+    assert matches(run("entities.find", identifier="jordan")) == ([said], "text")
+
+
+def test_a_look_up_costs_one_round_trip_and_a_miss_two(
+    run: Call, ada: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphmem import graph
+
+    sent: list[str] = []
+    known = graph.Graph._run
+
+    async def counted(self: Any, name: str, *rest: Any) -> Any:
+        sent.append(name)
+        return await known(self, name, *rest)
+
+    monkeypatch.setattr(graph.Graph, "_run", counted)
+    for identifier in (ada, "ada@example.org", "Ada Lovelace"):
+        run("entities.find", identifier=identifier)
+    assert sent == ["entity.get", "entity.find", "entity.find"]
+    sent.clear()
+    run("entities.find", identifier="nobody at all")
+    assert sent == ["entity.find", "search.find"]
+
+
+def test_an_id_is_never_matched_as_text(run: Call) -> None:
+    run("store", entities=[{"entity_type": "note", "canonical_name": NOBODY, "x": 1}])
+    assert ENTITY_ID.fullmatch(NOBODY)
+    assert run("entities.find", identifier=NOBODY)["entities"] == []
+
+
+def test_an_identifier_that_is_too_long_is_refused(run: Call) -> None:
+    with pytest.raises(InvalidInput):
+        run("entities.find", identifier="x" * 10_001)
+
+
+def test_a_long_name_is_found_whole_and_only_whole(run: Call) -> None:
+    name = "long " * 100
+    (a, b) = ids(run("store", entities=[{"entity_type": "thing", "name": name + end} for end in ("a", "b")]))
+    assert matches(run("entities.find", identifier=name + "A")) == ([a], "name")
+    assert matches(run("entities.find", identifier=name + "b")) == ([b], "name")
+    assert run("entities.find", identifier=name)["match_mode"] == "text"
+
+
+def test_a_type_narrows_a_look_up_before_any_limit(call: Call) -> None:
+    items = [{"entity_type": "person", "name": "Jordan", "intent": "create_new"} for _ in range(4)]
+    company = {"entity_type": "company", "name": "Jordan"}
+    *people, company = ids(call("store", entities=[*items, company]))
+    assert set(ids(call("entities.find", identifier="jordan"))) == {*people, company}
+    for words in ("jordan", "JORDAN "):
+        narrowed = call("entities.find", identifier=words, entity_type="company", limit=1)
+        assert (ids(narrowed), narrowed["total"]) == ([company], 1)
+    found = call("entities.find", identifier="jordan", entity_type="people", limit=3)
+    assert (ids(found), found["total"]) == (sorted(people)[:3], 4)
+    assert ids(call("entities.find", identifier=people[0], entity_type="company")) == []
+
+
+def test_after_a_rename_only_the_new_name_matches(run: Call, ada: str) -> None:
+    run("store", entities=[{"target_id": ada, "name": "Countess"}])
+    assert ids(run("entities.find", identifier="Ada Lovelace")) == []
+    assert matches(run("entities.find", identifier="countess")) == ([ada], "name")
+    assert ids(run("store", entities=[ADA])) == [ada]
+    assert matches(run("entities.find", identifier="Ada Lovelace")) == ([ada], "name")
+
+
+def test_an_observation_goes_to_what_is_named_outright_only(run: Call, ada: str) -> None:
+    from graphmem.errors import NotFound
+
+    with pytest.raises(NotFound):
+        run("observations.create", entity_type="person", entity_identifier="Ada", fields={"x": 1})
+    told = run("observations.create", entity_type="person", entity_identifier="ADA lovelace", fields={"x": 1})
+    assert told["entity_id"] == ada

@@ -1,0 +1,416 @@
+"""Pages of entities: filters, orders, cursors, and what of them is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput
+from graphmem.operations import entities_as_of, scan
+from graphmem.registry import Services
+from tests.support.faces import Call
+from tests.support.folding import fold_all
+from tests.support.loop import Loop
+
+WINE = {"entity_type": "wine", "fields": {"name": "string"}, "additional_fields": "show"}
+FIELD = {"type": "string", "filterable": True, "mismatch": "show"}
+
+
+def ids(page: dict[str, Any]) -> list[str]:
+    return [one["entity_id"] for one in page["entities"]]
+
+
+def names(page: dict[str, Any]) -> list[str]:
+    return [one["canonical_name"] for one in page["entities"]]
+
+
+def store(run: Call, *items: dict[str, Any], kind: str = "wine") -> list[str]:
+    return ids(run("store", entities=[{"entity_type": kind, **one} for one in items]))
+
+
+def walked(run: Call, **asked: Any) -> Iterator[str]:
+    """Yield the ids of all pages."""
+    page = run("entities.query", **asked)
+    yield from ids(page)
+    while "next_cursor" in page:
+        page = run("entities.query", **asked, cursor=page["next_cursor"])
+        yield from ids(page)
+
+
+def told(run: Call, **asked: Any) -> list[tuple[str, str]]:
+    """Return where a question is at fault, and why."""
+    with pytest.raises(InvalidInput) as refused:
+        run("entities.query", **asked)
+    return [(issue["path"], issue["message"]) for issue in refused.value.details["issues"]]
+
+
+# Filters
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "found"),
+    [
+        ("eq", "ROTHSCHILD", "a"), ("eq", 1, ""), ("in", ["rothschild", "Krug", 7], "ab"), ("gt", "l", "a"),
+        ("lte", "rothschild", "a"), ("contains", "SCHI", "a"), ("contains_word", "krug", "b"),
+        ("contains", "%", ""), ("contains_word", "kru", ""), ("eq", True, "c"),
+    ],
+)  # fmt: skip
+def test_a_filter_says_what_the_value_of_a_field_must_be(call: Call, op: str, value: Any, found: str) -> None:
+    stored = store(
+        call, {"name": "a", "by": "Rothschild"}, {"name": "b", "by": ["Krug", 3]}, {"name": "c", "by": True},
+        {"name": "d"},
+    )  # fmt: skip
+    page = call("entities.query", filters={"snapshot_filters": {"by": {"op": op, "value": value}}})
+    assert sorted(names(page)) == list(found)
+    assert page["scanned"] == len(stored)
+
+
+def test_filters_stand_inside_or_beside_and_in_a_query_string(run: Call) -> None:
+    (wine,) = store(run, {"name": "a", "year": 1990})
+    wanted = {"year": {"op": "gte", "value": 1990}}
+    beside = run("entities.query", snapshot_filters=wanted, entity_type="wine", include_deleted=False)
+    assert ids(beside) == [wine]
+    assert beside == run(
+        "entities.query",
+        filters={"snapshot_filters": wanted, "entity_type": "wine", "include_deleted": False},
+    )
+    assert beside == run("entities.query", snapshot_filters=json.dumps(wanted), entity_type="wine")
+
+
+@pytest.mark.parametrize(
+    ("filters", "path"),
+    [
+        ({"year": {"op": "like", "value": 1}}, "year.op"),
+        ({"year": {"op": "eq"}}, "year.value"),
+        ({"year": {"op": "eq", "value": None}}, "year.value"),
+        ({"year": {"op": "eq", "value": {}}}, "year.value"),
+        ({"year": {"op": "in", "value": 1}}, "year.value"),
+        ({"year": {"op": "in", "value": []}}, "year.value"),
+        ({"year": {"op": "in", "value": [[1]]}}, "year.value"),
+        ({"year": {"op": "gt", "value": [1]}}, "year.value"),
+        ({"year": {"op": "contains", "value": 7}}, "year.value"),
+        ({"year": {"op": "contains", "value": " "}}, "year.value"),
+        ({"year": 1990}, "year"),
+        ([], ""),
+        ("{", ""),
+        ({"": {"op": "eq", "value": 1}}, ""), ({"x" * 65: {"op": "eq", "value": 1}}, ""),
+        ({"canonical_name": {"op": "eq", "value": "a"}}, ""),
+        ({f"f{i}": {"op": "eq", "value": 1} for i in range(11)}, ""),
+    ],
+)  # fmt: skip
+def test_a_filter_that_does_not_fit_is_refused_by_its_path(run: Call, filters: Any, path: str) -> None:
+    whole = "$.filters.snapshot_filters" + (f".{path}" if path else "")
+    assert [where for where, _ in told(run, snapshot_filters=filters)] == [whole]
+
+
+def test_a_filter_may_not_hold_what_it_does_not_know(run: Call) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run("entities.query", snapshot_filters={"a": {"op": "eq", "value": 1, "case": True}})
+    assert "$.filters.snapshot_filters.a.case" in refused.value.details["json_paths"]
+
+
+def test_values_too_long_to_be_sent_are_compared_whole(run: Call) -> None:
+    long = "x" * 5_000
+    stored = store(run, *({"name": f"n{i}", "text": f"{long}{i} end"} for i in range(5)))
+    for value, found in ((f"{long}3 end", 1), ("4 END", 1), ("end", 5), ("none", 0)):
+        wanted = {"text": {"op": "contains", "value": value}}
+        assert len(ids(run("entities.query", snapshot_filters=wanted))) == found
+    page = run("entities.query", sort_by="snapshot.text", entity_type="wine")
+    assert set(ids(page)) == set(stored)
+
+
+# Orders and cursors
+
+
+def test_entities_without_the_field_come_last_either_way(call: Call) -> None:
+    values = [3, "x", None, True, "2026-01-01", -1, [1], {"a": 1}]
+    store(call, *({"name": f"n{i}", "v": value} for i, value in enumerate(values)))
+    up = names(call("entities.query", sort_by="snapshot.v"))
+    down = names(call("entities.query", sort_by="snapshot.v", sort_order="desc"))
+    assert up[:5] == ["n5", "n0", "n4", "n1", "n3"]
+    assert down[:5] == up[:5][::-1]
+    assert down[5:] == up[5:]
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"sort_by": "canonical_name"}, {"sort_by": "snapshot.v"}, {"at": "2100-01-01"}]
+)
+def test_a_cursor_is_good_for_its_own_query_alone(run: Call, asked: dict[str, Any]) -> None:
+    store(run, *({"name": f"n{i}", "v": i} for i in range(3)))
+    cursor = run("entities.query", limit=1, **asked)["next_cursor"]
+    assert len(ids(run("entities.query", limit=2, cursor=cursor, **asked))) == 2
+    for other in ({"entity_type": "wine"}, {"include_deleted": True}, {"include_total_count": True}):
+        with pytest.raises(InvalidCursor):
+            run("entities.query", cursor=cursor, **asked, **other)
+    for wrong in ("", "AAAA", cursor[:-2], cursor + "A", "é"):
+        with pytest.raises(InvalidCursor):
+            run("entities.query", cursor=wrong, **asked)
+    assert told(run, cursor=cursor, offset=1, **asked)[0][0] == "$.offset"
+
+
+def test_a_cursor_of_another_owner_is_refused(run: Call, services: Services, loop: Loop) -> None:
+    from tests.support import faces
+
+    other = faces.by_runner(loop, services, "another-owner-of-cursors")
+    for one in (run, other):
+        store(one, {"name": "a"}, {"name": "b"})
+    cursor = other("entities.query", limit=1)["next_cursor"]
+    with pytest.raises(InvalidCursor):
+        run("entities.query", limit=1, cursor=cursor)
+
+
+@pytest.mark.parametrize("sort_by", ["", "name", "snapshot.", "snapshot." + "x" * 65, "id; DROP", 7])
+def test_what_nothing_is_sorted_by_is_refused(run: Call, sort_by: Any) -> None:
+    assert [path for path, _ in told(run, sort_by=sort_by)] == ["$.sort_by"]
+
+
+def test_an_order_may_be_spelled_otherwise(run: Call) -> None:
+    store(run, {"name": "a"}, {"name": "b"})
+    asked = {"sort_by": " submitted_at ", "sort_order": "DESC"}
+    assert ids(run("entities.query", **asked)) == ids(
+        run("entities.query", sort_by="created_at", sort_order="desc")
+    )
+    assert told(run, sort_order="down")[0][0] == "$.sort_order"
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("observations.query", {}), ("observations.query", {"entity_type": "wine"}),
+        ("observations.query", {"entity_id": "$one"}),
+        ("observations.query", {"created_since": "2020-01-01"}),
+        ("relationships.list", {}), ("relationships.list", {"relationship_type": "part of"}),
+        ("relationships.list", {"entity_id": "$one"}), ("relationships.list", {"at": "2100-01-01"}),
+        ("relationships.list", {"entity_id": "$one", "at_ingested": "2100-01-01"}),
+        ("schemas.list", {}), ("schemas.list", {"include_shipped": True}),
+    ],
+)  # fmt: skip
+def test_every_list_goes_on_with_a_cursor(call: Call, name: str, more: dict[str, Any]) -> None:
+    """Over equal times: pages tile, and are those of an offset."""
+    key = {"observations.query": "observations", "relationships.list": "relationships"}.get(name, "schemas")
+    items = [{"entity_type": f"wine{i % 3 or ''}", "name": f"n{i}"} for i in range(7)]
+    links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": i} for i in range(1, 7)]
+    stored = call("store", entities=items, relationships=links, observed_at="2026-01-01")
+    more = {name: ids(stored)[0] if value == "$one" else value for name, value in more.items()}
+    whole = call(name, **more)
+    assert "next_cursor" not in whole
+    for limit in (1, 2, 5):
+        page = call(name, limit=limit, **more)
+        found = page[key]
+        while "next_cursor" in page:
+            assert len(page[key]) == limit
+            page = call(name, limit=limit, cursor=page["next_cursor"], **more)
+            found += page[key]
+        assert found == whole[key]
+        assert call(name, limit=limit, offset=1, **more)[key] == whole[key][1 : 1 + limit]
+    first = call(name, limit=1, **more)
+    if "next_cursor" in first:
+        for wrong, error in ((first["next_cursor"][:-3], InvalidCursor), ("AAAA", InvalidCursor)):
+            with pytest.raises(error):
+                call(name, limit=1, cursor=wrong, **more)
+        with pytest.raises(InvalidInput):
+            call(name, limit=1, cursor=first["next_cursor"], offset=1, **more)
+
+
+# Bounds
+
+
+def test_more_than_one_call_compares_is_told(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "SCANNED", 20)
+    from graphmem.operations import compared
+
+    monkeypatch.setattr(compared, "SCANNED", 20)
+    monkeypatch.setattr(compared, "STRETCHES", (7, 9))
+    stored = store(run, *({"name": f"n{i:02d}", "v": i, "last": i > 27} for i in range(30)))
+    rare = {"snapshot_filters": {"last": {"op": "eq", "value": True}}}
+    page = run("entities.query", filters=rare, sort_by="canonical_name")
+    assert (ids(page), page["truncated"], page["scanned"]) == ([], True, 20)
+    assert "next_offset" not in page
+    assert list(walked(run, filters=rare, sort_by="canonical_name")) == stored[28:]
+    for asked, path in (
+        ({"sort_by": "snapshot.v"}, "$.sort_by"),
+        ({"filters": rare, "include_total_count": True}, "$.include_total_count"),
+        ({"updated_since": "2020-01-01", "include_total_count": True}, "$.include_total_count"),
+    ):
+        ((where, why),) = told(run, **asked)
+        assert where == path
+        assert "filterable" in why or "updated_since" in why
+    assert sorted(walked(run, updated_since="2020-01-01", limit=4)) == sorted(stored)
+    skipped = run("entities.query", filters=rare, sort_by="canonical_name", offset=1)
+    rest = run("entities.query", filters=rare, sort_by="canonical_name", cursor=skipped["next_cursor"])
+    assert ids(rest) == stored[29:]
+
+
+def test_one_call_reads_so_many_long_values(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "WHOLE", 100_000)
+    long = [{"name": f"n{i:03d}", "text": f"{'x' * 2_000} {i % 3}"} for i in range(140)]
+    stored = store(run, *long)
+    wanted = {"text": {"op": "contains_word", "value": "1"}}
+    found = sorted(one for i, one in enumerate(stored) if i % 3 == 1)
+    page = run("entities.query", snapshot_filters=wanted)
+    assert page["truncated"]
+    assert 0 < len(ids(page)) < len(found)
+    assert list(walked(run, snapshot_filters=wanted)) == found
+    assert list(walked(run, snapshot_filters=wanted, limit=7)) == found
+    assert told(run, snapshot_filters=wanted, include_total_count=True)[0][0] == "$.filters"
+
+
+def test_as_of_a_time_one_call_reduces_so_many(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entities_as_of, "REDUCED", 50)
+    stored = store(run, *({"name": f"n{i}"} for i in range(120)))
+    page = run("entities.query", at="2100-01-01", limit=500)
+    assert (len(ids(page)), page["truncated"], page["scanned"]) == (50, True, 50)
+    assert list(walked(run, at="2100-01-01", limit=500)) == sorted(stored)
+    assert told(run, at="2100-01-01", include_total_count=True)[0][0] == "$.include_total_count"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sort_by": "canonical_name"}, {"sort_order": "desc"}, {"updated_since": "2020-01-01"},
+        {"created_since": "2020-01-01"}, {"include_merged": True},
+        {"snapshot_filters": {"a": {"op": "eq", "value": 1}}},
+    ],
+)  # fmt: skip
+def test_as_of_a_time_entities_are_listed_by_id_alone(call: Call, more: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        call("entities.query", at="2026-01-01", **more)
+    assert [issue["path"].rpartition(".")[2] for issue in refused.value.details["issues"]] == list(more)
+
+
+# Filterable fields
+
+
+def registered(run: Call, loop: Loop, services: Services, *fields: str) -> None:
+    document = {**WINE, "mismatch": "show", "fields": {"name": "string", **dict.fromkeys(fields, FIELD)}}
+    run("schemas.register", schema=document)
+    fold_all(loop, services, run)
+
+
+def kept(run: Call, loop: Loop, services: Services, owner: str) -> dict[str, list[tuple[str, str]]]:
+    """Return the filterable values that the database holds, by entity."""
+    rows = loop.run(
+        services.graph.script(
+            "MATCH (n:FieldValue {owner: $owner}) "
+            "RETURN n.entity_id AS id, n.field AS field, n.value AS value ORDER BY id, field, value",
+            owner=owner,
+        )
+    )
+    found: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        found.setdefault(row["id"], []).append((row["field"], row["value"]))
+    return found
+
+
+def test_a_filterable_field_is_found_without_reading_the_others(
+    run: Call, loop: Loop, services: Services
+) -> None:
+    registered(run, loop, services, "code", "year")
+    stored = store(run, *({"name": f"n{i}", "code": f"C {i:03d}", "year": i % 10} for i in range(200)))
+    for wanted, found, most in (
+        ({"code": {"op": "eq", "value": "c 007"}}, [7], 1),
+        ({"code": {"op": "contains", "value": "199"}}, [199], 200),
+        ({"code": {"op": "gt", "value": "C 197"}}, [198, 199], 3),
+        ({"year": {"op": "eq", "value": 3.0}, "code": {"op": "lt", "value": "C 020"}}, [3, 13], 20),
+    ):
+        page = run("entities.query", entity_type="wine", snapshot_filters=wanted)
+        assert ids(page) == sorted(stored[i] for i in found)
+        assert page["scanned"] <= most
+    by_year = {"entity_type": "wine", "sort_by": "snapshot.year", "sort_order": "desc"}
+    first = run("entities.query", **by_year, limit=20, include_total_count=True)
+    assert ids(first) == sorted(stored[9::10], reverse=True)
+    assert first["total"] == 200
+    assert len(list(walked(run, **by_year, limit=7))) == 200
+    # Another type's entities are in no index: all of them are compared.
+    store(run, {"name": "x", "code": "C 007"}, kind="beer")
+    both = run("entities.query", snapshot_filters={"code": {"op": "eq", "value": "c 007"}})
+    assert (len(ids(both)), both["scanned"]) == (2, 201)
+
+
+def test_what_is_declared_later_is_read_from_the_index_once_all_is_folded(
+    run: Call, loop: Loop, services: Services
+) -> None:
+    stored = store(run, *({"name": f"n{i}", "code": f"C{i}"} for i in range(30)))
+    document = {**WINE, "mismatch": "show", "fields": {"name": "string", "code": FIELD}}
+    run("schemas.register", schema=document)
+    asked = {"entity_type": "wine", "snapshot_filters": {"code": {"op": "eq", "value": "c7"}}}
+    before = run("entities.query", **asked)
+    assert (ids(before), before["scanned"]) == ([stored[7]], 30)
+    fold_all(loop, services, run)
+    after = run("entities.query", **asked)
+    assert (ids(after), after["scanned"]) == ([stored[7]], 1)
+    run("schemas.update", entity_type="wine", new_fields={"code": {"type": "string", "filterable": False}})
+    fold_all(loop, services, run)
+    again = run("entities.query", **asked)
+    assert (ids(again), again["scanned"]) == ([stored[7]], 30)
+
+
+def test_filterable_values_follow_the_entity(run: Call, loop: Loop, services: Services, owner: str) -> None:
+    registered(run, loop, services, "code")
+    a, b = store(run, {"name": "a", "code": "X"}, {"name": "b", "code": ["y", 1, "Y"]})
+    held = {a: [("code", "2x")], b: [("code", "e02" + "50001" + "1"), ("code", "e2y"), ("code", "~")]}
+    assert kept(run, loop, services, owner) == held
+    run("entities.correct", entity_id=a, field="code", value="z")
+    assert kept(run, loop, services, owner)[a] == [("code", "2z")]
+    run("entities.delete", entity_id=a)
+    assert a not in kept(run, loop, services, owner)
+    run("entities.restore", entity_id=a)
+    run("entities.merge", source_entity_id=b, target_entity_id=a)
+    assert list(kept(run, loop, services, owner)) == [a]
+    run("entities.unmerge", source_entity_id=b)
+    assert kept(run, loop, services, owner) == {**held, a: [("code", "2z")]}
+    run("entities.correct", entity_id=a, field="code", value=[f"v{i}" for i in range(200)])
+    assert kept(run, loop, services, owner)[a] == [("code", "f"), ("code", "~")]
+    found = run(
+        "entities.query", entity_type="wine", snapshot_filters={"code": {"op": "eq", "value": "V199"}}
+    )
+    assert ids(found) == [a]
+    assert run("server.check_snapshots")["healthy"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        ("MATCH (n:FieldValue {owner: $owner}) DETACH DELETE n", "values"),
+        ("MATCH (n:FieldValue {owner: $owner}) SET n.value = '2other'", "values"),
+        ("MATCH (n:FieldValue {owner: $owner}) SET n.entity_id = 'ent_0'", "values"),
+        ("MATCH (n:FieldValue {owner: $owner}) SET n.type = 'beer'", "values"),
+        ("MATCH (e:Entity {owner: $owner})-[:HAS_VALUE]->(n) CREATE (e)-[:HAS_VALUE]->(:FieldValue "
+         "{owner: $owner, type: 'wine', field: 'gone', value: '2x', entity_id: e.id})", "values"),
+        ("MATCH (e:Entity {owner: $owner}) SET e.name_key = 'other'", "name_key"),
+        ("MATCH (e:Entity {owner: $owner}) SET e.updated_at = 1", "updated_at"),
+        ("MATCH (e:Entity {owner: $owner}) SET e.unlisted = e.type", "unlisted"),
+    ],
+    ids=range(8),
+)  # fmt: skip
+def test_damage_is_told_and_mended(
+    run: Call, loop: Loop, services: Services, owner: str, damage: Any, what: str
+) -> None:
+    registered(run, loop, services, "code")
+    (a,) = store(run, {"name": "a", "code": "x"})
+    before = kept(run, loop, services, owner)
+    loop.run(services.graph.script(damage, owner=owner))
+    found = run("server.check_snapshots")
+    assert not found["healthy"]
+    assert what in json.dumps(found["stale_snapshots"])
+    assert run("server.check_snapshots", auto_fix=True)["fixed"] >= 1
+    assert run("server.check_snapshots")["healthy"]
+    assert kept(run, loop, services, owner) == before
+    asked = {"entity_type": "wine", "snapshot_filters": {"code": {"op": "eq", "value": "X"}}}
+    assert ids(run("entities.query", **asked)) == [a]
+
+
+def test_names_and_values_are_data(run: Call) -> None:
+    """Whatever a field is called, and whatever it holds, it reaches no query as text of it."""
+    odd = ["a`b", "x' OR true //", "{}", "$owner", "\\", "\x00", '"', "a.b", "\U0001f600", "WAY", "KEY"]
+    stored = store(run, {"name": "odd", **{name: name for name in odd}})
+    for name in odd:
+        wanted = {name: {"op": "contains", "value": name}} if name.strip("\x00") else {}
+        try:
+            page = run("entities.query", snapshot_filters=wanted, sort_by=f"snapshot.{name}")
+        except GraphmemError as exc:
+            raise AssertionError(name) from exc
+        assert ids(page) == stored

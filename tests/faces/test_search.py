@@ -1,0 +1,456 @@
+"""Search: words in many scripts, meaning, how they are fused; what is acknowledged is found at once."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from graphmem.domain import meaning, wording
+from graphmem.domain.meaning import Vector
+from graphmem.embedding import LocalEmbedder
+from graphmem.errors import EmbeddingUnavailable, InvalidInput
+from graphmem.registry import Services
+from graphmem.worker import claim, place_once, understand_once
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
+Script = Callable[..., Any]
+
+
+@pytest.fixture
+def script(loop: Loop, services: Services, owner: str) -> Script:
+    """Run a statement on the database itself, behind the service's back."""
+    return lambda text, **params: loop.run(services.graph.script(text, owner=owner, **params))
+
+
+def ids(stored: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+def store(run: Call, *items: dict[str, Any]) -> list[str]:
+    return ids(run("store", entities=[{"entity_type": "thing", **item} for item in items]))
+
+
+def by(explained: dict[str, Any], strategy: str) -> list[str]:
+    """Return what a strategy found, best first."""
+    (found,) = [one for one in explained["strategies"] if one["strategy"] == strategy]
+    return [hit["entity_id"] for hit in found["hits"]]
+
+
+def said(run: Call, words: str) -> list[str]:
+    return by(run("search.explain", search=words), "text")
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("text", "found_by", "not_by"),
+    [
+        ("Weekly planning", ["planning", "WEEKLY", "plan", "planning weekly"], ["annin", "weekly plant"]),
+        ("café noir", ["cafe", "CAFÉ", "cafe\u0301", "noir café", "caf", "Café*"], ["coffee"]),
+        ("Zürich Straße Øresund", ["zurich", "STRASSE", "oresund", "Zür"], ["z rich"]),
+        ("東京タワーの会議", ["東京", "タワー", "会議", "京タ"], ["京東", "大阪"]),
+        ("서울에서 만나요", ["서울", "만나", "에서"], ["부산", "울서"]),
+        ("Москва ёлка", ["москва", "ЕЛКА", "ёлка", "мос"], ["москвич"]),
+        ("สวัสดีครับ", ["สวัสดี", "ครับ"], ["ดีสวัส"]),
+        ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"], ["नम स्ते"]),
+        ("می‌خواهم بروم", ["می‌خواهم", "میخواهم", "بروم"], ["خواهم"]),
+        ("O'Neil & Sons", ["oneil", "O’Neil", "o'neil sons"], ["neil"]),
+        ("ada@example.org", ["ada@example.org", "example.org", "ada", "org"], ["org.example", "ada.org"]),
+        ("budget_2026 v1.2", ["budget_2026", "budget", "2026", "v1.2"], ["2026_budget"]),
+        ("x" * 300, ["x" * 300, "x" * 64, "x" * 10], ["y"]),
+    ],
+)
+def test_words_are_found_in_every_script(
+    run: Call, text: str, found_by: list[str], not_by: list[str]
+) -> None:
+    (entity_id, _) = store(run, {"name": "one", "note": text}, {"name": "another"})
+    for words in found_by:
+        assert said(run, words) == [entity_id], words
+    for words in not_by:
+        assert said(run, words) == [], words
+
+
+def test_all_words_must_be_said_and_none_goes_across_two_values(run: Call) -> None:
+    (one,) = store(run, {"name": "one two", "note": "three four", "deep": {"a": ["five", {"b": "six"}]}})
+    assert said(run, "four one six") == [one]
+    assert said(run, "four seven") == []
+    assert said(run, "two-three") == []
+    assert said(run, "three-four") == [one]
+
+
+def test_only_strings_are_words_and_only_those_that_are_shown(run: Call) -> None:
+    (one,) = store(run, {"name": "one", "n": 1843, "gone": "vanished", "b": True})
+    assert said(run, "1843") == said(run, "true") == []
+    assert said(run, "vanished") == [one]
+    run("entities.correct", entity_id=one, field="gone", value=None)
+    assert said(run, "vanished") == []
+    fields = {"name": {"type": "string"}}
+    run("schemas.register", schema={"entity_type": "thing", "fields": fields, "additional_fields": "hide"})
+    run("observations.create", entity_id=one, fields={"hidden": "invisible"})
+    assert said(run, "invisible") == []
+
+
+def test_of_equal_words_a_name_and_a_short_text_come_first(run: Call) -> None:
+    long, named, short = store(
+        run,
+        {"name": "a", "note": "budget " + "other words " * 50},
+        {"name": "budget"},
+        {"name": "c", "note": "the budget"},
+    )
+    assert said(run, "budget") == [named, short, long]
+
+
+ODD = [
+    "", " ", "*", "?", "~", '"', "\\", "\\*", "+-&|!(){}[]^\"~*?:\\/", "AND", "OR", "NOT", "a AND", "(",
+    "a^9",     "/.*/", "text:x", "owner:\"x\"", "+owner:x", "[a TO z]", "{* TO *}", "a~0.1",
+    "\x00", "\x1f\x7f\x9b", "\u202e",
+    "' OR 1=1 //", "$owner", "`n`", "x" * 10_000, "wort " * 2_000, "é" * 5_000, "東" * 5_000, "a* b* c*",
+    "௰", "½",
+    "\U0001f600", "ࡰ", "\ufffd", "null", "true", "|", "a | b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ODD, ids=range(len(ODD)))
+def test_whatever_is_asked_has_an_answer_and_nothing_of_others(
+    query: str, run: Call, loop: Loop, services: Services
+) -> None:
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
+    store(stranger, {"name": query + " ours", "note": "text x a b AND OR NOT wort owner null true é 東"})
+    answer = run("search.explain", search=query)
+    assert (answer["entities"], answer["total"]) == ([], 0)
+    if query.strip():
+        assert run("entities.find", identifier=query)["entities"] == []
+
+
+def test_the_index_s_own_signs_are_no_signs(call: Call) -> None:
+    store(call, {"name": "alpha"}, {"name": "beta"})
+    for query in ("alpha OR beta", "(alpha", "alpha AND", "-beta alpha", "alph?", "/alph.*/", "*:*"):
+        assert call("search.explain", search=query)["semantic"] == "ready"
+    assert said(call, "alpha OR beta") == said(call, "-beta alpha") == []
+
+
+@pytest.mark.parametrize(
+    "body", [rb'{"identifier": "\ud800"}', b'{"identifier": "\xff"}', b'{"identifier": 7}']
+)
+def test_what_is_no_text_is_refused(loop: Loop, app: Any, owner: str, body: bytes) -> None:
+    import httpx
+
+    async def send() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+        headers = {"Authorization": f"Bearer {owner}", "Content-Type": "application/json"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            return await http.post("/retrieve_entity_by_identifier", content=body, headers=headers)
+
+    assert loop.run(send()).status_code == 400
+
+
+# Meaning
+
+
+def test_what_means_the_same_is_found_and_what_does_not_is_not(run: Call) -> None:
+    trip, milk, bug = store(
+        run,
+        {"name": "Trip to Lisbon", "note": "flights booked, hotel near Alfama"},
+        {"name": "Buy milk and eggs", "note": "groceries"},
+        {"name": "Fix the login bug", "note": "users cannot sign in"},
+    )
+    for query, wanted in (
+        ("grocery shopping", milk),
+        ("authentication failure", bug),
+        ("hotel booking", trip),
+    ):
+        assert by(run("search.explain", search=query), "meaning")[:1] == [wanted], query
+    for query in ("volcano eruption", "symphony orchestra", "quantum chromodynamics", "xyzzy"):
+        assert by(run("search.explain", search=query), "meaning") == [], query
+
+
+def test_the_vectors_of_a_text_are_the_same_wherever_they_are_made() -> None:
+    texts = ["Ada Lovelace", "東京", "", " ", "\x00", "x " * 900, *(f"text {i}" for i in range(300))]
+    one, other = LocalEmbedder(), LocalEmbedder()
+    together = one.vectors(texts)
+    assert [other.vectors([text])[0] for text in texts] == together
+    assert together[2] is None
+    for vector in together:
+        if vector is not None:
+            assert len(vector) == meaning.DIMENSIONS
+            assert abs(sum(x * x for x in vector) - 1) < 1e-5
+
+
+def test_nothing_of_what_is_found_by_meaning_is_another_owner_s(
+    run: Call, loop: Loop, services: Services
+) -> None:
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
+    hers = store(stranger, {"name": "Buy milk and eggs"})
+    assert run("search.explain", search="grocery shopping milk")["entities"] == []
+    (mine,) = store(run, {"name": "Milk and bread"})
+    assert by(run("search.explain", search="buy milk"), "meaning") == [mine]
+    assert by(stranger("search.explain", search="buy milk"), "meaning") == hers
+
+
+def test_owners_whose_ids_share_parts_see_nothing_of_each_other(loop: Loop, services: Services) -> None:
+    first = str(uuid.uuid4())
+    parts = first.split("-")
+    ids_ = [first, "-".join([*parts[:4], uuid.uuid4().hex[:12]]), "-".join([parts[0][::-1], *parts[1:]])]
+    runs = [by_runner(loop, services, one) for one in ids_]
+    stored = [store(run, {"name": "Shared words"}) for run in runs]
+    for run, mine in zip(runs, stored, strict=True):
+        explained = run("search.explain", search="shared words")
+        assert by(explained, "text") == by(explained, "meaning") == by(explained, "exact") == mine
+
+
+def test_the_lists_are_fused_by_their_ranks(call: Call) -> None:
+    both, named, meant = store(
+        call,
+        {"name": "Budget meeting", "note": "finance meeting"},
+        {"name": "Planning", "aliases": ["budget meeting"]},
+        {"name": "Discussion of expenses", "note": "a gathering about the finances and the spending plan"},
+    )
+    explained = call("search.explain", search="budget meeting")
+    assert by(explained, "exact") == [both, named]
+    points = {one["entity_id"]: one["points"] for one in explained["entities"]}
+    for one in explained["entities"]:
+        weights = {"exact": 3, "text": 1, "meaning": 1}
+        wanted = sum(weights[name] / (60 + rank) for name, rank in one["ranks"].items())
+        assert abs(points[one["entity_id"]] - wanted) < 1e-6
+    assert ids(explained)[:2] == [both, named]
+    assert explained["total"] == len(explained["entities"])
+    assert explained["entities"][0]["matched"] == ["name", "text", "meaning"]
+    assert (
+        call("search.explain", search="budget meeting", offset=1, limit=1)["entities"]
+        == explained["entities"][1:2]
+    )
+    assert meant in points or meant not in by(explained, "meaning")
+
+
+def test_a_type_narrows_every_strategy_before_its_limit(run: Call) -> None:
+    items = [{"entity_type": kind, "name": "Blue guitar lessons"} for kind in ("thing", "gadget", "widget")]
+    stored = ids(run("store", entities=items))
+    explained = run("search.explain", search="guitar", filters={"entity_types": ["gadget"]}, limit=1)
+    for strategy in ("text", "meaning"):
+        assert by(explained, strategy) == [stored[1]]
+    assert run("search.explain", search="guitar", filters={"entity_type": "unicorn"})["entities"] == []
+
+
+# At once
+
+
+def everywhere(run: Call, entity_id: str, *, name: str, email: str, word: str, meant: str) -> list[bool]:
+    """Return whether an entity is found by id, identifier, name, text and meaning."""
+    ways = [("entities.find", entity_id), ("entities.find", email), ("entities.find", name)]
+    found = [entity_id in ids(run(way, identifier=what)) for way, what in ways]
+    explained = run("search.explain", search=word), run("search.explain", search=meant)
+    return [*found, entity_id in by(explained[0], "text"), entity_id in by(explained[1], "meaning")]
+
+
+def test_what_is_acknowledged_is_found_at_once_in_every_way(run: Call) -> None:
+    milk = {"name": "Milk and eggs", "email": "milk@example.org", "note": "groceries to buy"}
+    asked = {
+        "name": "milk and eggs",
+        "email": "MILK@example.org",
+        "word": "groceries",
+        "meant": "grocery shopping",
+    }
+    (one,) = store(run, milk)
+    (other,) = store(run, {"name": "Something else"})
+    assert everywhere(run, one, **asked) == [True] * 5
+    run("entities.correct", entity_id=one, field="note", value="a song about the sea")
+    run("entities.correct", entity_id=one, field="name", value="Sea song")
+    assert everywhere(run, one, **asked) == [True, True, False, False, False]
+    assert by(run("search.explain", search="music about the ocean"), "meaning") == [one]
+    run("entities.correct", entity_id=one, field="name", value=milk["name"])
+    run("entities.correct", entity_id=one, field="note", value=milk["note"])
+    assert everywhere(run, one, **asked) == [True] * 5
+    run("entities.delete", entity_id=one)
+    assert everywhere(run, one, **asked) == [False] * 5
+    run("entities.restore", entity_id=one)
+    assert everywhere(run, one, **asked) == [True] * 5
+    run("entities.merge", source_entity_id=one, target_entity_id=other)
+    assert everywhere(run, one, **asked) == [False] * 5
+    # Its id, and all that names it, leads to what it is merged into.
+    assert everywhere(run, other, **{**asked, "meant": "milk and eggs"}) == [True] * 5
+    run("entities.unmerge", source_entity_id=one)
+    assert everywhere(run, one, **asked) == [True] * 5
+    assert run("server.check_snapshots")["healthy"]
+
+
+def test_what_a_schema_hides_is_not_found_and_comes_back_with_it(
+    run: Call, loop: Loop, services: Services
+) -> None:
+    (one,) = store(run, {"name": "one", "note": "needle"})
+    schema = {"entity_type": "thing", "fields": {"name": "string"}, "additional_fields": "hide"}
+    run("schemas.register", schema=schema)
+    run("entities.get", entity_id=one)
+    assert said(run, "needle") == []
+    run("schemas.update", entity_type="thing", new_fields={"note": "string"})
+    run("entities.get", entity_id=one)
+    assert said(run, "needle") == [one]
+    assert run("server.check_snapshots")["healthy"]
+
+
+# Where vectors stand
+
+
+def placed(script: Script) -> list[bool]:
+    return [row["placed"] for row in script("MATCH (n:Meaning {owner: $owner}) RETURN n:Vector AS placed")]
+
+
+def test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way(
+    run: Call, script: Script, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphmem.operations import searching
+
+    names = [f"{what} number {i}" for i in range(10) for what in ("guitar", "apple", "river")]
+    stored = store(run, *({"name": name} for name in names))
+    wanted = by(run("search.explain", search="apple number 7"), "meaning")
+    # By the index, as an owner with many has it; some are in it, others are not.
+    monkeypatch.setattr(searching, "FEW", 0)
+    script(
+        "MATCH (n:Meaning {owner: $owner}) WITH n ORDER BY n.entity_id LIMIT 15 SET n:Vector, n.fresh = null"
+    )
+    assert placed(script).count(True) >= 15
+    half = run("search.explain", search="apple number 7")
+    while not all(placed(script)):
+        loop.run(place_once(services))
+    whole = run("search.explain", search="apple number 7")
+    assert by(whole, "meaning") == by(half, "meaning") == wanted
+    run("entities.correct", entity_id=stored[0], field="name", value="apple number 7 again")
+    assert stored[0] in by(run("search.explain", search="apple number 7"), "meaning")
+    run("entities.delete", entity_id=stored[1])
+    assert len(placed(script)) == 29
+    assert run("server.check_snapshots")["healthy"]
+
+
+class Older(LocalEmbedder):
+    """Another model, as far as anybody knows."""
+
+    model = "older"
+
+
+def test_vectors_of_another_model_are_made_anew_and_pending_until_then(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    older = replace(services, embedder=Older())
+    (one,) = store(run, {"name": "Milk and eggs"})
+    there = by_runner(loop, older, owner)
+    explained = there("search.explain", search="grocery shopping milk")
+    assert (explained["semantic"], by(explained, "meaning")) == ("pending", [])
+    assert there("entities.find", identifier="grocery shopping")["semantic"] == "pending"
+    assert (there("server.stats")["semantic_pending"], run("server.stats")["semantic_pending"]) == (1, 0)
+    assert there("server.check_snapshots")["healthy"]
+    assert loop.run(understand_once(older, owner)) == 0, "the model in use is another one"
+    loop.run(claim(older))
+    while there("server.stats")["semantic_pending"]:
+        loop.run(understand_once(older, owner))
+    explained = there("search.explain", search="grocery shopping milk")
+    assert (explained["semantic"], by(explained, "meaning")) == ("ready", [one])
+    loop.run(claim(services))
+    while run("server.stats")["semantic_pending"]:
+        loop.run(understand_once(services, owner))
+    assert by(run("search.explain", search="grocery shopping milk"), "meaning") == [one]
+
+
+DAMAGES = {
+    "its text": ("MATCH (n:Entity {id: $id}) SET n.text = 'other'", "text"),
+    "no meaning": ("MATCH (n:Meaning {entity_id: $id}) DELETE n", "meaning"),
+    "another vector": (
+        "MATCH (n:Meaning {entity_id: $id}) SET n.vector = [i IN range(1, 256) | 0.0625]",
+        "meaning",
+    ),
+    "what it is of": ("MATCH (n:Meaning {entity_id: $id}) SET n.of = 'x'", "meaning"),
+    "its owner": ("MATCH (n:Meaning {entity_id: $id}) SET n.owner = 'x'", "meaning"),
+    "in no index": ("MATCH (n:Meaning {entity_id: $id}) SET n.fresh = null", "meaning"),
+    "one too many": (
+        "CREATE (:Meaning {entity_id: $gone, owner: $owner, type: 'thing', of: 'x', model: 'y'})",
+        "meaning",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_every_damage_to_what_is_searched_is_named_and_mended(run: Call, script: Script, damage: str) -> None:
+    one, gone = store(run, {"name": "Milk and eggs"}, {"name": "Gone"})
+    run("entities.delete", entity_id=gone)
+    before = said(run, "milk"), by(run("search.explain", search="buy milk"), "meaning")
+    statement, what = DAMAGES[damage]
+    script(statement, id=one, gone=gone)
+    found = run("server.check_snapshots")
+    assert what in {each["what"] for stale in found["stale_snapshots"] for each in stale["differences"]}
+    assert run("server.check_snapshots", auto_fix=True)["healthy"]
+    assert run("server.check_snapshots")["stale"] == 0
+    assert (said(run, "milk"), by(run("search.explain", search="buy milk"), "meaning")) == before
+
+
+def test_an_answer_says_when_meaning_could_not_be_searched(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    class Broken:
+        model, at_once, floor = LocalEmbedder.model, False, 0.3
+
+        async def embed(self, texts: Any) -> list[Vector | None]:
+            raise EmbeddingUnavailable("it is down")
+
+    (one,) = store(run, {"name": "Milk and eggs"})
+    there = by_runner(loop, replace(services, embedder=Broken()), owner)
+    explained = there("search.explain", search="milk")
+    assert (explained["semantic"], by(explained, "text")) == ("unavailable", [one])
+    assert "it is down" in json.dumps(explained["left_out"])
+    missed = there("entities.find", identifier="grocery shopping")
+    assert (missed["semantic"], missed["match_mode"]) == ("unavailable", "none")
+
+
+def test_what_is_kept_is_what_a_plain_reading_says(run: Call, script: Script) -> None:
+    (one,) = store(run, {"name": "Ada L.", "note": ["Café", {"deep": "O'Neil"}], "n": 3})
+    (row,) = script("MATCH (n:Entity {id: $id}) RETURN n.text AS text", id=one)
+    assert row["text"] == "ada l | cafe | oneil"
+    assert wording.ask("cafe").matches(row["text"])
+
+
+# In a query
+
+
+def test_a_query_may_search_and_pages_through_what_is_found(call: Call) -> None:
+    items = [
+        {"entity_type": kind, "name": f"Blue guitar {i}"} for i in range(3) for kind in ("thing", "gadget")
+    ]
+    stored = ids(call("store", entities=[*items, {"entity_type": "thing", "name": "Cheese"}]))
+    page = call("entities.query", search="blue guitar", include_total_count=True)
+    assert (set(ids(page)), page["total"], page["semantic"]) == (set(stored[:6]), 6, "ready")
+    assert page["applied_search_strategies"] == ["exact", "text", "meaning"]
+    explained = call("search.explain", search="blue guitar")
+    assert ids(page) == ids(explained)
+    parts = [ids(call("entities.query", search="blue guitar", limit=2, offset=k)) for k in (0, 2, 4, 6)]
+    assert parts == [ids(page)[k : k + 2] for k in (0, 2, 4)] + [[]]
+    narrowed = call("entities.query", search="guitar", entity_type="gadget", include_snapshots=False)
+    assert set(ids(narrowed)) == set(stored[1:6:2])
+    assert "snapshot" not in narrowed["entities"][0]
+    assert ids(call("entities.query", search=" ")) == []
+
+
+def test_other_spellings_search_as_well(run: Call) -> None:
+    (one,) = store(run, {"name": "Blue guitar"})
+    for spelled in ("search", "query", "search_query"):
+        assert ids(run("entities.query", **{spelled: "guitar"})) == [one]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sort_by": "canonical_name"}, {"sort_order": "desc"}, {"cursor": "AAAA"}, {"at": "2026-01-01"},
+        {"at_ingested": "2026-01-01"}, {"include_deleted": True}, {"updated_since": "2026-01-01"},
+        {"snapshot_filters": {"a": {"op": "eq", "value": 1}}},
+    ],
+)  # fmt: skip
+def test_a_search_is_not_mixed_with_what_it_does_not_look_at(run: Call, more: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run("entities.query", search="x", **more)
+    (issue,) = refused.value.details["issues"]
+    assert issue["path"].endswith(next(iter(more)))
+    assert "search" in issue["message"]

@@ -1,0 +1,359 @@
+"""The timeline: what its events say, which are listed when, and how they are paged and asked as of a time."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput, NotFound, UnknownField
+from graphmem.operations import timeline_page
+from graphmem.registry import Services
+from graphmem.worker import work_once
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+MEETING = {
+    "entity_type": "event",
+    "title": "Launch",
+    "date_start": "2026-01-31T09:00:00+01:00",
+    "date_end": "2026-02-01",
+    "attendees": ["Ada"],
+}
+TASK = {
+    "entity_type": "task",
+    "title": "Print",
+    "due_date": "2026-03-01",
+    "amount": "2026.01",
+    "zip": "90210",
+}
+
+
+def ids(stored: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in stored["entities"]]
+
+
+def listed(call: Call, **asked: Any) -> list[tuple[str, str]]:
+    return [(one["event_type"], one["text"]) for one in call("timeline.list", order="asc", **asked)["events"]]
+
+
+@pytest.fixture
+def world(run: Call) -> list[str]:
+    return ids(run("store", entities=[MEETING, TASK], observed_at="2026-01-01T00:00:00Z"))
+
+
+def test_events_are_listed_the_latest_first_with_where_they_come_from(call: Call, world: list[str]) -> None:
+    page = call("timeline.list", include_total_count=True)
+    assert (page["limit"], page["offset"], page["total"]) == (100, 0, 3)
+    assert "next_cursor" not in page
+    assert [one["event_type"] for one in page["events"]] == ["TaskDue", "EventEnd", "EventStart"]
+    *_, start = page["events"]
+    (observation,) = call("observations.query", entity_id=world[0])["observations"]
+    assert start == {
+        "id": start["id"],
+        "event_type": "EventStart",
+        "event_timestamp": "2026-01-31T09:00:00+01:00",
+        "instant": "2026-01-31T08:00:00.000000Z",
+        "precision": "second",
+        "utc_offset": "+01:00",
+        "text": "2026-01-31T09:00:00+01:00",
+        "source_field": "date_start",
+        "entity_id": world[0],
+        "entity_type": "event",
+        "entity_name": "Launch",
+        "observation_id": observation["id"],
+        "source_id": None,
+        "created_at": observation["recorded_at"],
+    }
+    assert call("timeline.get", event_id=start["id"]) == {"event": start}
+
+
+def test_a_day_is_told_as_one_and_begins_its_day(call: Call, world: list[str]) -> None:
+    (end,) = call("timeline.list", event_type="EventEnd")["events"]
+    assert (end["event_timestamp"], end["precision"], end["utc_offset"]) == ("2026-02-01", "day", None)
+    assert end["instant"] == "2026-02-01T00:00:00.000000Z"
+
+
+START, END, DUE = ("EventStart", MEETING["date_start"]), ("EventEnd", "2026-02-01"), ("TaskDue", "2026-03-01")
+
+
+@pytest.mark.parametrize(("asked", "wanted"), [
+    ({}, [START, END, DUE]),
+    ({"event_type": "TaskDue"}, [DUE]),
+    ({"event_type": "taskdue"}, []),
+    ({"event_type": "'}) RETURN 1 //"}, []),
+    ({"entity_type": "events"}, [START, END]),
+    ({"entity_type": "unicorn"}, []),
+    ({"entity_type": "task", "event_type": "EventEnd"}, []),
+    ({"entity_type": "event", "event_type": "EventEnd"}, [END]),
+    ({"start_date": "2026-01-31T08:00:00Z", "end_date": "2026-03-01"}, [START, END]),
+    ({"start_date": "2026-01-31T08:00:00.000001Z", "end_date": "2026-03-01T00:00:00.000001Z"}, [END, DUE]),
+    ({"start_date": "2026-02-01", "end_date": "2026-02-01"}, []),
+    ({"start_date": "2026-02-01T01:00:00+01:00", "end_date": "2026-02-02"}, [END]),
+    ({"limit": 1, "offset": 1}, [END]),
+    ({"offset": 3}, []),
+])  # fmt: skip
+def test_what_is_asked_for_is_answered(
+    call: Call, world: list[str], asked: dict[str, Any], wanted: list[tuple[str, str]]
+) -> None:
+    assert listed(call, **asked) == wanted
+    counted = {name: value for name, value in asked.items() if name not in ("limit", "offset")}
+    whole = [START, END, DUE] if {"limit", "offset"} & set(asked) else wanted
+    assert call("timeline.list", **counted, include_total_count=True)["total"] == len(whole)
+
+
+def test_the_other_spellings(rest: Call, mcp: Call, world: list[str]) -> None:
+    for call in (rest, mcp):
+        asked = {"type": "EventEnd", "from": "2026-01-01", "to": "2026-02-02", "sort_order": "desc"}
+        assert len(call("timeline.list", **asked)["events"]) == 1
+        assert call("timeline.list", **{**asked, "to": "2026-02-01"})["events"] == []
+
+
+def test_of_one_entity(call: Call, world: list[str]) -> None:
+    assert listed(call, entity_id=world[0]) == [START, END]
+    assert listed(call, entity_id=world[0], event_type="EventEnd") == [END]
+    assert listed(call, entity_id=world[0], entity_type="task") == []
+    assert listed(call, entity_id=world[0], start_date="2026-02-01") == [END]
+    with pytest.raises(NotFound):
+        call("timeline.list", entity_id="ent_" + "0" * 24)
+
+
+@pytest.mark.parametrize("asked", [
+    {"start_date": "soon"}, {"end_date": "2026-13-01"}, {"start_date": "2026"}, {"end_date": ""},
+    {"start_date": "2026-02-01", "end_date": "2026-01-01"}, {"order": "up"},
+    {"order_by": "created_at"}, {"limit": "501"}, {"limit": "-1"}, {"offset": "-1"},
+    {"event_type": "x" * 201}, {"at": "then"}, {"entity_type": "9"},
+])  # fmt: skip
+def test_what_does_not_fit_is_refused(call: Call, asked: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        call("timeline.list", **asked)
+    (issue,) = refused.value.details["issues"]
+    assert issue["path"] in [f"$.{name}" for name in asked]
+    assert issue["message"]
+
+
+def test_unknown_arguments_are_refused(rest: Call) -> None:
+    with pytest.raises(UnknownField):
+        rest("timeline.list", colour="red")
+
+
+def walk(run: Call, **asked: Any) -> list[str]:
+    found: list[str] = []
+    page = run("timeline.list", **asked)
+    while True:
+        found += [one["id"] for one in page["events"]]
+        if "next_cursor" not in page:
+            return found
+        page = run("timeline.list", **asked, cursor=page["next_cursor"])
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("of", ["all", "type", "entity type", "entity", "a time"])
+def test_cursors_lead_through_equal_times_without_gap_or_double(run: Call, order: str, of: str) -> None:
+    dates = [f"2026-01-{1 + k // 4:02d}T{'00:00:00Z' if k % 4 else '01:00:00+01:00'}" for k in range(16)]
+    items = [{"entity_type": "thing", "name": f"{k}", "due": [one, one[:10]]} for k, one in enumerate(dates)]
+    many = [f"{one[:19]}.{k}Z" for k in range(3) for one in dates]
+    items.append({"entity_type": "thing", "name": "many", "due": many})
+    stored = ids(run("store", entities=items))
+    asked: dict[str, Any] = {
+        "all": {}, "type": {"event_type": "Due"}, "entity type": {"entity_type": "thing"},
+        "entity": {"entity_id": stored[-1]}, "a time": {"at": "2100-01-01"},
+    }[of]  # fmt: skip
+    asked = {**asked, "order": order, "start_date": "2026-01-02"}
+    whole = run("timeline.list", **asked, limit=500)["events"]
+    assert [(one["instant"], one["id"]) for one in whole] == sorted(
+        [(one["instant"], one["id"]) for one in whole], reverse=order == "desc"
+    )
+    assert len(whole) == {"entity": 18}.get(of, 24 + 18)
+    for limit in (1, 3, len(whole)):
+        assert walk(run, **asked, limit=limit) == [one["id"] for one in whole]
+    second = run("timeline.list", **asked, limit=4, offset=2)["events"]
+    assert second == whole[2:6]
+
+
+def test_a_cursor_is_good_for_its_query_alone(run: Call, world: list[str]) -> None:
+    cursor = run("timeline.list", limit=1)["next_cursor"]
+    for asked in ({"order": "asc"}, {"entity_type": "task"}, {"start_date": "2020-01-01"}):
+        with pytest.raises(InvalidCursor):
+            run("timeline.list", cursor=cursor, **asked)
+    with pytest.raises(InvalidInput):
+        run("timeline.list", cursor=cursor, offset=1)
+    assert len(run("timeline.list", cursor=cursor, limit=500)["events"]) == 2
+
+
+def test_a_page_goes_on_while_others_write(run: Call, world: list[str]) -> None:
+    page = run("timeline.list", order="asc", limit=1)
+    run("store", entities=[{"entity_type": "event", "title": "Earlier", "date_start": "2026-01-01"}])
+    run("store", entities=[{"entity_type": "event", "title": "Later", "date_start": "2026-02-15"}])
+    rest = run("timeline.list", order="asc", cursor=page["next_cursor"])["events"]
+    assert [one["text"] for one in rest] == ["2026-02-01", "2026-02-15", "2026-03-01"]
+
+
+# What events follow
+
+
+def test_a_corrected_time_moves_its_event_and_the_former_one_is_there_as_of_then(
+    call: Call, run: Call, world: list[str]
+) -> None:
+    (before,) = run("timeline.list", event_type="TaskDue")["events"]
+    known = run("server.stats")["last_updated"]
+    run("entities.correct", entity_id=world[1], field="due_date", value="2026-04-01")
+    assert listed(call, entity_id=world[1]) == [("TaskDue", "2026-04-01")]
+    with pytest.raises(NotFound) as gone:
+        call("timeline.get", event_id=before["id"])
+    assert gone.value.details == {
+        "event_id": before["id"], "entity_id": world[1], "field": "due_date",
+    }  # fmt: skip
+    assert "at" in str(gone.value)
+    then = call("timeline.get", event_id=before["id"], at_ingested=known)
+    assert then == {"event": before, "at_ingested": known}
+    with pytest.raises(NotFound):
+        call("timeline.get", event_id=before["id"], at="2025-01-01")
+    assert listed(call, entity_id=world[1], at_ingested=known) == [DUE]
+    assert listed(call, at_ingested=known) == [START, END, DUE]
+    run("entities.correct", entity_id=world[1], field="due_date", value="2026-03-01")
+    (again,) = run("timeline.list", event_type="TaskDue")["events"]
+    assert again["id"] == before["id"]
+    assert again["observation_id"] != before["observation_id"]
+
+
+def test_a_time_that_is_cleared_or_no_date_any_more_is_gone(run: Call, world: list[str]) -> None:
+    run("entities.correct", entity_id=world[1], field="due_date", value="some day")
+    run("entities.correct", entity_id=world[0], field="date_end", value=None)
+    assert listed(run) == [START]
+
+
+def test_events_go_and_return_with_their_entity(run: Call, world: list[str]) -> None:
+    (event,) = run("timeline.list", event_type="TaskDue")["events"]
+    run("entities.delete", entity_id=world[1])
+    assert listed(run) == [START, END]
+    assert run("server.stats")["total_events"] == 2
+    for asked in ({"event_id": event["id"]},):
+        with pytest.raises(NotFound):
+            run("timeline.get", **asked)
+    with pytest.raises(NotFound):
+        run("timeline.list", entity_id=world[1])
+    run("store", entities=[{"target_id": world[1], "due_date": "2026-05-01"}])
+    assert listed(run) == [START, END]
+    run("entities.restore", entity_id=world[1])
+    assert listed(run) == [START, END, ("TaskDue", "2026-05-01")]
+
+
+def test_a_merge_moves_events_to_the_survivor_and_its_end_gives_them_back(run: Call) -> None:
+    items = [
+        {"entity_type": "task", "title": "A", "due_date": "2026-01-01", "start_date": "2025-12-01"},
+        {"entity_type": "task", "title": "B", "due_date": "2026-02-01"},
+    ]
+    one, other = ids(run("store", entities=items[:1])) + ids(run("store", entities=items[1:]))
+    before = run("timeline.list")["events"]
+    run("entities.merge", source_entity_id=one, target_entity_id=other)
+    merged = run("timeline.list")["events"]
+    assert [(e["event_type"], e["text"], e["entity_id"]) for e in merged] == [
+        ("TaskDue", "2026-02-01", other), ("TaskStart", "2025-12-01", other),
+    ]  # fmt: skip
+    assert run("timeline.list", entity_id=one)["events"] == merged
+    run("entities.unmerge", source_entity_id=one)
+    assert run("timeline.list")["events"] == before
+
+
+def test_a_schema_says_which_fields_are_times(run: Call, loop: Loop, services: Services) -> None:
+    items = [
+        {"entity_type": "wine", "name": f"W{k}", "bottled": "2020-01-01", "due": "2021-01-01"}
+        for k in range(3)
+    ]
+    run("store", entities=items)
+    assert listed(run) == [("Due", "2021-01-01")] * 3
+    fields = {name: {"type": "string"} for name in ("name", "bottled", "due")}
+    temporal = [{"field": "bottled", "event_type": "Filled"}]
+    run("schemas.register", schema={"entity_type": "wine", "fields": fields, "temporal_fields": temporal})
+    assert listed(run) == [("Filled", "2020-01-01")] * 3
+    run("schemas.update", entity_type="wine", temporal_fields=[{"field": "due"}, {"field": "bottled"}])
+    (event,) = run("timeline.list", limit=1, event_type="Due")["events"]
+    assert listed(run, entity_type="wine") == [("Bottled", "2020-01-01")] * 3 + [("Due", "2021-01-01")] * 3
+    run("schemas.update", entity_type="wine", fields_to_remove=["due"])
+    with pytest.raises(NotFound):
+        run("timeline.get", event_id=event["id"])
+    assert listed(run) == [("Bottled", "2020-01-01")] * 3
+    loop.run(work_once(services))
+    assert run("server.check_snapshots")["healthy"]
+
+
+def test_types_too_large_to_fold_at_once_are_named(
+    run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline_page, "FOLDED", 2)
+    items = [{"entity_type": "wine", "name": f"W{k}", "bottled": "2020-01-01"} for k in range(3)]
+    run("store", entities=[*items, TASK])
+    temporal = [{"field": "bottled"}]
+    fields = {"name": "string", "bottled": "date"}
+    run("schemas.register", schema={"entity_type": "wine", "fields": fields, "temporal_fields": temporal})
+    page = run("timeline.list")
+    assert (page["types_pending"], len(page["events"])) == (["wine"], 1)
+    assert "types_pending" not in run("timeline.list", entity_type="task")
+    while run("server.stats")["types_pending"]:
+        loop.run(work_once(services))
+    page = run("timeline.list")
+    assert ("types_pending" in page, len(page["events"])) == (False, 4)
+
+
+# As of a time
+
+
+def test_a_late_report_is_known_only_from_when_it_came(call: Call, run: Call, world: list[str]) -> None:
+    known = run("server.stats")["last_updated"]
+    run("store", entities=[{**TASK, "due_date": "2026-02-20"}], observed_at="2026-01-02T00:00:00Z")
+    assert listed(call, entity_id=world[1], at_ingested=known) == [DUE]
+    assert listed(call, entity_id=world[1], at="2026-01-02") == [("TaskDue", "2026-02-20")]
+    assert listed(call, entity_id=world[1], at="2026-01-01") == [DUE]
+    assert listed(call, at="2025-01-01") == []
+    assert listed(call, at="2026-01-01", entity_type="task", include_total_count=True) == [DUE]
+
+
+def test_what_was_never_true_of_now_has_an_event_as_of_its_time(
+    call: Call, run: Call, world: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("store", entities=[{**TASK, "due_date": "2025-12-31"}], observed_at="2025-01-01T00:00:00Z")
+    (late,) = call("timeline.list", at="2025-06-01")["events"]
+    assert late["text"] == "2025-12-31"
+    assert call("timeline.get", event_id=late["id"], at="2025-06-01")["event"] == late
+    with pytest.raises(NotFound):
+        call("timeline.get", event_id=late["id"])
+    monkeypatch.setattr(timeline_page, "RECOMPUTED", 1)
+    with pytest.raises(NotFound, match="entity_id"):
+        call("timeline.get", event_id=late["id"], at="2025-06-01")
+    asked = {"event_id": late["id"], "entity_id": world[1], "at": "2025-06-01"}
+    assert call("timeline.get", **asked)["event"] == late
+
+
+def test_as_of_a_time_too_many_entities_are_refused_with_what_to_do(
+    run: Call, world: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline_page, "RECOMPUTED", 1)
+    with pytest.raises(InvalidInput, match="entity_id") as refused:
+        run("timeline.list", at="2026-01-01")
+    assert refused.value.details["issues"][0]["path"] == "$.at"
+    assert listed(run, at="2026-01-01", entity_type="task") == [DUE]
+
+
+def test_the_neighbourhood_of_an_entity_has_its_events(call: Call, run: Call, world: list[str]) -> None:
+    events = run("timeline.list", entity_id=world[0])["events"]
+    assert call("graph.neighborhood", node_id=world[0])["events"] == events
+    assert call("graph.neighborhood", node_id=world[0], at="2026-01-01T00:00:00Z")["events"] == events
+    assert "events" not in call("graph.neighborhood", node_id=world[0], include_events=False)
+
+
+def test_two_owners_of_the_same_times_see_their_own(
+    run: Call, world: list[str], loop: Loop, services: Services
+) -> None:
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
+    assert stranger("timeline.list", include_total_count=True)["total"] == 0
+    stranger("store", entities=[MEETING])
+    events = {one["id"] for one in run("timeline.list")["events"]}
+    hers = {one["id"] for one in stranger("timeline.list")["events"]}
+    assert (len(events), len(hers), events & hers) == (3, 2, set())
+    for one in events:
+        for clocks in ({}, {"at": "2100-01-01"}):
+            with pytest.raises(GraphmemError) as missing:
+                stranger("timeline.get", event_id=one, **clocks)
+            assert missing.value.details == {"event_id": one}

@@ -1,0 +1,275 @@
+"""Pages of entities against a plain model: random entities, filters, orders, cursors, offsets and times."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.auth import Actor
+from graphmem.domain import canonical
+from graphmem.errors import SchemaRefused
+from graphmem.registry import REGISTRY, Services
+from tests.support import faces
+from tests.support.asking import COMPARED, NAMES, NEEDLES, Known, answer
+from tests.support.faces import Call
+from tests.support.folding import fold_all
+from tests.support.loop import Loop
+
+TYPES = ("alpha", "beta", "gamma")
+SORTS = (
+    "entity_id", "canonical_name", "last_observation_at", "observation_count", "created_at", "updated_at",
+    "snapshot.f", "snapshot.g",
+)  # fmt: skip
+VALUE = st.sampled_from([value for value, _ in COMPARED])
+FIELD = VALUE | st.lists(VALUE, max_size=2)
+ITEM = st.tuples(st.sampled_from(TYPES), st.sampled_from(sorted(NAMES)), st.none() | FIELD, st.none() | FIELD)
+TURN = st.tuples(st.sampled_from(["again", "delete", "merge"]), st.integers(0, 50), st.integers(0, 50))
+SCALAR = st.sampled_from([value for value, how in COMPARED if how is not None])
+FILTER = (
+    st.builds(
+        lambda op, value: {"op": op, "value": value},
+        st.sampled_from(["eq", "gt", "lt", "gte", "lte"]), SCALAR,
+    )
+    | st.builds(lambda value: {"op": "in", "value": value}, st.lists(SCALAR, min_size=1, max_size=3))
+    | st.builds(
+        lambda op, value: {"op": op, "value": value},
+        st.sampled_from(["contains", "contains_word"]), st.sampled_from(sorted(NEEDLES)),
+    )
+)  # fmt: skip
+ASKED = st.fixed_dictionaries(
+    {},
+    optional={
+        "entity_type": st.sampled_from(TYPES),
+        "entity_types": st.lists(st.sampled_from(TYPES), max_size=2),
+        "include_deleted": st.booleans(),
+        "include_merged": st.booleans(),
+        "snapshot_filters": st.dictionaries(st.sampled_from("fg"), FILTER, max_size=2),
+        "updated_since": st.integers(0, 60),
+        "created_since": st.integers(0, 60),
+    },
+)
+QUESTION = st.tuples(
+    ASKED, st.sampled_from(SORTS), st.sampled_from(["asc", "desc"]), st.integers(1, 4), st.integers(0, 8)
+)
+DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
+
+
+class World:
+    """An owner's entities, and what is known of them."""
+
+    def __init__(self, run: Call) -> None:
+        self.run = run
+        self.known: dict[str, Known] = {}
+
+    def now(self) -> str:
+        return self.run("server.stats")["last_updated"]
+
+    def store(self, items: list[Any]) -> None:
+        """Store items in three transactions, each observed on another day."""
+        for start, day in enumerate(DAYS):
+            some = [
+                {
+                    "entity_type": kind, "name": name, "tag": uuid.uuid4().hex, "intent": "create_new",
+                    **{key: value for key, value in (("f", f), ("g", g)) if value is not None},
+                }
+                for kind, name, f, g in items[start::3]
+            ]  # fmt: skip
+            if not some:
+                continue
+            stored = self.run("store", entities=some, observed_at=day)
+            at = self.now()
+            for one, item in zip(stored["entities"], some, strict=True):
+                id_, kind, name = one["entity_id"], item["entity_type"], item["name"]
+                self.known[id_] = Known(id_, kind, name, at, at, 1, day)
+
+    def turn(self, what: str, first: int, second: int) -> None:
+        """Do something to entities, where it can be done."""
+        live = [one for one in self.known.values() if not one.deleted and one.into is None]
+        if not live:
+            return
+        one, other = live[first % len(live)], live[second % len(live)]
+        if what == "again":
+            item = {"target_id": one.id, "h": uuid.uuid4().hex, "observed_at": "2026-01-02"}
+            self.run("store", entities=[item])
+        elif what == "delete" and len(live) > 2:
+            self.run("entities.delete", entity_id=one.id)
+            one.deleted = True
+        elif what == "merge" and one is not other and one.type == other.type and len(live) > 2:
+            self.run("entities.merge", source_entity_id=one.id, target_entity_id=other.id)
+            one.into = other.id
+            other.updated = self.now()
+        else:
+            return
+        one.updated = self.now()
+
+    def declare(self, kind: str, fields: str) -> None:
+        """Declare fields of a type filterable, and no longer the others."""
+        shown = {name: {"type": "string", "filterable": name in fields} for name in "fgh"}
+        document = {"fields": shown, "additional_fields": "show", "mismatch": "show"}
+        with contextlib.suppress(SchemaRefused):
+            # It is so already.
+            self.run("schemas.register", entity_type=kind, schema=document)
+
+    def settle(self) -> list[Known]:
+        """Take from the entities themselves what other models check: counts, times and fields."""
+        page = self.run("entities.query", include_deleted=True, include_merged=True, limit=500)
+        rows = {row["entity_id"]: row for row in page["entities"]}
+        assert rows.keys() == self.known.keys()
+        for one in self.known.values():
+            row = rows[one.id]
+            one.count, one.observed = row["observation_count"], row["last_observation_at"]
+            one.fields = {name: row["snapshot"][name] for name in "fg" if name in row["snapshot"]}
+            one.created = row["created_at"]
+            assert row["state"] == ("merged" if one.into else "deleted" if one.deleted else "live")
+            assert row.get("merged_to_entity_id") == one.into
+        return list(self.known.values())
+
+    def pages(self, asked: dict[str, Any], **rest: Any) -> Iterator[dict[str, Any]]:
+        """Yield every page, by its cursor."""
+        page = self.run("entities.query", **asked, **rest)
+        yield page
+        while "next_cursor" in page:
+            page = self.run("entities.query", **asked, **rest, cursor=page["next_cursor"])
+            yield page
+
+
+def ids(page: dict[str, Any]) -> list[str]:
+    return [one["entity_id"] for one in page["entities"]]
+
+
+@given(
+    items=st.lists(ITEM, min_size=3, max_size=14),
+    turns=st.lists(TURN, max_size=6),
+    questions=st.lists(QUESTION, min_size=8, max_size=8),
+    declared=st.lists(
+        st.tuples(st.integers(0, 6), st.sampled_from(TYPES), st.sampled_from(["f", "g", "fg"]))
+    ),
+    worked=st.booleans(),
+)
+def test_every_page_is_that_of_a_plain_model(
+    loop: Loop,
+    services: Services,
+    items: list[Any],
+    turns: list[Any],
+    questions: list[Any],
+    declared: list[Any],
+    worked: bool,
+) -> None:
+    """Whether fields are declared filterable, and when, and whether the worker was there, makes no odds."""
+    world = World(faces.by_runner(loop, services, str(uuid.uuid4())))
+    world.store(items[:2])
+    for step in range(7):
+        for _, kind, fields in (one for one in declared if one[0] == step):
+            world.declare(kind, fields)
+        if step == 3:
+            world.store(items[2:])
+        for turn in turns[step : step + 1]:
+            world.turn(*turn)
+    if worked:
+        fold_all(loop, services, world.run)
+    everything = world.settle()
+    times = sorted({time for one in everything for time in (one.created, one.updated)})
+    for asked, sort_by, sort_order, limit, offset in questions:
+        filters = dict(asked)
+        for name in ("updated_since", "created_since"):
+            if name in filters:
+                filters[name] = times[filters[name] % len(times)]
+        wanted = answer(everything, filters, sort_by, sort_order)
+        given = {"filters": filters, "sort_by": sort_by, "sort_order": sort_order, "limit": limit}
+        walked = list(world.pages(given))
+        said = f"{given}"
+        assert [one for page in walked for one in ids(page)] == wanted, said
+        assert all(len(page["entities"]) == limit for page in walked[:-1]), said
+        assert not any("truncated" in page for page in walked), said
+        part = world.run("entities.query", **given, offset=offset, include_total_count=True)
+        assert (ids(part), part["total"]) == (wanted[offset : offset + limit], len(wanted)), said
+        assert ("next_cursor" in part) == (offset + limit < len(wanted)), said
+    found = world.run("server.check_snapshots")
+    assert found["healthy"], found
+
+
+@given(data=st.data())
+def test_as_of_a_time_every_page_is_what_was_answered_then(
+    loop: Loop, services: Services, data: st.DataObject
+) -> None:
+    world = World(faces.by_runner(loop, services, str(uuid.uuid4())))
+    then: list[tuple[str, dict[str, list[Any]]]] = []
+    world.store(data.draw(st.lists(ITEM, min_size=3, max_size=8)))
+    for turn in data.draw(st.lists(TURN, min_size=1, max_size=5)):
+        every = {
+            kind: world.run("entities.query", limit=500, **({"entity_type": kind} if kind else {}))[
+                "entities"
+            ]
+            for kind in ("", *TYPES)
+        }
+        then.append((world.now(), every))
+        world.turn(*turn)
+    for now, every in then:
+        for kind, wanted in every.items():
+            asked: dict[str, Any] = {"at_ingested": now, **({"entity_type": kind} if kind else {})}
+            limit = data.draw(st.integers(1, 4))
+            walked = [one for page in world.pages(asked, limit=limit) for one in page["entities"]]
+            told = ("entity_id", "canonical_name", "version", "observation_count", "snapshot", "state")
+            assert [[one[name] for name in told] for one in walked] == [
+                [one[name] for name in told] for one in wanted
+            ]
+            part = world.run("entities.query", **asked, limit=limit, offset=1, include_total_count=True)
+            assert (ids(part), part["total"]) == (
+                [one["entity_id"] for one in wanted[1 : 1 + limit]], len(wanted)
+            )  # fmt: skip
+
+
+def test_pages_tile_while_others_write(loop: Loop, services: Services, owner: str, run: Call) -> None:
+    """What is not written meanwhile is met exactly once, in every order."""
+    still = [
+        {"entity_type": "still", "name": f"n{i % 5}", "tag": f"s{i}", "intent": "create_new", "f": i % 3}
+        for i in range(120)
+    ]
+    moving = [
+        {"entity_type": "moving", "name": f"n{i % 5}", "tag": f"m{i}", "intent": "create_new", "f": i % 3}
+        for i in range(40)
+    ]
+    wanted = {one["entity_id"] for one in run("store", entities=still)["entities"]}
+    moved = [one["entity_id"] for one in run("store", entities=moving)["entities"]]
+    actor = Actor(owner=owner, client="test")
+
+    async def ask(name: str, **arguments: Any) -> Any:
+        return canonical.decode(await REGISTRY[name].run(services, actor, arguments))
+
+    async def write(done: asyncio.Event) -> None:
+        step = 0
+        while not done.is_set():
+            step += 1
+            target = moved[step % len(moved)]
+            new = {"entity_type": "moving", "name": f"n{step % 5}", "tag": f"w{step}", "intent": "create_new"}
+            await ask("store", entities=[{"target_id": target, "name": f"n{step % 7}", "f": step % 4}, new])
+            if step % 3 == 0:
+                await ask("entities.delete", entity_id=target)
+                await ask("entities.restore", entity_id=target)
+
+    async def walk() -> None:
+        done = asyncio.Event()
+        writing = asyncio.create_task(write(done))
+        try:
+            for sort_by in SORTS:
+                for filters in ({}, {"snapshot_filters": {"f": {"op": "gte", "value": 0}}}):
+                    met: list[str] = []
+                    asked = {"sort_by": sort_by, "sort_order": "desc", "limit": 7, "filters": filters}
+                    page = await ask("entities.query", **asked)
+                    met += ids(page)
+                    while "next_cursor" in page:
+                        page = await ask("entities.query", **asked, cursor=page["next_cursor"])
+                        met += ids(page)
+                    found = [one for one in met if one in wanted]
+                    assert sorted(found) == sorted(wanted), sort_by
+        finally:
+            done.set()
+            await writing
+
+    loop.run(walk())

@@ -1,0 +1,179 @@
+"""Search against a plain reading: random texts, corrections and deletions, and whatever is asked of them."""
+
+from __future__ import annotations
+
+import unicodedata
+import uuid
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from graphmem.registry import Services
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+WORDS = st.sampled_from([
+    "ada", "Ada", "adal", "ÁDA", "lovelace", "love", "lace", "plan", "planning", "an", "café", "cafe", "2026",
+    "20", "o'neil", "o", "東京", "京", "東", "タワー", "서울", "москва", "мос", "नमस्ते", "x-1", "x",
+    "1", "a.b", "b",
+])  # fmt: skip
+BETWEEN = st.sampled_from([" ", "  ", ", ", "-", "/", " | ", "\n", "", "_"])
+TEXTS = st.lists(st.tuples(WORDS, BETWEEN), min_size=1, max_size=4).map(
+    lambda parts: "".join(word + between for word, between in parts).strip() or "x"
+)
+VALUES = TEXTS | st.lists(TEXTS, max_size=2) | st.builds(lambda text: {"k": [text]}, TEXTS) | st.just(7)
+ITEMS = st.fixed_dictionaries(
+    {"entity_type": st.sampled_from(["thing", "gadget"]), "note": VALUES},
+    optional={"name": TEXTS, "more": VALUES, "aliases": st.lists(TEXTS, max_size=2), "email": TEXTS},
+)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["correct", "delete", "restore", "merge"]),
+        st.integers(0, 9),
+        st.integers(0, 9),
+        VALUES,
+    ),
+    max_size=4,
+)
+MANY = st.lists(ITEMS, min_size=1, max_size=6)
+ASKED = st.lists(TEXTS, min_size=1, max_size=4)
+THING = {"entity_type": "thing", "note": 1}
+DENSE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
+
+
+# The plain reading: character by character, sharing no code with the product.
+
+
+def plain(text: str) -> list[str]:
+    """Return the words of a text."""
+    text = unicodedata.normalize("NFKD", text.casefold())
+    text = unicodedata.normalize("NFC", "".join(c for c in text if not "\u0300" <= c <= "\u036f"))
+    words, current = [], ""
+    for c in text:
+        kind = unicodedata.category(c)
+        if unicodedata.name(c, "").startswith(DENSE):
+            words += [current, c]
+            current = ""
+        elif c == "'":
+            continue
+        elif kind[0] in "LNM":
+            current += c
+        else:
+            words.append(current)
+            current = ""
+    return [word for word in [*words, current] if word]
+
+
+def texts(value: Any) -> list[str]:
+    """Return the strings in a value."""
+    if isinstance(value, str):
+        return [value]
+    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return [text for one in inner for text in texts(one)]
+
+
+def says(entity: dict[str, Any], query: str, begins: bool) -> bool:
+    """Return whether an entity says every run of a query, each within one value, the last as a beginning."""
+    values = [plain(text) for text in (entity["canonical_name"], *texts(entity["snapshot"]))]
+    runs = [run for run in map(plain, query.split()) if run]
+    if not runs:
+        return False
+    open_ended = begins and query[-1].isalnum() and len(runs[-1][-1]) >= 2
+    earlier = runs[:-1]
+    return all(
+        any(holds(value, run, open_ended and i == len(runs) - 1 and run not in earlier) for value in values)
+        for i, run in enumerate(runs)
+    )
+
+
+def holds(words: list[str], run: list[str], open_ended: bool) -> bool:
+    """Return whether some words stand in a row among others."""
+    for start in range(len(words) - len(run) + 1):
+        part = words[start : start + len(run)]
+        if part == run or (open_ended and part[:-1] == run[:-1] and part[-1].startswith(run[-1])):
+            return True
+    return False
+
+
+def fold(text: Any) -> str:
+    """Return a name as names are compared."""
+    return " ".join(unicodedata.normalize("NFKC", str(text)).casefold().split())
+
+
+def names(entity: dict[str, Any]) -> set[str]:
+    """Return what an entity is called."""
+    held = entity["snapshot"]
+    aliases = [text for text in held.get("aliases", []) if isinstance(text, str)]
+    return {fold(one) for one in (entity["canonical_name"], held.get("name", ""), *aliases)} - {""}
+
+
+def change(run: Call, ids: list[str], steps: list[Any]) -> None:
+    """Correct, delete, restore and merge; what cannot be is left."""
+    from graphmem.errors import GraphmemError
+
+    for what, one, other, value in steps:
+        entity, into = ids[one % len(ids)], ids[other % len(ids)]
+        try:
+            if what == "correct":
+                run("entities.correct", entity_id=entity, field="note", value=value)
+            elif what == "merge":
+                run("entities.merge", source_entity_id=entity, target_entity_id=into)
+            else:
+                run(f"entities.{what}", entity_id=entity)
+        except GraphmemError:
+            continue
+
+
+@given(
+    items=st.lists(ITEMS, min_size=1, max_size=6),
+    steps=STEPS,
+    queries=st.lists(TEXTS, min_size=1, max_size=5),
+)
+@example(items=[{**THING, "name": "a b", "note": "b c"}], steps=[], queries=["b-c", "a-b", "b b-c"])
+@example(items=[{**THING, "name": "東京タワー"}], steps=[], queries=["京タ", "東 タワー", "京東"])
+@example(items=[{**THING, "name": "ada"}], steps=[], queries=["ada ad", "ad ad", "ad", "a"])
+def test_words_find_what_a_plain_reading_finds(
+    loop: Loop, services: Services, items: list[dict[str, Any]], steps: list[Any], queries: list[str]
+) -> None:
+    run = by_runner(loop, services, str(uuid.uuid4()))
+    stored = run("store", entities=items, find_duplicates=False)["entities"]
+    change(run, list(dict.fromkeys(one["entity_id"] for one in stored)), steps)
+    listed = run("entities.query", limit=500)["entities"]
+    for query in [*queries, *(query[: len(query) // 2 + 1] for query in queries)]:
+        explained = run("search.explain", search=query, limit=500)
+        (text,) = [one["hits"] for one in explained["strategies"] if one["strategy"] == "text"]
+        wanted = {one["entity_id"] for one in listed if says(one, query, True)}
+        assert {hit["entity_id"] for hit in text} == wanted, query
+        scores = [(-hit["score"], hit["entity_id"]) for hit in text]
+        assert scores == sorted(scores)
+        assert run("search.explain", search=query, limit=500)["entities"] == explained["entities"]
+
+
+@given(
+    items=st.lists(ITEMS, min_size=1, max_size=6),
+    steps=STEPS,
+    queries=st.lists(TEXTS, min_size=1, max_size=4),
+)
+def test_a_look_up_finds_what_a_plain_reading_finds(
+    loop: Loop, services: Services, items: list[dict[str, Any]], steps: list[Any], queries: list[str]
+) -> None:
+    run = by_runner(loop, services, str(uuid.uuid4()))
+    stored = run("store", entities=items, find_duplicates=False)["entities"]
+    change(run, list(dict.fromkeys(one["entity_id"] for one in stored)), steps)
+    listed = run("entities.query", limit=500)["entities"]
+    asked = [*queries, *(one["canonical_name"].upper() for one in listed)]
+    for query in asked:
+        for kind in (None, "gadget"):
+            found = run("entities.find", identifier=query, entity_type=kind, limit=500)
+            among = [one for one in listed if kind in (None, one["entity_type"])]
+            by_email = [one for one in among if fold(query) == fold(one["snapshot"].get("email", ""))]
+            by_name = [one for one in among if fold(query) in names(one)]
+            by_text = [one for one in among if says(one, query, False)]
+            stages = {"identifier": by_email, "name": by_name, "text": by_text}
+            mode = next((name for name, hits in stages.items() if hits), None)
+            assert found["match_mode"] == mode if mode else found["match_mode"] in ("none", "meaning")
+            if mode:
+                wanted = {one["entity_id"] for one in stages[mode]}
+                assert {one["entity_id"] for one in found["entities"]} == wanted, (query, mode)
+                assert found["total"] == len(wanted)

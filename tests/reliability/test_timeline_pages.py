@@ -1,0 +1,109 @@
+"""Pages of the timeline over random data, many events at one time, tile what a plain model sorts."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.registry import Services
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+TIMES = (
+    "2026-01-01", "2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00.000001Z",
+    "0001-01-01", "9999-12-31T23:59:59.999999Z", "2026-01-02", "1969-12-31T23:59:59Z",
+)  # fmt: skip
+FIELDS = {"due": "Due", "start_date": "StartDate", "seen": None}
+"""Fields, with the type of their events; `seen` is no time."""
+ITEMS = st.lists(
+    st.tuples(
+        st.sampled_from(["thing", "gadget"]),
+        st.dictionaries(
+            st.sampled_from(sorted(FIELDS)),
+            st.sampled_from(TIMES) | st.lists(st.sampled_from([*TIMES, 7, "no"]), max_size=4),
+        ),
+        st.booleans(),
+    ),
+    max_size=12,
+)
+ASKED = st.fixed_dictionaries(
+    {"order": st.sampled_from(["asc", "desc"]), "limit": st.integers(1, 5)},
+    optional={
+        "event_type": st.sampled_from(["Due", "StartDate", "Seen"]),
+        "entity_type": st.sampled_from(["thing", "gadget"]),
+        "start_date": st.sampled_from(TIMES),
+        "end_date": st.sampled_from(TIMES),
+        "at": st.just("2100-01-01"),
+    },
+)
+
+
+def instant(text: str) -> datetime:
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def store(run: Call, items: list[Any]) -> list[dict[str, Any]]:
+    """Store the items, delete some; return the events that there must be."""
+    events: list[dict[str, Any]] = []
+    for place, (kind, fields, deleted) in enumerate(items):
+        stored = run("store", entities=[{"entity_type": kind, "name": f"{place}", **fields}])
+        entity_id = stored["entities"][0]["entity_id"]
+        if deleted:
+            run("entities.delete", entity_id=entity_id)
+            continue
+        said = {
+            (name, text)
+            for name, value in fields.items()
+            for text in (value if isinstance(value, list) else [value])
+            if FIELDS[name] and text in TIMES
+        }
+        events += [
+            {"entity_id": entity_id, "entity_type": kind, "event_type": FIELDS[name], "text": text}
+            for name, text in said
+        ]
+    return events
+
+
+def fits(event: dict[str, Any], asked: dict[str, Any]) -> bool:
+    when = instant(event["text"])
+    return (
+        all(event[name] == asked[name] for name in ("event_type", "entity_type") if name in asked)
+        and ("start_date" not in asked or when >= instant(asked["start_date"]))
+        and ("end_date" not in asked or when < instant(asked["end_date"]))
+    )
+
+
+def plainly(event: dict[str, Any]) -> list[str]:
+    return [event[name] for name in ("entity_id", "entity_type", "event_type", "text")]
+
+
+@given(items=ITEMS, others=ITEMS, every=st.lists(ASKED, min_size=3, max_size=6))
+def test_pages_tile_what_a_plain_model_sorts(
+    loop: Loop, services: Services, items: list[Any], others: list[Any], every: list[dict[str, Any]]
+) -> None:
+    run, stranger = (by_runner(loop, services, str(uuid.uuid4())) for _ in range(2))
+    events = store(run, items)
+    store(stranger, others)
+    for asked in every:
+        if {"start_date", "end_date"} <= asked.keys() and instant(asked["start_date"]) > instant(
+            asked["end_date"]
+        ):
+            asked = {**asked, "start_date": asked["end_date"], "end_date": asked["start_date"]}
+        found: list[dict[str, Any]] = []
+        page = run("timeline.list", **asked, include_total_count=True)
+        while True:
+            assert 1 <= len(page["events"]) <= asked["limit"] or not found
+            found += page["events"]
+            if "next_cursor" not in page:
+                break
+            page = run("timeline.list", **asked, include_total_count=True, cursor=page["next_cursor"])
+        wanted = [event for event in events if fits(event, asked)]
+        assert page["total"] == len(wanted)
+        assert sorted(map(plainly, found)) == sorted(map(plainly, wanted))
+        order = [(instant(one["text"]), one["id"]) for one in found]
+        assert order == sorted(order, reverse=asked["order"] == "desc")

@@ -1,0 +1,60 @@
+"""What the timeline must be, by the plain model: every date in what every live entity shows.
+
+It shares no code with the product, and knows the few names and forms of dates that the tests draw.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from tests.support.model import Knowledge, display_name
+
+BY_NAME = {"due": "Due"}
+"""The drawn fields that are times by their names, with the types of their events."""
+
+
+def events(known: Knowledge, owner: str) -> list[dict[str, Any]]:
+    """Return what answers about the timeline must say, the earliest event first."""
+    found = [one for root in known.roots() if known.lives(root) for one in _of(known, owner, root)]
+    unique = {one["id"]: one for one in found[::-1]}
+    return sorted(unique.values(), key=lambda one: (one["instant"], one["id"]))
+
+
+def _of(known: Knowledge, owner: str, root: str) -> Iterator[dict[str, Any]]:
+    held, temporal = known.holding(root), dict(known.schema(root).temporal) or BY_NAME
+    recorded = {fact.id: fact.recorded_at for fact in known.facts}
+    for name in sorted(set(held) & set(temporal)):
+        value, winners = held[name].value, held[name].winners
+        for text in value if isinstance(value, list) else [value]:
+            when = instant(text)
+            if when is None:
+                continue
+            hashed = json.dumps([owner, root, name, text], separators=(",", ":"))
+            said = {
+                "id": "evt_" + hashlib.sha256(hashed.encode()).hexdigest()[:24],
+                "event_type": temporal[name],
+                "instant": when,
+                "text": text,
+                "source_field": name,
+                "entity_id": root,
+                "entity_type": known.types[root],
+                "entity_name": display_name(known.types[root], root, held),
+            }
+            # Which of several observations an element of a union comes from is asked elsewhere.
+            one = {"observation_id": winners[0], "created_at": recorded[winners[0]]}
+            yield said | (one if len(winners) == 1 else {})
+
+
+def instant(text: Any) -> str | None:
+    """Return the instant of a date as answers write it, ``None`` where a value is none."""
+    shape = r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{6})?(Z|[+-]\d\d:\d\d))?"
+    if not isinstance(text, str) or re.fullmatch(shape, text) is None:
+        return None
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return f"{utc.year:04d}-{utc:%m-%dT%H:%M:%S.%f}Z"
