@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from graphmem.domain import canonical, comparing
 from graphmem.domain.rules import NULL
@@ -31,7 +31,9 @@ async def page(context: Context, asked: Asked, query: str, cursor: str | None) -
     if indexed is not None:
         with contextlib.suppress(Untrusted):
             if indexed.is_order or indexed.goes_by_id:
-                return await _along(scan, indexed.stretch, place, skip)
+                # What the index names fits, but for what is cut short in it or filtered besides.
+                first = skip + asked.limit + 1
+                return await _along(scan, indexed.stretch, place, skip, (first, *STRETCHES))
             found = await indexed.everything()
             if found is not None:
                 return await _chosen(scan, found, behind, skip)
@@ -113,14 +115,18 @@ def _follows(asked: Asked, one: Place, place: Place) -> bool:
 
 
 async def _along(
-    scan: Scan, read: Callable[[Place, int], Awaitable[Stretch]], place: Place, skip: int
+    scan: Scan,
+    read: Callable[[Place, int], Awaitable[Stretch]],
+    place: Place,
+    skip: int,
+    stretches: Sequence[int] = STRETCHES,
 ) -> Found:
     """Return a page read along an index, and compared on the way."""
     asked = scan.asked
     found: list[Candidate] = []
-    steps, ended = iter(STRETCHES), False
+    steps, ended = iter(stretches), False
     while len(found) <= skip + asked.limit and not (ended or scan.is_spent or scan.scanned >= SCANNED):
-        step = min(next(steps, STRETCHES[-1]), SCANNED - scan.scanned)
+        step = min(next(steps, STRETCHES[-1]), STRETCHES[-1], SCANNED - scan.scanned)
         some, place, ended = await read(place, step)
         fitting, known = await scan.fitting(some)
         found += fitting

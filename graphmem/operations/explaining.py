@@ -65,15 +65,14 @@ class Compared(TypedDict):
     """What meaning looked at.
 
     ``entities`` are those of the types asked for; ``one_by_one`` were compared each; where ``by_index``,
-    so many ``nearest`` ones of all owners were taken from the index, down to the similarity ``least``.
-    ``floor`` is the least similarity that is answered.
+    so many ``nearest`` ones of all owners were taken from the index. ``floor`` is the least similarity that
+    is answered. How near those of others are is not told.
     """
 
     entities: int
     one_by_one: int
     by_index: bool
     nearest: int
-    least: float | None
     floor: float
     model: str
 
@@ -137,7 +136,6 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
             "one_by_one": sight.compared,
             "by_index": sight.indexed,
             "nearest": sight.deepest,
-            "least": sight.least,
             "floor": embedder.floor,
             "model": embedder.model,
         },

@@ -118,44 +118,51 @@ async def _page(context: Context, arguments: QueryObservations, query: str) -> d
     latest = times.LATEST if filters.observed_until is None else filters.observed_until
     at, after = cursors.newest_first(query, arguments.cursor, latest)
     window: dict[str, Any] = {
+        "at": at,
         "after": after,
         "include_deleted": arguments.include_deleted,
         "offset": arguments.offset,
         "limit": arguments.limit,
     }
-    reach = arguments.offset + arguments.limit + 1
+    reach, kind = arguments.offset + arguments.limit + 1, filters.entity_type
     if filters.observation_id is not None or filters.source_id is not None:
         return await _one(context, arguments)
     if filters.entity_id is not None:
-        since = times.EARLIEST if filters.created_since is None else filters.created_since
-        row = await context.graph.one(
-            "observation.of_entity",
-            entity_id=filters.entity_id,
-            at=at,
-            recorded_since=since,
-            recorded_until=times.LATEST,
-            homes=None,
-            reach=reach,
-            **window,
-        )
-        if row is None:
-            raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)
-        if filters.entity_type not in (None, row["type"]):
-            return {**row, "page": [], "more": False, "total": 0}
-        return row
-    kind = filters.entity_type
+        return await _of_entity(context, filters, reach, window)
     if filters.created_since is not None:
         types = [kind] if kind else []
         row = await context.graph.one(
-            "observation.page_since", recorded_since=filters.created_since, types=types, at=at, **window
+            "observation.page_since", recorded_since=filters.created_since, types=types, **window
         )
     elif kind is not None:
-        row = await context.graph.one(
-            "observation.page_by_type", entity_type=kind, at=at, reach=reach, **window
-        )
+        row = await context.graph.one("observation.page_by_type", entity_type=kind, reach=reach, **window)
     else:
-        row = await context.graph.one("observation.page", at=at, reach=reach, **window)
+        row = await context.graph.one("observation.page", reach=reach, **window)
     assert row is not None
+    return row
+
+
+async def _of_entity(
+    context: Context, filters: ObservationFilters, reach: int, window: dict[str, Any]
+) -> dict[str, Any]:
+    """Return a page of one entity's observations.
+
+    Raises:
+        NotFound: there is no such entity.
+    """
+    row = await context.graph.one(
+        "observation.of_entity",
+        entity_id=filters.entity_id,
+        recorded_since=times.EARLIEST if filters.created_since is None else filters.created_since,
+        recorded_until=times.LATEST,
+        homes=None,
+        reach=reach,
+        **window,
+    )
+    if row is None:
+        raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)
+    if filters.entity_type not in (None, row["type"]):
+        return {**row, "page": [], "more": False, "total": 0}
     return row
 
 

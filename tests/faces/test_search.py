@@ -338,6 +338,7 @@ def test_vectors_of_another_model_are_made_anew_and_pending_until_then(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
     older = replace(services, embedder=Older())
+    loop.run(claim(services))
     (one,) = store(run, {"name": "Milk and eggs"})
     there = by_runner(loop, older, owner)
     explained = there("search.explain", search="grocery shopping milk")

@@ -17,7 +17,8 @@ CALL () {
   UNION ALL
   WITH $descending AS descending WHERE NOT descending
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.entity_type = $entity_type AND event.listed_at > $at AND event.listed_at < $until AND event.id IS NOT NULL
+  WHERE event.owner = $owner AND event.entity_type = $entity_type
+    AND event.listed_at > $at AND event.listed_at < $until AND event.id IS NOT NULL
   WITH event ORDER BY event.owner, event.entity_type, event.listed_at, event.id LIMIT $reach
   RETURN 1 AS part, collect(event) AS events
   UNION ALL
@@ -29,7 +30,8 @@ CALL () {
   UNION ALL
   WITH $descending AS descending WHERE descending
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.entity_type = $entity_type AND event.listed_at < $at AND event.listed_at >= $since AND event.id IS NOT NULL
+  WHERE event.owner = $owner AND event.entity_type = $entity_type
+    AND event.listed_at < $at AND event.listed_at >= $since AND event.id IS NOT NULL
   WITH event ORDER BY event.owner DESC, event.entity_type DESC, event.listed_at DESC, event.id DESC LIMIT $reach
   RETURN 3 AS part, collect(event) AS events
 }
@@ -45,7 +47,8 @@ CALL (found) {
 CALL () {
   WITH $counted AS counted WHERE counted
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.entity_type = $entity_type AND event.listed_at >= $since AND event.listed_at < $until AND event.id IS NOT NULL
+  WHERE event.owner = $owner AND event.entity_type = $entity_type
+    AND event.listed_at >= $since AND event.listed_at < $until AND event.id IS NOT NULL
   RETURN count(event) AS total
 }
 <event._pending>

@@ -1,6 +1,7 @@
 // event.page_by_type: one page of an owner's events of one type, of entities of one type where it is given.
 //
-// params  event_type: STRING, entity_type: STRING, since: INTEGER, until: INTEGER, descending: BOOLEAN, at: INTEGER, after: STRING,
+// params  event_type: STRING, entity_type: STRING, since: INTEGER, until: INTEGER, descending: BOOLEAN,
+//         at: INTEGER, after: STRING,
 //         offset: INTEGER, reach: INTEGER, counted: BOOLEAN
 // returns page: LIST<LIST>, total: INTEGER, pending: LIST<LIST>
 // mode    read
@@ -11,25 +12,33 @@
 CALL () {
   WITH $descending AS descending WHERE NOT descending
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.event_type = $event_type AND ($entity_type IS NULL OR event.entity_type = $entity_type) AND event.listed_at = $at AND event.id > $after
+  WHERE event.owner = $owner AND event.event_type = $event_type
+    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    AND event.listed_at = $at AND event.id > $after
   WITH event ORDER BY event.owner, event.event_type, event.listed_at, event.id LIMIT $reach
   RETURN 0 AS part, collect(event) AS events
   UNION ALL
   WITH $descending AS descending WHERE NOT descending
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.event_type = $event_type AND ($entity_type IS NULL OR event.entity_type = $entity_type) AND event.listed_at > $at AND event.listed_at < $until AND event.id IS NOT NULL
+  WHERE event.owner = $owner AND event.event_type = $event_type
+    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    AND event.listed_at > $at AND event.listed_at < $until AND event.id IS NOT NULL
   WITH event ORDER BY event.owner, event.event_type, event.listed_at, event.id LIMIT $reach
   RETURN 1 AS part, collect(event) AS events
   UNION ALL
   WITH $descending AS descending WHERE descending
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.event_type = $event_type AND ($entity_type IS NULL OR event.entity_type = $entity_type) AND event.listed_at = $at AND event.id < $after
+  WHERE event.owner = $owner AND event.event_type = $event_type
+    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    AND event.listed_at = $at AND event.id < $after
   WITH event ORDER BY event.owner DESC, event.event_type DESC, event.listed_at DESC, event.id DESC LIMIT $reach
   RETURN 2 AS part, collect(event) AS events
   UNION ALL
   WITH $descending AS descending WHERE descending
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.event_type = $event_type AND ($entity_type IS NULL OR event.entity_type = $entity_type) AND event.listed_at < $at AND event.listed_at >= $since AND event.id IS NOT NULL
+  WHERE event.owner = $owner AND event.event_type = $event_type
+    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    AND event.listed_at < $at AND event.listed_at >= $since AND event.id IS NOT NULL
   WITH event ORDER BY event.owner DESC, event.event_type DESC, event.listed_at DESC, event.id DESC LIMIT $reach
   RETURN 3 AS part, collect(event) AS events
 }
@@ -45,7 +54,9 @@ CALL (found) {
 CALL () {
   WITH $counted AS counted WHERE counted
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.event_type = $event_type AND ($entity_type IS NULL OR event.entity_type = $entity_type) AND event.listed_at >= $since AND event.listed_at < $until AND event.id IS NOT NULL
+  WHERE event.owner = $owner AND event.event_type = $event_type
+    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    AND event.listed_at >= $since AND event.listed_at < $until AND event.id IS NOT NULL
   RETURN count(event) AS total
 }
 <event._pending>
