@@ -7,7 +7,9 @@ GraphmemError                     500  exit 1
 │   ├── UnsupportedMediaType                    UNSUPPORTED_MEDIA_TYPE
 │   ├── InvalidCursor                           INVALID_CURSOR
 │   ├── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
-│   └── SchemaRefused                           SCHEMA_VALIDATION_FAILED
+│   ├── SchemaRefused                           SCHEMA_VALIDATION_FAILED
+│   ├── DumpRefused                             DUMP_REFUSED
+│   └── DumpDamaged                             DUMP_DAMAGED
 ├── PayloadTooLarge               413  exit 2   PAYLOAD_TOO_LARGE
 │   └── TransactionTooLarge                     TRANSACTION_TOO_LARGE
 ├── AuthRequired                  401  exit 3   AUTH_REQUIRED
@@ -19,6 +21,7 @@ GraphmemError                     500  exit 1
 ├── MethodNotAllowed              405  exit 4   METHOD_NOT_ALLOWED
 ├── NotFound                      404  exit 4   RESOURCE_NOT_FOUND
 ├── IdempotencyMismatch           409  exit 5   ERR_IDEMPOTENCY_MISMATCH
+├── DumpConflicts                 409  exit 5   DUMP_CONFLICTS
 ├── Unavailable                   503  exit 7   retryable
 │   ├── DatabaseUnavailable                     DB_CONNECTION_FAILED
 │   ├── DatabaseTimeout                         DB_TIMEOUT
@@ -146,6 +149,20 @@ class SchemaRefused(InvalidInput):
     code = "SCHEMA_VALIDATION_FAILED"
 
 
+class DumpRefused(InvalidInput):
+    """The dump cannot be read or written at this path: details.path names it."""
+
+    code = "DUMP_REFUSED"
+
+
+class DumpDamaged(InvalidInput):
+    """The dump is not as it was written, or of a format that this version does not read:
+    nothing was restored.
+    """
+
+    code = "DUMP_DAMAGED"
+
+
 class PayloadTooLarge(GraphmemError):
     """The body is larger than details.max_size bytes: split it into several requests."""
 
@@ -219,6 +236,14 @@ class IdempotencyMismatch(GraphmemError):
     """
 
     code, status, exit_code = "ERR_IDEMPOTENCY_MISMATCH", 409, 5
+
+
+class DumpConflicts(GraphmemError):
+    """Some facts of the dump contradict what is here: what is here stays, all other facts are restored, and
+    details.conflicts names them.
+    """
+
+    code, status, exit_code = "DUMP_CONFLICTS", 409, 5
 
 
 class Unavailable(GraphmemError):

@@ -91,12 +91,13 @@ class Vocabulary:
             known = await self.refresh()
         return known.names
 
-    async def register(self, asked: Kind, agent: str) -> tuple[Kind, bool]:
+    async def register(self, asked: Kind, agent: str, registered_at: int | None = None) -> tuple[Kind, bool]:
         """Register a type, or say more about it; return what it comes to, and whether it is new.
 
         Args:
             asked: names in canonical spelling; what is ``None`` stays as it is.
             agent: who registers it; kept with the type.
+            registered_at: when that was, in microseconds; now, unless it is a type that is restored.
 
         Raises:
             RegistrationRefused: see :func:`graphmem.domain.relationship.registered`; or there are too many.
@@ -121,7 +122,7 @@ class Vocabulary:
                 name=kind.name,
                 inverse=kind.inverse,
                 description=kind.description,
-                registered_at=times.now(),
+                registered_at=times.now() if registered_at is None else registered_at,
                 agent=agent,
             )
             if written:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from graphmem import __version__, operations
-from graphmem.cli import db
+from graphmem.cli import backup, db
 from graphmem.cli.commands import add_commands
 from graphmem.cli.session import Session, console, current, telling_errors
 
@@ -131,6 +131,7 @@ def rebuild(
 
 
 app.add_typer(db.app, name="db", help="Start, stop and look at the embedded Neo4j.")
+app.add_typer(backup.app, name="backup", help="Write all facts into one file, check it, and restore it.")
 add_commands(app)
 
 

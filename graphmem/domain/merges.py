@@ -1,7 +1,8 @@
 """Which entity shows which, at any time and as it was known at any time.
 
 A merge holds from the time that it was made until the unmerge that ended it, on both clocks. The newest of
-the visible facts of one entity decides whether it is merged, and into what.
+the visible facts of one entity decides whether it is merged, and into what. Where two histories were made one
+by a restore, a merge may name what is shown by its own source by then: it has no effect.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Merges:
             if fact.at <= at and fact.recorded_at <= at_ingested:
                 if fact.into is None:
                     found.pop(fact.home, None)
-                else:
+                elif root(fact.into, found) != fact.home:
                     found[fact.home] = fact.into
         return found
 

@@ -9,6 +9,17 @@ and *writes* in one statement that goes on only if the owner's sequence is still
 from graphmem.writer.audit import Audit, Report
 from graphmem.writer.changing import UNKNOWN_TYPE
 from graphmem.writer.requests import Merging, Receipt, WriteRequest
+from graphmem.writer.restored import Restoring, Written
 from graphmem.writer.turn import Writers
 
-__all__ = ["UNKNOWN_TYPE", "Audit", "Merging", "Receipt", "Report", "WriteRequest", "Writers"]
+__all__ = [
+    "UNKNOWN_TYPE",
+    "Audit",
+    "Merging",
+    "Receipt",
+    "Report",
+    "Restoring",
+    "WriteRequest",
+    "Writers",
+    "Written",
+]

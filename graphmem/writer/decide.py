@@ -6,7 +6,7 @@ from graphmem.domain import identity, ids, ranks, reduction
 from graphmem.domain.items import Item, Link
 from graphmem.domain.reduction import Observation
 from graphmem.errors import IdempotencyMismatch, StoreRefused
-from graphmem.writer import changing, merging
+from graphmem.writer import changing, merging, restoring
 from graphmem.writer.draft import Draft
 from graphmem.writer.requests import Receipt, StoredItem, StoredLink, WriteRequest
 from graphmem.writer.state import State
@@ -23,6 +23,8 @@ def decide(state: State, request: WriteRequest, clock: int) -> Receipt:
         IdempotencyMismatch: its key was used for other content.
         StoreRefused: an item, a relationship, a merge or a schema cannot be stored; nothing of it is.
     """
+    if request.restoring is not None:
+        return restoring.decide(state, request)
     before = _written_before(state, request)
     if before is not None:
         return before

@@ -116,8 +116,29 @@ class Draft:
         })  # fmt: skip
 
     def accept(self, receipt: Receipt) -> None:
-        """Make what this request adds part of the state."""
-        state, request = self.state, self.request
+        """Make what this request adds part of the state, and remember its answer."""
+        request = self.request
+        self.take_in({
+            "agent": request.agent,
+            "properties": {
+                "id": request.transaction_id,
+                "recorded_at": self.recorded_at,
+                "operation": request.operation,
+                "client": request.client,
+                "idempotency_key": request.idempotency_key,
+                "request_hash": request.request_hash,
+                "answer": receipt.remember(),
+            },
+        })  # fmt: skip
+
+    def take_in(self, row: dict[str, Any] | None) -> None:
+        """Make what this draft holds part of the state.
+
+        Args:
+            row: its transaction, without what its place in the owner's order says; ``None`` where it has
+                none, or one that is there already.
+        """
+        state, owner = self.state, self.request.owner
         state.entities.accept(self.entities)
         state.relationships.accept(self.relationships)
         state.added.extend(self.added.values())
@@ -126,23 +147,13 @@ class Draft:
         state.touched_heads.update(dict.fromkeys(self.heads, self.recorded_at))
         state.versions.extend(self.versions)
         state.renamed.update(self.renamed)
-        answer, hashed = receipt.remember(), request.request_hash
-        state.rows.append({
-            "agent": request.agent,
-            "agent_id": ids.agent_id(request.owner, request.agent),
-            "properties": {
-                "id": request.transaction_id,
-                "owner": request.owner,
-                "sequence": state.sequence + len(state.rows) + 1,
-                "recorded_at": self.recorded_at,
-                "operation": request.operation,
-                "client": request.client,
-                "idempotency_key": request.idempotency_key,
-                "request_hash": hashed,
-                "answer": answer,
-            },
-        })  # fmt: skip
-        if request.idempotency_key is not None:
-            state.keys[request.idempotency_key] = Remembered(
-                request.transaction_id, request.idempotency_key, hashed, self.recorded_at, answer
+        if row is None:
+            return
+        said = row["properties"]
+        said |= {"owner": owner, "sequence": state.sequence + len(state.rows) + 1}
+        state.rows.append({**row, "agent_id": ids.agent_id(owner, row["agent"])})
+        key = said["idempotency_key"]
+        if key is not None:
+            state.keys[key] = Remembered(
+                said["id"], key, said["request_hash"], said["recorded_at"], said["answer"]
             )

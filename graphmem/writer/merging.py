@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from graphmem.domain.reduction import Observation
 from graphmem.writer.draft import Draft
 from graphmem.writer.requests import Merging
 from graphmem.writer.things import Thing
@@ -67,6 +68,27 @@ def _unmerge(draft: Draft, merging: Merging, source: Thing) -> dict[str, Any]:
     _observe(draft, source, None)
     draft.bump(draft.entities, root)
     return _regrouped(draft, moved, source.home, into)
+
+
+def observed(draft: Draft, said: Observation, into: str | None, *, moves: bool) -> None:
+    """Take in a merge, or its end, that was accepted elsewhere.
+
+    Args:
+        into: what it merges into; ``None`` ends a merge.
+        moves: whether it is the newest fact of what it moves: an older one changes nothing that is shown.
+    """
+    home = said.home
+    root = draft.entities.root(home)
+    known = into is None or (draft.entities.get(into) is not None and draft.entities.root(into) != home)
+    was = draft.entities[home].into if draft.entities.get(home) else None
+    if not moves or not known or was == into:
+        draft.observe_entity(said)
+        return
+    moved = draft.entities.members(home)
+    draft.observe_entity(said)
+    draft.entities.put(replace(draft.entities[home], into=into))
+    draft.bump(draft.entities, into or root)
+    _regrouped(draft, moved, home, into or root)
 
 
 def _observe(draft: Draft, source: Thing, into: str | None) -> None:

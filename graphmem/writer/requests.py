@@ -9,6 +9,7 @@ from graphmem.domain import canonical, ids
 from graphmem.domain.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.domain.reduction import Fold, Observation
 from graphmem.domain.schema import Change
+from graphmem.writer.restored import Restoring, merged_into
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class WriteRequest:
 
     ``agent`` is the thumbprint of the writer's key (``anonymous`` without one), ``client`` the name that
     it gives itself; ``observed_at`` (microseconds) and ``observation_source`` are those of its links.
-    ``looking`` are entities that are looked at, and folded again where their rules have changed.
+    ``looking`` are entities that are looked at, and folded again where their rules have changed;
+    ``restoring`` what was written elsewhere and is written again.
     """
 
     operation: str
@@ -50,21 +52,30 @@ class WriteRequest:
     merging: Merging | None = None
     change: Change | None = None
     looking: tuple[str, ...] = ()
+    restoring: Restoring | None = None
 
     @property
     def alone(self) -> bool:
         """Whether it shares no turn: what it changes reaches further than what it names."""
-        return self.merging is not None or self.change is not None
+        return any(one is not None for one in (self.merging, self.change, self.restoring))
+
+    @property
+    def moving(self) -> Merging | None:
+        """The merge, or its end, that it asks for or restores, where that moves anything."""
+        said = self.restoring.merge if self.restoring and self.restoring.moves else None
+        return Merging(said.kind, said.home, merged_into(said)) if said else self.merging
 
     @property
     def observations(self) -> int:
         """How many observations it may write."""
-        return len(self.items) + len(self.links)
+        restored = len(self.restoring.observations) if self.restoring else 0
+        return len(self.items) + len(self.links) + restored
 
     @property
     def weight(self) -> int:
         """How many characters of values it brings."""
-        said = [*(item.fields for item in self.items), *(link.fields for link in self.links)]
+        restored = self.restoring.observations if self.restoring else ()
+        said = [one.fields for one in (*self.items, *self.links, *restored)]
         return sum(len(value) for fields in said for value in fields.values())
 
     @property

@@ -58,7 +58,8 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
         "sequence": state.sequence,
         "revision": state.revision,
         "state_hash": None if state.hash is None else state_hash.changed(state.hash, added, taken),
-        "recorded_at": state.rows[-1]["properties"]["recorded_at"] if state.rows else state.recorded_at,
+        # What is restored may have been recorded before what is here.
+        "recorded_at": max([state.recorded_at, *(row["properties"]["recorded_at"] for row in state.rows)]),
         "transactions": state.rows,
         "entities": entities,
         "relationships": relationships,

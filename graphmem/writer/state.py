@@ -79,17 +79,24 @@ def touched(requests: Iterable[WriteRequest]) -> dict[str, Any]:
     keys: set[str] = set()
     transactions, entities, observations, types, moved, onto = set(), set(), set(), set(), set(), set()
     relationships: set[tuple[str, ...]] = set()
+    sides = {
+        "keys": keys, "transactions": transactions, "entities": entities, "observations": observations,
+        "relationships": relationships, "types": types,
+    }  # fmt: skip
     for request in requests:
+        if request.restoring is not None:
+            for name, restored in request.restoring.touched().items():
+                sides[name].update(restored)
         if request.idempotency_key is not None:
             keys.add(request.idempotency_key)
         transactions.add(request.transaction_id)
         entities.update(request.looking)
         if request.change is not None:
             types.update((request.change.entity_type, *request.change.aliases))
-        if request.merging is not None:
-            entities.update((request.merging.source, *filter(None, [request.merging.target])))
-            moved.add(request.merging.source)
-            onto.update(filter(None, [request.merging.target]))
+        if (moving := request.moving) is not None:
+            entities.update((moving.source, *filter(None, [moving.target])))
+            moved.add(moving.source)
+            onto.update(filter(None, [moving.target]))
         for item in request.items:
             entities.add(item.entity_id)
             if item.entity_type:

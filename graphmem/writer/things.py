@@ -50,7 +50,7 @@ class Thing:
         return replace(
             self,
             observation_count=self.observation_count + 1,
-            created_at=self.created_at or said.recorded_at,
+            created_at=min(self.created_at or said.recorded_at, said.recorded_at),
             last_observation_at=max(latest, said.observed_at),
             fold=reduction.fold(self.fold, said, rules),
             turn=reduction.turned(self.turn, said),

@@ -70,7 +70,7 @@ class Writers:
 
     def __init__(self, graph: Graph, vocabulary: Vocabulary, settings: Settings, embedder: Embedder) -> None:
         self._graph = graph
-        self._embedder = embedder
+        self.embedder = embedder
         self._vocabulary = vocabulary
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
@@ -94,7 +94,7 @@ class Writers:
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = _Writer(
-                self._graph, self._vocabulary, request.owner, self._settings, self._identity, self._embedder
+                self._graph, self._vocabulary, request.owner, self._settings, self._identity, self.embedder
             )
             self._writers[request.owner] = writer
         if len(writer.waiting) >= self._settings.max_waiting or writer.weight > QUEUE_CHARACTERS:
@@ -266,7 +266,7 @@ class _Writer:
             return False
         await self._move(state, batch, self._read)
         decided = self._decide(state, batch)
-        if decided.rows and not await self._write("write.turn", **await self._params(state)):
+        if decided.writes and not await self._write("write.turn", **await self._params(state)):
             return False
         decided.answer()
         return True
@@ -293,15 +293,15 @@ class _Writer:
                 state = await self._look(batch, tx.run) or states.empty()
             await self._move(state, batch, tx.run)
             decided = self._decide(state, batch)
-            if decided.rows:
+            if decided.writes:
                 await tx.run("write.turn", **await self._params(state))
         return decided
 
     @staticmethod
     async def _move(state: State, batch: list[_Waiting], read: Read) -> None:
         for waiting in batch:
-            if waiting.request.merging is not None:
-                await refold_moved(read, state, waiting.request.merging)
+            if (moving := waiting.request.moving) is not None:
+                await refold_moved(read, state, moving)
 
     async def _look(self, batch: list[_Waiting], read: Read) -> State | None:
         """Return what the batch touches; looked at again where a rule of identity has changed."""
@@ -380,9 +380,9 @@ class _Decided:
     outcomes: list[Receipt | GraphmemError] = field(default_factory=list)
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The transactions to write."""
-        return self.state.rows
+    def writes(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.state.rows or self.state.added or self.state.touched_heads)
 
     def answer(self) -> None:
         """Tell each request what became of it; one whose caller has gone is simply done."""

@@ -9,6 +9,7 @@ from graphmem.domain.schema.changes import (
     effective,
     registration,
     update,
+    version_order,
 )
 from graphmem.domain.schema.document import Document, Temporal
 from graphmem.domain.schema.fields import Constraints, Field, Finding
@@ -19,5 +20,5 @@ from graphmem.domain.schema.shipped import VERSION, shipped, shipped_types
 __all__ = [
     "VERSION", "Active", "Change", "Constraints", "Document", "Field", "Finding", "Issue", "Issues",
     "SchemaInvalid", "Temporal", "UnknownType", "base", "canonical_type", "decide", "effective", "parse",
-    "registration", "shipped", "shipped_types", "update", "warnings_of",
+    "registration", "shipped", "shipped_types", "update", "version_order", "warnings_of",
 ]  # fmt: skip

@@ -182,7 +182,7 @@ def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Chang
         issues.add("$", "this is how the schema is already", "ERR_SCHEMA_UNCHANGED")
         issues.settle()
     version = change.version or _next(before, document)
-    if before is not None and _ordered(version) <= _ordered(before.version):
+    if before is not None and version_order(version) <= version_order(before.version):
         message = f"{before.version} counts already: give a greater one, or none"
         issues.add("$.schema_version", message, "ERR_SCHEMA_VERSION")
         issues.settle()
@@ -239,7 +239,7 @@ def _redeclared(known: Mapping[str, Any] | None, said: Mapping[str, Any], *, hid
 def _next(before: Active | None, document: Document) -> str:
     if before is None:
         return FIRST
-    major, minor = _ordered(before.version)
+    major, minor = version_order(before.version)
     if major == 0:
         return FIRST
     return f"{major + 1}.0" if _is_major(before.document, document) else f"{major}.{minor + 1}"
@@ -256,7 +256,8 @@ def _is_major(old: Document, new: Document) -> bool:
     return retyped or closed or bool(newly_hidden) or identity_of[0] != identity_of[1]
 
 
-def _ordered(version: str) -> tuple[int, int]:
+def version_order(version: str) -> tuple[int, int]:
+    """Return the place of a version among others of its type."""
     major, minor = version.split(".")
     return int(major), int(minor)
 

@@ -1,0 +1,15 @@
+// dump.owners: a stretch of the owners of the database who have written something, by id.
+//
+// params  after: STRING, limit: INTEGER
+// returns owners: LIST<STRING>, last: STRING
+// mode    read
+// index   owner_id
+// cost    light
+// tenancy global: a dump of the database holds every owner; only a local command makes one
+// `limit` bounds what is looked at; `last` is where to go on, null at the end.
+MATCH (owner:Owner)
+WHERE owner.id > $after
+WITH owner ORDER BY owner.id LIMIT $limit
+WITH collect(owner) AS looked
+RETURN [one IN looked WHERE one.sequence > 0 | one.id] AS owners,
+  CASE size(looked) WHEN $limit THEN last(looked).id END AS last

@@ -1,0 +1,30 @@
+// dump.page: a stretch of an owner's transactions in the order in which they were recorded, with their observations.
+//
+// params  since: INTEGER, after: STRING, sequence: INTEGER, limit: INTEGER
+// returns transactions: LIST<LIST>, more: BOOLEAN
+// mode    read
+// index   transaction_by_recorded (owner, recorded_at, id)
+// cost    light
+// It goes on after the transaction `after` of the time `since`. A stretch ends early where its values are large.
+CALL () {
+  MATCH (transaction:Transaction)
+  WHERE transaction.owner = $owner AND transaction.recorded_at >= $since AND transaction.id IS NOT NULL
+    AND CASE transaction.recorded_at WHEN $since THEN transaction.id > $after ELSE true END
+    AND transaction.sequence <= $sequence
+  WITH transaction ORDER BY transaction.owner, transaction.recorded_at, transaction.id LIMIT $limit
+  RETURN collect(transaction) AS found
+}
+WITH found, [one IN found | size(one.answer) + reduce(characters = 500, size IN COLLECT {
+    MATCH (one)<-[:IN_TRANSACTION]-(observation:Observation)
+    RETURN observation.size
+  } | characters + size + 500)] AS sizes
+WITH found, <entity._fitting> AS fitting
+RETURN [one IN found[..fitting] | [one.id, one.recorded_at, one.operation, one.client,
+    head(COLLECT { MATCH (one)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }),
+    one.idempotency_key, one.request_hash, one.answer,
+    COLLECT {
+      MATCH (one)<-[:IN_TRANSACTION]-(observation:Observation)
+      WITH observation ORDER BY observation.id
+      RETURN <dump._observation>
+    }]] AS transactions,
+  size(found) = $limit OR fitting < size(found) AS more

@@ -1,0 +1,187 @@
+"""What of a dump is here already, and what of it contradicts what is here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from graphmem.domain import canonical, ids
+from graphmem.dump.batches import Batch, Part
+from graphmem.dump.records import Observation, Transaction
+
+CUT: Final = 500
+"""Characters of a value that a conflict tells."""
+_TRANSACTION: Final = (
+    "recorded_at",
+    "operation",
+    "client",
+    "agent",
+    "idempotency_key",
+    "request_hash",
+    "answer",
+)
+_SAID: Final = (
+    "home", "kind", "observed_at", "fields", "values", "priority", "specificity", "observation_source",
+    "agent",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A fact of a dump that contradicts one that is here: what of it differs, on both sides."""
+
+    owner: str | None
+    what: str
+    id: str
+    message: str
+    here: Mapping[str, Any]
+    dump: Mapping[str, Any]
+
+    def said(self) -> dict[str, Any]:
+        """Return it as it is told."""
+        return {
+            "owner": self.owner, "what": self.what, "id": self.id, "message": self.message,
+            "here": dict(self.here), "dump": dict(self.dump),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What of a batch is here, from a row of ``dump.present``."""
+
+    transactions: Mapping[str, Transaction]
+    keys: Mapping[str, str]
+    observations: Mapping[str, tuple[Any, ...]]
+    entities: frozenset[str]
+    foreign: frozenset[str]
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Return what a row says."""
+        transactions = (
+            Transaction.model_construct(id=one[0], **dict(zip(_TRANSACTION, one[1:], strict=True)))
+            for one in row["transactions"]
+        )
+        return cls(
+            transactions={one.id: one for one in transactions},
+            keys=dict(row["keys"]),
+            observations={
+                one[0]: (one[1], one[2], one[5], tuple(one[7]), tuple(one[8]), *one[9:])
+                for one in row["observations"]
+            },
+            entities=frozenset(row["entities"]),
+            foreign=frozenset(row["foreign"]),
+        )
+
+
+@dataclass(slots=True)
+class Missing:
+    """What of a batch is to be written, and what is not."""
+
+    parts: list[Part]
+    transactions: int
+    observations: int
+    conflicts: list[Conflict]
+
+
+def missing(batch: Batch, present: Present, types: Collection[str], *, ends: bool = True) -> Missing:
+    """Return what of a batch is not here, and what contradicts what is.
+
+    Args:
+        types: the relationship types that there are.
+        ends: whether what came before has been written, so that the ends of relationships must be there.
+    """
+    found = Missing([], 0, 0, [])
+    there = set(present.entities) if ends else set(asked(batch)["entities"])
+    # A transaction may name an entity in a relationship before it says anything of it: order is by id.
+    there.update(one.home for one in batch.observations if ":" not in one.home)
+    for part in batch.parts:
+        one = part.transaction
+        if one.id in present.foreign:
+            message = "another owner has a transaction of this id: it and its observations are left out"
+            found.conflicts.append(Conflict(batch.owner, "transaction", one.id, message, {}, {}))
+            continue
+        known = present.transactions.get(one.id)
+        found.conflicts.extend(_of_transaction(batch.owner, one, known, present))
+        left = []
+        for said in part.observations:
+            conflict = _of_observation(batch.owner, said, present, there, types)
+            if conflict is not None:
+                found.conflicts.append(conflict)
+            elif said.id not in present.observations:
+                left.append(said)
+        found.transactions += known is None
+        found.observations += len(left)
+        if known is None or left:
+            found.parts.append(Part(one, left))
+    return found
+
+
+def _of_transaction(
+    owner: str, one: Transaction, known: Transaction | None, present: Present
+) -> Iterator[Conflict]:
+    if known is not None:
+        here, dump = _differing(_TRANSACTION, known, one)
+        if here:
+            message = "the transaction is here with other content: it stays as it is here"
+            yield Conflict(owner, "transaction", one.id, message, here, dump)
+        return
+    holder = present.keys.get(one.idempotency_key or "")
+    if holder is not None:
+        message = "the idempotency key stands for another transaction here: this one is restored without it"
+        here, dump = {"transaction": holder}, {"transaction": one.id}
+        yield Conflict(owner, "idempotency_key", one.idempotency_key or "", message, here, dump)
+
+
+def _of_observation(
+    owner: str, said: Observation, present: Present, there: Collection[str], types: Collection[str]
+) -> Conflict | None:
+    known = present.observations.get(said.id)
+    if known is not None:
+        if known == said.said:
+            return None
+        pairs = zip(_SAID, known, said.said, strict=True)
+        differ = [(name, _cut(here), _cut(dump)) for name, here, dump in pairs if here != dump]
+        message = "the observation is here with other content: it stays as it is here"
+        here, dump = {name: one for name, one, _ in differ}, {name: one for name, _, one in differ}
+        return Conflict(owner, "observation", said.id, message, here, dump)
+    message = None
+    if said.id in present.foreign or said.home in present.foreign:
+        message = "another owner has this id, or what it is about: it is left out"
+    elif ":" in said.home:
+        kind, *ends = said.home.split(":")
+        gone = [end for end in ends if end not in there]
+        if kind not in types:
+            message = f"there is no relationship type {kind} here: register it, and restore again"
+        elif gone:
+            message = f"there is no entity {gone[0]} for it to relate: it is left out"
+    if message is None:
+        return None
+    return Conflict(owner, "observation", said.id, message, {}, {"home": said.home})
+
+
+def _differing(names: tuple[str, ...], here: Any, dump: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    differ = [name for name in names if getattr(here, name) != getattr(dump, name)]
+    return tuple({name: _cut(getattr(side, name)) for name in differ} for side in (here, dump))  # pyright: ignore[reportReturnType]
+
+
+def _cut(value: Any) -> Any:
+    """Return a value as a report can hold it."""
+    text = value if isinstance(value, str) else canonical.encode(value)
+    return f"{text[:CUT]}…" if len(text) > CUT else value
+
+
+def asked(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Return the parameters of ``dump.present`` for a batch."""
+    homes = {one.home for one in batch.observations}
+    keys = {home for home in homes if ":" in home}
+    ends = {end for key in keys for end in ids.ends(key)}
+    return {
+        "transactions": [part.transaction.id for part in batch.parts],
+        "keys": [key for part in batch.parts if (key := part.transaction.idempotency_key) is not None],
+        "observations": [one.id for one in batch.observations],
+        "schemas": list(schemas),
+        "entities": sorted(homes - keys | ends),
+        "relationships": sorted(keys),
+    }

@@ -1,0 +1,320 @@
+"""Restoring a dump: its facts are written where they are missing, and everything else is derived from them.
+
+Facts are never overwritten. What is here already is left alone, so that a restore can be broken off, run
+again, or made into a database that holds something: it is then the union of both. What contradicts what is
+here is a conflict; it is told, and the rest is restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from graphmem.domain import canonical, discovery, ids, reduction
+from graphmem.domain.identity import CANONICAL_NAME
+from graphmem.domain.relationship import Kind, RegistrationRefused
+from graphmem.domain.schema import Active, Document, version_order
+from graphmem.dump import records
+from graphmem.dump.batches import Batch, Begun, Part, batches
+from graphmem.dump.conflicts import Conflict, Present, asked, missing
+from graphmem.dump.container import damaged
+from graphmem.dump.verifying import Verified, opened, read, verify
+from graphmem.errors import DatabaseFull, TransactionTooLarge
+from graphmem.graph import Graph
+from graphmem.vocabulary import Vocabulary
+from graphmem.writer import Audit, Restoring, WriteRequest, Writers, Written
+from graphmem.writer.replay import merges
+from graphmem.writer.restored import merged_into
+
+TOLD: Final = 200
+"""Conflicts that are told one by one; all are counted."""
+
+Progress = Callable[[str, int, int | None], None]
+"""Is told the stage (verify in bytes, restore in observations, check in things), how much was done since it
+was told last, and how much there is where that is known."""
+
+
+@dataclass(slots=True)
+class Restored:
+    """What became of a dump: what was added, what was here already, and what contradicts what is here.
+
+    ``checked`` are the owners who had something else as well: what is derived was made again for all of it.
+    """
+
+    verified: Verified
+    dry_run: bool = False
+    owners: int = 0
+    relationship_types: int = 0
+    schemas: int = 0
+    transactions: int = 0
+    observations: int = 0
+    known_transactions: int = 0
+    known_observations: int = 0
+    checked: list[str] = field(default_factory=list)
+    conflict_count: int = 0
+    conflicts: list[Conflict] = field(default_factory=list)
+
+    def note(self, conflicts: Sequence[Conflict]) -> None:
+        """Take in conflicts."""
+        self.conflict_count += len(conflicts)
+        self.conflicts.extend(conflicts[: max(0, TOLD - len(self.conflicts))])
+
+
+async def restore(
+    graph: Graph,
+    vocabulary: Vocabulary,
+    writers: Writers,
+    path: Path,
+    *,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Restored:
+    """Write what of a dump is missing here; services may write to the same database meanwhile.
+
+    The dump is verified from end to end before anything of it is written.
+
+    Args:
+        dry_run: only say what would be written.
+
+    Raises:
+        DumpDamaged, DumpRefused: the dump cannot be restored; nothing was written.
+        Unavailable: the database failed; to restore again goes on where it broke off.
+    """
+    tell = progress or (lambda stage, done, total: None)
+    with opened(path) as file:
+        tell("verify", 0, file.seek(0, 2))
+    verified = verify(path, lambda done: tell("verify", done, None))
+    restorer = _Restorer(graph, vocabulary, writers, Restored(verified, dry_run), tell)
+    tell("restore", 0, sum(one["observations"] for one in verified.manifest.contents["owners"]))
+    with opened(path) as file:
+        # Read from its beginning, and checked once more: it may have been exchanged in between.
+        for one in batches(read(file)):
+            await restorer.take(one)
+    await restorer.settle()
+    return restorer.result
+
+
+class _Restorer:
+    def __init__(
+        self, graph: Graph, vocabulary: Vocabulary, writers: Writers, result: Restored, tell: Progress
+    ) -> None:
+        self._graph, self._vocabulary, self._writers = graph, vocabulary, writers
+        self.result, self._tell = result, tell
+        self._versions: dict[str, list[dict[str, Any]]] = {}
+        self._types: frozenset[str] = frozenset()
+        self._planned: set[str] = set()
+
+    async def take(self, one: records.RelationshipType | Begun | Batch) -> None:
+        """Restore one portion of a dump."""
+        if isinstance(one, records.RelationshipType):
+            await self._register(one)
+        elif isinstance(one, Begun):
+            await self._begin(one)
+        else:
+            await self._restore(one)
+
+    async def settle(self) -> None:
+        """Derive everything again of those owners who have more than the dump.
+
+        What was recorded between facts that are here already may change what those come to: how often a
+        merged entity has changed, for one.
+        """
+        for contents in self.result.verified.manifest.contents["owners"]:
+            owner = contents["owner"]
+            (cut,) = await self._graph.read("dump.cut", owner)
+            if self.result.dry_run or cut["sequence"] <= contents["transactions"]:
+                continue
+            (kinds,) = await self._graph.read("audit.types", owner)
+            self._tell("check", 0, kinds["total"])
+            audit = Audit(
+                self._graph,
+                self._vocabulary,
+                owner,
+                self._writers.embedder,
+                fix=True,
+                progress=lambda done: self._tell("check", done, None),
+            )
+            await audit.run(kinds["entities"], kinds["relationships"])
+            self.result.checked.append(owner)
+
+    async def _register(self, one: records.RelationshipType) -> None:
+        """Register a relationship type; to one that is there, only what is not said of it yet is added."""
+        known = (await self._vocabulary.refresh()).kinds.get(one.name)
+        here = {} if known is None else {"inverse": known.inverse, "description": known.description}
+        dump = {"inverse": one.inverse, "description": one.description}
+        message = "the relationship type says something else here: it stays as it is here"
+        if any(here.get(name) and dump[name] and here[name] != dump[name] for name in dump):
+            self.result.note([Conflict(None, "relationship_type", one.name, message, here, dump)])
+            return
+        if self.result.dry_run:
+            self.result.relationship_types += known is None
+            self._planned.add(one.name)
+            return
+        try:
+            kind = Kind(one.name, one.inverse, one.description)
+            _, new = await self._vocabulary.register(kind, one.agent, one.registered_at)
+            self.result.relationship_types += new
+        except RegistrationRefused as exc:
+            self.result.note([Conflict(None, "relationship_type", one.name, str(exc), here, dump)])
+
+    async def _begin(self, begun: Begun) -> None:
+        """Have every type of an owner follow its schema before anything is written of it."""
+        owner, result = begun.owner, self.result
+        result.owners += 1
+        self._types = (await self._vocabulary.refresh()).names | self._planned
+        self._versions = {}
+        by_id = {ids.schema_id(owner, one.entity_type, one.version): one for one in begun.schemas}
+        present = await self._present(Batch(owner, []), list(by_id))
+        here = {one[0]: one[1] for one in present["schemas"]}
+        active: dict[str, tuple[Active, int]] = {}
+        for schema_id, one in by_id.items():
+            if schema_id not in here:
+                properties = {
+                    "id": schema_id, "owner": owner, "entity_type": one.entity_type, "version": one.version,
+                    "document": one.document, "recorded_at": one.recorded_at, "change": one.change,
+                }  # fmt: skip
+                self._versions.setdefault(one.transaction, []).append(properties)
+                result.schemas += 1
+            elif here[schema_id] != one.document:
+                message = "the version is registered here with another document: it stays as it is here"
+                said = {"document": here[schema_id]}, {"document": one.document}
+                result.note([Conflict(owner, "schema", f"{one.entity_type} {one.version}", message, *said)])
+                continue
+            held = active.get(one.entity_type)
+            if held is None or version_order(held[0].version) < version_order(one.version):
+                active[one.entity_type] = Active(one.version, _document(one)), one.recorded_at
+        await self._note_names(owner, active)
+        if active and not result.dry_run:
+            await self._write(owner, Restoring(schemas=active))
+
+    async def _note_names(self, owner: str, active: dict[str, tuple[Active, int]]) -> None:
+        """Note other names of types that mean another type here."""
+        if not active:
+            return
+        (row,) = await self._graph.read("schema.aliases", owner)
+        known = dict(row["aliases"])
+        for kind, (one, _) in active.items():
+            for name in one.document.aliases:
+                if known.get(name, kind) != kind:
+                    message = f"{name} is another name of {known[name]} here: it stays that"
+                    said = {"entity_type": known[name]}, {"entity_type": kind}
+                    self.result.note([Conflict(owner, "type_alias", name, message, *said)])
+
+    async def _restore(self, batch: Batch) -> None:
+        result = self.result
+        row = await self._present(batch, [])
+        found = missing(batch, Present.of(row), self._types, ends=not result.dry_run)
+        result.note(found.conflicts)
+        result.transactions += found.transactions
+        result.known_transactions += len(batch.parts) - found.transactions
+        result.observations += found.observations
+        here = {one[0] for one in row["observations"]}
+        result.known_observations += sum(one.id in here for one in batch.observations)
+        if found.parts and not result.dry_run:
+            await self._write_parts(batch.owner, found.parts)
+        self._tell("restore", len(batch.observations), None)
+
+    async def _write_parts(self, owner: str, parts: list[Part]) -> None:
+        """Write some transactions; in halves, where the database cannot hold them at once."""
+        written = tuple(
+            Written(
+                {name: getattr(part.transaction, name) for name in _PROPERTIES},
+                part.transaction.agent,
+                tuple(_observation(one, part.transaction.id) for one in part.observations),
+                tuple(self._versions.get(part.transaction.id, ())),
+            )
+            for part in parts
+        )
+        restoring = Restoring(written)
+        if restoring.merge is not None:
+            restoring = Restoring(written, moves=await self._moves(owner, restoring.merge))
+        try:
+            await self._write(owner, restoring)
+        except (DatabaseFull, TransactionTooLarge):
+            if len(parts) < 2:
+                raise
+            half = len(parts) // 2
+            for some in (parts[:half], parts[half:]):
+                await self._write_parts(owner, some)
+
+    async def _moves(self, owner: str, said: reduction.Observation) -> bool:
+        """Return whether a merge, or its end, is the newest fact of its entity."""
+        into = merged_into(said)
+        if said.kind == "merge" and into is not None:
+            await self._graph.write("dump.merged", owner, source=said.home, target=into)
+        log = await merges(lambda name, **params: self._graph.read(name, owner, **params), [said.home])
+        own = [(fact.at, fact.observation_id) for fact in log.facts if fact.home == said.home]
+        return max(own, default=(said.observed_at, said.id)) <= (said.observed_at, said.id)
+
+    async def _write(self, owner: str, restoring: Restoring) -> None:
+        request = WriteRequest(
+            operation="restore",
+            owner=owner,
+            agent="",
+            client="",
+            transaction_id=ids.transaction_id(),
+            items=[],
+            restoring=restoring,
+        )
+        await self._writers.submit(request)
+
+    async def _present(self, batch: Batch, schemas: list[str]) -> dict[str, Any]:
+        params: dict[str, Any] = dict(asked(batch, schemas))
+        try:
+            (row,) = await self._graph.read("dump.present", batch.owner, **params)
+        except DatabaseFull:
+            if len(batch.parts) < 2:
+                raise
+            half = len(batch.parts) // 2
+            rows = [
+                await self._present(Batch(batch.owner, some), schemas)
+                for some in (batch.parts[:half], batch.parts[half:])
+            ]
+            return {name: rows[0][name] + rows[1][name] for name in rows[0]}
+        return row
+
+
+_PROPERTIES: Final = (
+    "id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer",
+)  # fmt: skip
+
+
+def _document(one: records.Schema) -> Document:
+    """Return the document of a schema version.
+
+    Raises:
+        DumpDamaged: it is none.
+    """
+    try:
+        document = Document.read(one.document)
+        document.rules()
+    except (KeyError, ValueError, TypeError, AttributeError) as exc:
+        raise damaged(f"version {one.version} of the schema of {one.entity_type} is no document") from exc
+    return document
+
+
+def _observation(one: records.Observation, transaction_id: str) -> reduction.Observation:
+    """Return an observation as the writer takes it."""
+    fields = dict(zip(one.fields, one.values, strict=True))
+    shapes: dict[str, str | None] = {}
+    if one.entity_type is not None and one.kind in reduction.SAYING:
+        decoded = ((name, canonical.decode(text)) for name, text in fields.items() if name != CANONICAL_NAME)
+        shapes = {name: discovery.shape_of(value) for name, value in decoded}
+    return reduction.Observation(
+        id=one.id,
+        home=one.home,
+        entity_type=one.entity_type or "",
+        kind=one.kind,
+        observed_at=one.observed_at,
+        recorded_at=one.recorded_at,
+        fields=fields,
+        transaction_id=transaction_id,
+        priority=one.priority,
+        specificity=one.specificity,
+        observation_source=one.observation_source,
+        agent=one.agent,
+        basis=one.identity_basis,
+        shapes=shapes,
+    )

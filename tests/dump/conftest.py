@@ -1,0 +1,17 @@
+"""What the tests of dumps share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphmem.registry import Services
+from tests.support.dumping import Dumps
+from tests.support.loop import Loop
+
+
+@pytest.fixture
+def dumps(loop: Loop, services: Services, owner: str, tmp_path: Path) -> Dumps:
+    """Dumps of this test's owner."""
+    return Dumps(loop, services, owner, tmp_path)

@@ -1,0 +1,120 @@
+"""``graphmem backup``, as people and programs run it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from graphmem.cli.main import app
+from graphmem.registry import Services
+from graphmem.settings import Settings
+from tests.support.dumping import Dumps
+from tests.support.faces import Call
+from tests.support.loop import Loop
+from tests.support.service import environment
+
+Command = Callable[..., Result]
+
+
+@pytest.fixture
+def command(settings: Settings) -> Command:
+    """Run a command as a person would."""
+    where = environment(settings, settings.data_path)
+
+    def run(*words: str | Path, **more: str) -> Result:
+        return CliRunner().invoke(app, ["backup", *map(str, words)], env={**where, **more})
+
+    return run
+
+
+@pytest.fixture
+def dumped(command: Command, run: Call, owner: str, tmp_path: Path) -> Path:
+    """A dump of one person."""
+    run("store", entities=[{"entity_type": "person", "name": "Ada Lovelace"}], idempotency_key="k")
+    path = tmp_path / "a.dump"
+    made = command("create", path, "--owner", owner, "--json")
+    assert made.exit_code == 0, made.stderr
+    return path
+
+
+def test_a_dump_is_made_verified_and_restored(
+    command: Command, run: Call, owner: str, dumped: Path, dumps: Dumps
+) -> None:
+    verified = json.loads(command("verify", dumped, "--json").stdout)
+    assert (verified["owners"], verified["transactions"], verified["observations"]) == (1, 1, 1)
+    assert verified["bytes"] == dumped.stat().st_size
+    dumps.wipe()
+    planned = json.loads(command("restore", dumped, "--dry-run", "--json").stdout)
+    assert (planned["dry_run"], planned["observations"]) == (True, 1)
+    assert run("server.stats")["total_entities"] == 0
+    restored = json.loads(command("restore", dumped, "--json").stdout)
+    assert (restored["observations"], restored["conflicts"], restored["root"]) == (1, 0, verified["root"])
+    assert run("server.stats")["total_entities"] == 1
+
+
+def test_a_directory_gets_a_dated_file(command: Command, run: Call, owner: str, tmp_path: Path) -> None:
+    run("store", entities=[{"entity_type": "person", "name": "Ada Lovelace"}])
+    made = json.loads(command("create", tmp_path, "--owner", owner, "--json").stdout)
+    assert [str(one) for one in tmp_path.iterdir()] == [made["path"]]
+    assert made["path"].endswith("Z.dump")
+
+
+def test_people_see_bars_and_a_table(command: Command, owner: str, dumped: Path) -> None:
+    made = command("create", dumped, "--owner", owner, "--force")
+    assert made.exit_code == 0
+    assert "observations" in made.stderr
+    assert "root" in made.stdout
+    assert "verify" in command("verify", dumped).stderr
+    assert "known_observations" in command("restore", dumped).stdout
+
+
+def test_a_file_that_is_there_is_not_replaced(command: Command, owner: str, dumped: Path) -> None:
+    before = dumped.read_bytes()
+    refused = command("create", dumped, "--owner", owner, "--json")
+    assert refused.exit_code == 2
+    assert json.loads(refused.stderr.splitlines()[-1])["error_code"] == "DUMP_REFUSED"
+    assert "--force" in refused.stderr
+    assert dumped.read_bytes() == before
+
+
+def test_damage_is_told_with_where_it_is(command: Command, dumped: Path) -> None:
+    data = bytearray(dumped.read_bytes())
+    data[len(data) // 2] ^= 4
+    dumped.write_bytes(data)
+    for words in (("verify", dumped), ("restore", dumped)):
+        refused = command(*words, "--json")
+        assert refused.exit_code == 2
+        envelope = json.loads(refused.stderr.splitlines()[-1])
+        assert envelope["error_code"] == "DUMP_DAMAGED"
+        assert envelope["details"]["byte"] > 0
+
+
+def test_what_is_no_file_is_told(command: Command, tmp_path: Path) -> None:
+    refused = command("verify", tmp_path / "nowhere", "--json")
+    assert refused.exit_code == 2
+    assert json.loads(refused.stderr.splitlines()[-1])["error_code"] == "DUMP_REFUSED"
+
+
+def test_conflicts_are_listed_and_exit_with_5(
+    command: Command, dumped: Path, dumps: Dumps, loop: Loop, services: Services
+) -> None:
+    change = "MATCH (o:Observation) WHERE o.owner = $o SET o.priority = 1.0"
+    loop.run(services.graph.script(change, o=dumps.owner))
+    restored = command("restore", dumped, "--json")
+    assert restored.exit_code == 5
+    assert json.loads(restored.stdout)["conflicts"] == 1
+    envelope = json.loads(restored.stderr.splitlines()[-1])
+    assert envelope["error_code"] == "DUMP_CONFLICTS"
+    (conflict,) = envelope["details"]["conflicts"]
+    assert (conflict["here"], conflict["dump"]) == ({"priority": 1.0}, {"priority": 100.0})
+    assert "with other content" in " ".join(command("restore", dumped).stderr.split())
+
+
+def test_it_does_not_ask_a_service(command: Command, dumped: Path) -> None:
+    refused = command("restore", dumped, GRAPHMEM_BASE_URL="http://127.0.0.1:1")
+    assert refused.exit_code == 6
+    assert "run it there" in refused.stderr

@@ -1,0 +1,71 @@
+"""Dumps that were made once must restore for ever, to the same state."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmem import dump
+from graphmem.domain import canonical
+from graphmem.registry import Services
+from tests.support.dumping import wipe
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+DATA = Path(__file__).parents[1] / "data"
+OWNER = "golden"
+PAGE = {"limit": 500, "include_deleted": True}
+
+
+def essence(call: Call) -> dict[str, Any]:
+    """Return what must stay true of a state, whatever else answers come to say."""
+    stats = call("server.stats")
+    entities = call("entities.query", **PAGE)["entities"]
+    relationships = call("relationships.list", **PAGE)["relationships"]
+    observations = call("observations.query", **PAGE)["observations"]
+    names = "entity_id", "entity_type", "canonical_name", "version", "observation_count", "snapshot"
+    shown = "relationship_key", "is_live", "version", "snapshot"
+    return {
+        "state_hash": stats["state_hash"],
+        "sequence": stats["sequence"],
+        "entities": {one["entity_id"]: {name: short(one[name]) for name in names} for one in entities},
+        "relationships": {
+            one["relationship_id"]: {name: one[name] for name in shown} for one in relationships
+        },
+        "observations": sorted([one["id"], one["kind"], one["observed_at"]] for one in observations),
+    }
+
+
+def short(value: Any) -> Any:
+    """Return a value, or its hash where it is long."""
+    text = canonical.encode(value)
+    return value if len(text) < 3_000 else hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def golden(loop: Loop, services: Services) -> Iterator[Call]:
+    """The operations of the owner whom the golden dumps are of, who has nothing."""
+    wipe(loop, services, OWNER)
+    yield by_runner(loop, services, OWNER)
+    wipe(loop, services, OWNER)
+
+
+@pytest.mark.parametrize("name", sorted(one.stem for one in DATA.glob("*.dump")))
+def test_a_dump_of_then_restores_to_what_it_was(
+    name: str, golden: Call, loop: Loop, services: Services, tmp_path: Path
+) -> None:
+    path, wanted = DATA / f"{name}.dump", json.loads((DATA / f"{name}.json").read_text())
+    found = loop.run(dump.restore(services.graph, services.vocabulary, services.writers, path))
+    assert (found.conflict_count, found.verified.manifest.root) == (0, wanted["root"])
+    assert json.loads(json.dumps(essence(golden))) == wanted["state"]
+    again = loop.run(dump.create(services.graph, tmp_path / "again", [OWNER]))
+    assert again.manifest.root == wanted["root"]
+
+
+def test_there_is_one_of_each_format() -> None:
+    assert {one.name for one in DATA.glob("*.dump")} >= {"format-1.dump"}

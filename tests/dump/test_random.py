@@ -1,0 +1,45 @@
+"""Random sequences of writes, in which everything is lost and restored from a dump now and then.
+
+The plain model knows nothing of it: after each step every read must agree with it as before.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+
+from graphmem.registry import Services
+from tests.reliability.test_machine import Machine
+from tests.support.dumping import Dumps
+from tests.support.loop import Loop
+
+
+class Losing(Machine):
+    """The writes, and the loss of everything that was written."""
+
+    @precondition(lambda self: self.known.facts)
+    @rule()
+    def lose_and_restore(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            dumps = Dumps(self.loop, self.services, self.actor.owner, Path(folder))
+            made = dumps.create("before")
+            dumps.wipe()
+            restored = dumps.restore(made)
+            assert (restored.conflict_count, restored.checked) == (0, [])
+            assert restored.observations == len(self.known.facts)
+            assert dumps.create("after").manifest.root == made.manifest.root
+
+
+@pytest.mark.timeout(900)
+def test_nothing_shows_that_everything_was_lost_and_restored(loop: Loop, services: Services) -> None:
+    chosen = hypothesis_settings.default
+    assert chosen is not None
+    examples = max(5, chosen.max_examples // 5)
+    run_state_machine_as_test(
+        lambda: Losing(loop, services),
+        settings=hypothesis_settings(chosen, max_examples=examples, stateful_step_count=12),
+    )

@@ -1,0 +1,278 @@
+"""A dump restored into what holds something gives the union of both; what contradicts is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from graphmem.auth import Actor
+from graphmem.dump import restoring
+from graphmem.dump.container import Writer
+from graphmem.dump.records import Owner
+from graphmem.dump.verifying import opened, read
+from graphmem.registry import REGISTRY, Services
+from tests.support.dumping import Dumps, answers, rich
+from tests.support.faces import Call, by_runner
+from tests.support.loop import Loop
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
+BYRON = {"entity_type": "person", "name": "Ada Byron"}
+
+
+def other(call: Call) -> None:
+    """Another history, of some of the same entities: it merges the other way round."""
+    stored = call("store", entities=[
+        {**ADA, "born": 1814}, {**BYRON, "title": "Lady"},
+        {"entity_type": "company", "name": "Royal Society"},
+        {"entity_type": "wine", "name": "Ridge", "hidden": 1},
+    ], relationships=[{"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 2}])  # fmt: skip
+    ada, byron = (one["entity_id"] for one in stored["entities"][:2])
+    call("entities.merge", source_entity_id=ada, target_entity_id=byron)
+    call("store", entities=[{"target_id": ada, "died": 1852}])
+
+
+def test_the_union_of_two_histories_is_the_same_in_either_order(run: Call, dumps: Dumps) -> None:
+    rich(run)
+    one = dumps.create("one")
+    dumps.wipe()
+    other(run)
+    two = dumps.create("two")
+    restored = dumps.restore(one)
+    assert restored.conflict_count == 0
+    assert restored.checked == [dumps.owner]
+    assert run("server.check_snapshots")["healthy"]
+    first, said = dumps.create("first"), answers(run)
+    dumps.wipe()
+    dumps.restore(one)
+    dumps.restore(two)
+    assert run("server.check_snapshots")["healthy"]
+    second = dumps.create("second")
+    assert second.manifest.root == first.manifest.root
+    assert first.path.read_bytes()[200:] == second.path.read_bytes()[200:]
+    again = answers(run)
+    for name, wanted in said.items():
+        # When a schema was changed last, and how often merges changed what a relationship shows, are counted.
+        if not name.startswith(("schema", "relationships", "related")):
+            assert again[name] == wanted, name
+    for mine, wanted in zip(
+        again["relationships"]["relationships"], said["relationships"]["relationships"], strict=True
+    ):
+        assert {**mine, "version": 0} == {**wanted, "version": 0}
+    dumps.wipe()
+    dumps.restore(first)
+    assert dumps.create("third").manifest.root == first.manifest.root
+    assert run("server.stats")["state_hash"] == said["stats"]["state_hash"]
+
+
+def test_merges_that_would_make_a_circle_do_not(run: Call, dumps: Dumps) -> None:
+    stored = run("store", entities=[ADA, BYRON], observed_at="2020-01-01T00:00:00Z")
+    ada, byron = (one["entity_id"] for one in stored["entities"])
+    run("entities.merge", source_entity_id=byron, target_entity_id=ada)
+    one = dumps.create("one")
+    dumps.wipe()
+    run("store", entities=[ADA, BYRON], observed_at="2020-01-01T00:00:00Z")
+    run("entities.merge", source_entity_id=ada, target_entity_id=byron)
+    dumps.restore(one)
+    # The older merge holds.
+    found = run("entities.get", entity_id=byron)
+    assert found["entity_id"] == ada
+    assert run("server.check_snapshots")["healthy"]
+    run("entities.unmerge", source_entity_id=byron)
+    assert run("entities.get", entity_id=byron)["entity_id"] == byron
+
+
+def test_what_both_have_stored_is_no_conflict(run: Call, dumps: Dumps) -> None:
+    item = {**ADA, "observed_at": "2020-01-01T00:00:00Z"}
+    run("store", entities=[item])
+    made = dumps.create()
+    dumps.wipe()
+    run("store", entities=[item])
+    restored = dumps.restore(made)
+    assert (restored.transactions, restored.observations, restored.known_observations) == (1, 0, 1)
+    assert restored.conflict_count == 0
+    assert run("server.stats")["total_observations"] == 1
+
+
+def test_an_observation_with_other_content_is_a_conflict(
+    run: Call, dumps: Dumps, loop: Loop, services: Services
+) -> None:
+    stored = run("store", entities=[ADA, BYRON])
+    observation = stored["entities"][0]["observation_id"]
+    made = dumps.create()
+    change = "MATCH (o:Observation {id: $id}) SET o.priority = 5.0"
+    loop.run(services.graph.script(change, id=observation))
+    restored = dumps.restore(made)
+    (conflict,) = restored.conflicts
+    assert (conflict.what, conflict.id) == ("observation", observation)
+    assert (conflict.here, conflict.dump) == ({"priority": 5.0}, {"priority": 100.0})
+    page = run("observations.query", limit=10)["observations"]
+    assert {one["id"]: one["source_priority"] for one in page}[observation] == 5.0
+
+
+def test_a_transaction_with_other_content_is_a_conflict(
+    run: Call, dumps: Dumps, loop: Loop, services: Services
+) -> None:
+    stored = run("store", entities=[ADA])
+    made = dumps.create()
+    change = "MATCH (t:Transaction {id: $id}) SET t.client = 'somebody'"
+    loop.run(services.graph.script(change, id=stored["transaction_id"]))
+    (conflict,) = dumps.restore(made).conflicts
+    assert (conflict.what, conflict.here, conflict.dump) == (
+        "transaction", {"client": "somebody"}, {"client": "test"},
+    )  # fmt: skip
+
+
+def test_a_key_that_stands_for_something_else_stays_with_it(run: Call, dumps: Dumps) -> None:
+    run("store", entities=[ADA], idempotency_key="k")
+    made = dumps.create()
+    dumps.wipe()
+    mine = run("store", entities=[BYRON], idempotency_key="k")
+    for _ in range(2):
+        restored = dumps.restore(made)
+        (conflict,) = restored.conflicts
+        assert conflict.id in ("k", made_transaction(made))
+    assert run("server.stats")["total_entities"] == 2
+    again = run("store", entities=[BYRON], idempotency_key="k")
+    assert again["transaction_id"] == mine["transaction_id"]
+
+
+def made_transaction(made: Any) -> str:
+    with opened(made.path) as file:
+        return next(record.id for record in read(file) if record.record == "transaction")
+
+
+def test_a_schema_version_with_another_document_is_a_conflict(run: Call, dumps: Dumps) -> None:
+    run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "string"}}})
+    made = dumps.create()
+    dumps.wipe()
+    run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "number"}}})
+    (conflict,) = dumps.restore(made).conflicts
+    assert (conflict.what, conflict.id) == ("schema", "wine 1.0")
+    assert run("schemas.get", entity_type="wine")["fields"]["name"]["type"] == "number"
+
+
+def test_the_greater_version_of_a_schema_counts(run: Call, dumps: Dumps) -> None:
+    """And what was folded under the smaller one is folded again."""
+    document = {"entity_type": "wine", "fields": {"name": {"type": "string"}, "year": {"type": "number"}}}
+    run("schemas.register", schema=document, schema_version="2.0")
+    made = dumps.create()
+    dumps.wipe()
+    run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "string"}}})
+    stored = run("store", entities=[{"entity_type": "wine", "name": "Ridge", "year": "1971"}])
+    entity_id = stored["entities"][0]["entity_id"]
+    assert run("entities.snapshot", entity_id=entity_id)["snapshot"] == {"name": "Ridge"}
+    assert dumps.restore(made).conflict_count == 0
+    assert run("entities.snapshot", entity_id=entity_id)["snapshot"] == {"name": "Ridge", "year": 1971}
+    assert run("server.check_snapshots")["healthy"]
+
+
+def test_another_name_of_a_type_stays_what_it_is_here(run: Call, dumps: Dumps) -> None:
+    fields = {"name": {"type": "string"}}
+    run("schemas.register", schema={"entity_type": "wine", "fields": fields, "aliases": ["bottle"]})
+    made = dumps.create()
+    dumps.wipe()
+    run("schemas.register", schema={"entity_type": "flask", "fields": fields, "aliases": ["bottle"]})
+    (conflict,) = dumps.restore(made).conflicts
+    assert (conflict.what, conflict.id) == ("type_alias", "bottle")
+    stored = run("store", entities=[{"entity_type": "bottle", "name": "x"}])
+    assert stored["entities"][0]["entity_type"] == "flask"
+
+
+def test_a_relationship_type_stays_what_it_is_here(run: Call, dumps: Dumps) -> None:
+    named = "MENTORS_" + dumps.owner.replace("-", "").upper()[:20]
+    run("relationship_types.register", relationship_type=named, description="first")
+    link = {"relationship_type": named, "source_index": 0, "target_index": 1}
+    run("store", entities=[ADA, BYRON], relationships=[link])
+    made = dumps.create()
+    assert made.relationship_types == 1
+    run("relationship_types.register", relationship_type=named, description="second")
+    (conflict,) = dumps.restore(made).conflicts
+    assert (conflict.what, conflict.id) == ("relationship_type", named)
+    page = run("relationship_types.list", keyword=named)["relationship_types"]
+    assert page[0]["description"] == "second"
+
+
+def test_a_relationship_type_comes_back(run: Call, dumps: Dumps, loop: Loop, services: Services) -> None:
+    named = "TEACHES_" + dumps.owner.replace("-", "").upper()[:20]
+    run("relationship_types.register", relationship_type=named, inverse=f"{named}_X", description="d")
+    link = {"relationship_type": named, "source_index": 0, "target_index": 1}
+    run("store", entities=[ADA, BYRON], relationships=[link])
+    made = dumps.create()
+    dumps.wipe()
+    gone = (
+        "MATCH (gate:RelationshipType {name: ''}) SET gate.revision = gate.revision + 1 "
+        "WITH gate MATCH (t:RelationshipType {name: $n}) DELETE t"
+    )
+    loop.run(services.graph.script(gone, n=named))
+    loop.run(services.vocabulary.refresh())
+    assert dumps.restore(made).relationship_types == 1
+    assert run("server.stats")["relationships_by_type"] == {named: 1}
+    assert dumps.create("again").manifest.root == made.manifest.root
+
+
+def test_what_is_another_owners_stays_theirs(run: Call, dumps: Dumps, loop: Loop, services: Services) -> None:
+    stored = run("store", entities=[ADA])
+    made, thief = dumps.create(), f"{dumps.owner}-thief"
+    forged = dumps.folder / "forged"
+    with forged.open("wb") as out, opened(made.path) as file:
+        writer = Writer(out)
+        records = list(read(file))
+        for record in records:
+            writer.add((Owner(id=thief) if isinstance(record, Owner) else record).line())
+        contents = made.manifest.contents
+        writer.finish({**contents, "owners": [{**contents["owners"][0], "owner": thief}]})
+    restored = dumps.restore(forged)
+    assert [one.what for one in restored.conflicts] == ["transaction"]
+    assert by_runner(loop, services, thief)("server.stats")["total_entities"] == 0
+    assert run("entities.get", entity_id=stored["entities"][0]["entity_id"])["version"] == 1
+
+
+def test_a_service_writes_on_while_a_dump_is_restored(
+    run: Call, dumps: Dumps, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from graphmem import dump
+    from graphmem.dump import batches
+
+    monkeypatch.setattr(batches, "TRANSACTIONS", 2)
+    rich(run)
+    made = dumps.create()
+    dumps.wipe()
+    done = asyncio.Event()
+
+    async def write(name: str) -> int:
+        number = 0
+        while not done.is_set() or number < 5:
+            number += 1
+            item = {**ADA, name: number}
+            await REGISTRY["store"].run(services, Actor(owner=owner), {"entities": [item]})
+        return number
+
+    async def both() -> Any:
+        clients = [asyncio.create_task(write(name)) for name in ("a", "b")]
+        try:
+            restored = await dump.restore(services.graph, services.vocabulary, services.writers, made.path)
+        finally:
+            done.set()
+        return restored, sum(await asyncio.gather(*clients))
+
+    restored, written = loop.run(both())
+    assert restored.conflict_count == 0
+    assert run("server.stats")["sequence"] == restored.transactions + written
+    assert run("server.check_snapshots", auto_fix=True)["unchecked"] == 0
+    assert run("server.check_snapshots")["healthy"]
+    assert run("entities.find", identifier="ada@example.org")["entities"]
+
+
+def test_the_conflicts_that_are_told_are_bounded(
+    run: Call, dumps: Dumps, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restoring, "TOLD", 2)
+    run("store", entities=[{"entity_type": "person", "name": f"n{i}"} for i in range(5)])
+    made = dumps.create()
+    loop.run(
+        services.graph.script("MATCH (o:Observation) WHERE o.owner = $o SET o.priority = 1.0", o=dumps.owner)
+    )
+    restored = dumps.restore(made)
+    assert (restored.conflict_count, len(restored.conflicts)) == (5, 2)

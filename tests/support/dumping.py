@@ -1,0 +1,134 @@
+"""What the tests of dumps share: a rich state, all that is answered about it, and a way to lose it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, LiteralString
+
+from graphmem import dump
+from graphmem.dump import Created, Restored
+from graphmem.registry import Services
+from tests.support.faces import Call
+from tests.support.loop import Loop
+
+LARGE = 10**70 + 7
+"""An integer that no 64 bits hold."""
+
+
+def rich(call: Call) -> dict[str, str]:
+    """Store a state in which everything occurs that is a fact; return ids by name."""
+    call("schemas.register", schema={
+        "entity_type": "wine", "aliases": ["vintage"],
+        "fields": {
+            "name": {"type": "string"}, "year": {"type": "number"},
+            "notes": {"type": "array", "merge": "merge_array"},
+        },
+    })  # fmt: skip
+    items = [
+        {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org", "born": 1815},
+        {"entity_type": "person", "name": "Ada Byron", "phone": "+44 1632 960000"},
+        {"entity_type": "person", "name": "Ada King", "born": 1815.0},
+        {"entity_type": "company", "name": "Analytical Engines 株式会社 \u0000🜁"},
+        {"entity_type": "wine", "name": "Ridge", "year": "1971", "notes": ["cedar"], "hidden": True},
+        {"entity_type": "vintage", "name": "Ridge", "notes": ["plum", "cedar"]},
+        {"entity_type": "note", "text": "x" * 200_000, "many": list(range(500)), "none": None},
+        {"entity_type": "thing", "name": "n", "large": LARGE, "zero": -0.0, "tiny": 5e-324, "deep": [{}]},
+        {"entity_type": "thing", "intent": "create_new", "name": "n"},
+    ]  # fmt: skip
+    links = [
+        {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 3, "metadata": {"since": 1843}},
+        {"relationship_type": "WORKS_AT", "source_index": 1, "target_index": 3},
+        {"relationship_type": "REFERS_TO", "source_index": 2, "target_index": 0},
+    ]
+    stored = call("store", entities=items, relationships=links, idempotency_key="first")
+    ids = [one["entity_id"] for one in stored["entities"]]
+    ada, byron, king, company, wine = ids[0], ids[1], ids[2], ids[3], ids[4]
+    call("store", entities=[{"target_id": ada, "born": 1816, "observed_at": "1990-01-01T00:00:00Z"}])
+    call("entities.correct", entity_id=ada, field="born", value=1815, idempotency_key="right")
+    call("schemas.update", entity_type="wine", new_fields={"hidden": "boolean"})
+    call("store", entities=[{"entity_type": "wine", "name": "Ridge", "hidden": False}])
+    call("entities.merge", source_entity_id=byron, target_entity_id=ada, merge_reason="one person")
+    call("entities.merge", source_entity_id=king, target_entity_id=ada)
+    call("store", entities=[{"target_id": byron, "title": "Countess"}])
+    call("entities.unmerge", source_entity_id=king)
+    keys = [one["relationship_key"] for one in stored["relationships_created"]]
+    call("relationships.delete", relationship_key=keys[2])
+    call("relationships.restore", relationship_key=keys[2])
+    call("relationships.delete", relationship_key=keys[2])
+    call("entities.delete", entity_id=ids[7])
+    call("entities.delete", entity_id=ids[6])
+    call("entities.restore", entity_id=ids[6])
+    call("store", entities=items[:1], idempotency_key="again")
+    names = "ada", "byron", "king", "company", "wine"
+    return dict(zip(names, (ada, byron, king, company, wine), strict=True))
+
+
+def answers(call: Call) -> dict[str, Any]:
+    """Return all that is answered about an owner: now, and as of the moments at which something changed."""
+    page = {"limit": 500, "include_total_count": True}
+    found = {
+        "entities": call("entities.query", include_deleted=True, **page),
+        "relationships": call("relationships.list", include_deleted=True, **page),
+        "observations": call("observations.query", include_deleted=True, **page),
+        "schemas": call("schemas.list"),
+        "stats": call("server.stats"),
+    }
+    # Whether the worker was there yet is nobody's fact.
+    del found["stats"]["types_pending"]
+    for one in found["schemas"]["schemas"]:
+        found[f"schema {one['entity_type']}"] = call("schemas.get", entity_type=one["entity_type"])
+    moments = sorted({one["recorded_at"] for one in found["observations"]["observations"]})
+    for one in found["entities"]["entities"]:
+        for clock in ("at", "at_ingested"):
+            for moment in moments[::3]:
+                asked = {"entity_id": one["entity_id"], "include_deleted": True, clock: moment}
+                found[f"{one['entity_id']} {clock} {moment}"] = _or_error(call, "entities.snapshot", **asked)
+        found[f"related {one['entity_id']}"] = _or_error(call, "entities.related", entity_id=one["entity_id"])
+    return found
+
+
+def _or_error(call: Call, name: str, **arguments: Any) -> Any:
+    try:
+        return call(name, **arguments)
+    except Exception as exc:
+        return type(exc).__name__
+
+
+WIPE: tuple[LiteralString, ...] = (
+    "MATCH (n:Entity|Relationship) WHERE n.owner = $owner MATCH (n)-[:HAS_HISTORY]->(history) "
+    "CALL (history) { DETACH DELETE history } IN TRANSACTIONS OF 10 ROWS",
+    "MATCH (n) WHERE n.owner = $owner CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10 ROWS",
+    "MATCH (n:Owner {id: $owner}) DETACH DELETE n",
+)
+
+
+def wipe(loop: Loop, services: Services, owner: str) -> None:
+    """Take everything of an owner away, as if nothing had ever been stored."""
+    for statement in WIPE:
+        loop.run(services.graph.script(statement, owner=owner))
+    services.type_aliases.forget(owner)
+
+
+class Dumps:
+    """Dumps of one owner, made and restored in this process."""
+
+    def __init__(self, loop: Loop, services: Services, owner: str, folder: Path) -> None:
+        self.loop, self.services, self.owner, self.folder = loop, services, owner, folder
+
+    def create(self, name: str = "dump", *owners: str) -> Created:
+        """Dump the owner, or some."""
+        path = self.folder / name
+        return self.loop.run(dump.create(self.services.graph, path, owners or [self.owner], force=True))
+
+    def restore(
+        self, made: Created | Path, progress: Callable[..., None] | None = None, **how: Any
+    ) -> Restored:
+        """Restore a dump."""
+        where = made.path if isinstance(made, Created) else made
+        graph, vocabulary, writers = self.services.graph, self.services.vocabulary, self.services.writers
+        return self.loop.run(dump.restore(graph, vocabulary, writers, where, progress=progress, **how))
+
+    def wipe(self) -> None:
+        """Take everything of the owner away."""
+        wipe(self.loop, self.services, self.owner)

@@ -1,0 +1,146 @@
+"""The file of a dump: whatever is changed of it is found, and nothing inflates beyond what was announced."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from graphmem.dump.container import CHUNK, FRAME_LIMIT, MAGIC, RECORDS, Reader, Writer
+from graphmem.errors import DumpDamaged
+
+LINES = [f'{{"n":{i},"text":"{"x" * (i % 50)}"}}'.encode() for i in range(2 * RECORDS + 5)]
+
+
+def written(lines: list[bytes]) -> bytes:
+    file = io.BytesIO()
+    writer = Writer(file)
+    for line in lines:
+        writer.add(line)
+    writer.finish({"lines": len(lines)})
+    return file.getvalue()
+
+
+def read(data: bytes) -> tuple[list[bytes], Reader]:
+    reader = Reader(io.BytesIO(data))
+    return [line for chunk in reader.chunks() for line in chunk], reader
+
+
+WHOLE = written(LINES)
+
+
+def test_what_is_written_is_read() -> None:
+    lines, reader = read(WHOLE)
+    assert lines == LINES
+    assert [one[0] for one in reader.manifest.chunks] == [RECORDS, RECORDS, 5]
+    assert reader.manifest.contents == {"lines": len(LINES)}
+    assert reader.at == len(WHOLE)
+
+
+def test_a_chunk_ends_where_its_lines_are_large() -> None:
+    lines = [b"a" * (CHUNK // 2), b"b" * (CHUNK // 2), b"c", b"d" * (3 * CHUNK), b"e"]
+    found, reader = read(written(lines))
+    assert found == lines
+    assert [one[0] for one in reader.manifest.chunks] == [2, 2, 1]
+
+
+def test_nothing_at_all_is_a_dump_too() -> None:
+    assert read(written([]))[0] == []
+
+
+def test_the_same_lines_give_the_same_bytes_but_for_the_header() -> None:
+    other = written(LINES)
+    assert WHOLE[-2000:] == other[-2000:]
+    (packed,) = struct.unpack_from(">I", WHOLE, len(MAGIC) + 1)
+    header = len(MAGIC) + 9 + 32 + packed
+    assert WHOLE[header:] == other[header:]
+    assert (
+        read(WHOLE)[1].manifest.root
+        == read(other)[1].manifest.root
+        != read(written(LINES[1:]))[1].manifest.root
+    )
+
+
+@given(st.integers(0, len(WHOLE) * 8 - 1))
+def test_every_flipped_bit_is_found(bit: int) -> None:
+    changed = bytearray(WHOLE)
+    changed[bit // 8] ^= 1 << (bit % 8)
+    with pytest.raises(DumpDamaged):
+        read(bytes(changed))
+
+
+def test_every_flipped_bit_of_what_is_no_payload_is_found() -> None:
+    """Exhaustively, where each bit has a meaning of its own: beginning, frames, manifest and end."""
+    small = written(LINES[:2])
+    for bit in range(len(small) * 8):
+        changed = bytearray(small)
+        changed[bit // 8] ^= 1 << (bit % 8)
+        with pytest.raises(DumpDamaged):
+            read(bytes(changed))
+
+
+@given(st.integers(0, len(WHOLE) - 1))
+@example(0)
+@example(len(WHOLE) - 1)
+def test_every_cut_is_found(length: int) -> None:
+    with pytest.raises(DumpDamaged):
+        read(WHOLE[:length])
+
+
+@given(st.integers(0, len(WHOLE)), st.binary(min_size=1, max_size=8))
+def test_everything_that_is_put_in_is_found(at: int, more: bytes) -> None:
+    with pytest.raises(DumpDamaged):
+        read(WHOLE[:at] + more + WHOLE[at:])
+
+
+@given(st.binary(max_size=200))
+def test_what_is_no_dump_is_refused(data: bytes) -> None:
+    with pytest.raises(DumpDamaged):
+        read(data)
+
+
+def frame(kind: bytes, payload: bytes, size: int, digest: bytes) -> bytes:
+    return kind + struct.pack(">II", len(payload), size) + digest + payload
+
+
+def header() -> bytes:
+    (packed,) = struct.unpack_from(">I", WHOLE, len(MAGIC) + 1)
+    return WHOLE[: len(MAGIC) + 9 + 32 + packed]
+
+
+@pytest.mark.parametrize("announced", [10, FRAME_LIMIT, FRAME_LIMIT + 1, 2**32 - 1])
+def test_a_bomb_is_refused_before_it_is_inflated(announced: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = zstandard.ZstdCompressor().compress(bytes(4 * FRAME_LIMIT))
+    inflated: list[int] = []
+
+    class Inflater:
+        def __init__(self, **_: Any) -> None: ...
+
+        def decompress(self, *_: Any, **__: Any) -> bytes:
+            inflated.append(1)
+            return b""
+
+    monkeypatch.setattr(zstandard, "ZstdDecompressor", Inflater)
+    with pytest.raises(DumpDamaged):
+        read(header() + frame(b"C", bomb, announced, hashlib.sha256(b"").digest()))
+    assert not inflated
+
+
+def test_a_bomb_that_hides_its_size_is_refused() -> None:
+    bomb = zstandard.ZstdCompressor(write_content_size=False).compressobj()
+    payload = bomb.compress(bytes(4 * FRAME_LIMIT)) + bomb.flush()
+    with pytest.raises(DumpDamaged, match="another size"):
+        read(header() + frame(b"C", payload, FRAME_LIMIT, hashlib.sha256(b"").digest()))
+
+
+def test_a_newer_format_says_what_to_do() -> None:
+    said = b'{"created_at":"2026-01-01T00:00:00.000000Z","format":2,"graphmem":"9.0"}'
+    newer = MAGIC + frame(b"H", said, len(said), hashlib.sha256(said).digest())
+    with pytest.raises(DumpDamaged, match=r"format 2, made by graphmem 9.0.*install"):
+        Reader(io.BytesIO(newer))

@@ -1,0 +1,126 @@
+"""The records of a dump: canonical lines, read strictly, in one order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.domain import canonical
+from graphmem.dump import records
+from graphmem.dump.records import Observation, Order, Owner, Record, RelationshipType, Schema, Transaction
+
+ENTITY = "ent_" + "0" * 24
+OTHER = "ent_" + "1" * 24
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def transaction(number: int = 1, at: int = 1) -> Transaction:
+    return Transaction(
+        id=f"txn_{number:032x}", recorded_at=at, operation="store", client="c", agent="anonymous",
+        request_hash="h", answer="{}",
+    )  # fmt: skip
+
+
+def observation(number: int = 1, home: str = ENTITY, **more: object) -> Observation:
+    said = {
+        "id": f"obs_{number:032x}", "home": home, "kind": "value", "observed_at": 1, "recorded_at": 1,
+        "fields": ["a"], "values": ["1"], "priority": 100.0, "specificity": 1.0,
+        "observation_source": "human", "agent": "anonymous", "entity_type": "person",
+    }  # fmt: skip
+    return Observation.model_validate({**said, **more})
+
+
+def schema(kind: str = "wine", version: str = "1.0") -> Schema:
+    return Schema(
+        entity_type=kind, version=version, document="{}", change="{}", recorded_at=1, transaction="t"
+    )
+
+
+def named(name: str) -> RelationshipType:
+    return RelationshipType(name=name, registered_at=1, agent="anonymous")
+
+
+@given(
+    values=st.lists(TEXT, max_size=5),
+    numbers=st.floats(allow_nan=False, allow_infinity=False),
+    basis=st.none() | TEXT,
+    micros=st.integers(-(2**62), 2**62),
+)
+def test_a_line_is_canonical_json_and_is_read_as_it_was(
+    values: list[str], numbers: float, basis: str | None, micros: int
+) -> None:
+    said = observation(
+        fields=[f"f{i}" for i in range(len(values))], values=values, priority=numbers, specificity=-0.0,
+        identity_basis=basis, observed_at=micros,
+    )  # fmt: skip
+    line = said.line()
+    assert line.decode() == canonical.encode({name: value for name, value in said if value is not None})
+    read = records.read(line)
+    assert (read, read.line()) == (said, line)
+    assert b"\n" not in line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"", b"1", b"[]", b"{}", b'{"record":"owner"}', b'{"record":"source","id":"x"}',
+        b'{"record":"owner","id":1}', b'{"record":"owner","id":"x","more":1}', b'{"record":"owner","id":""}',
+        b'{"record":"owner","id":"\xff"}',
+        b'{"agent":"a","name":"works at","record":"relationship_type","registered_at":1}',
+    ],
+)  # fmt: skip
+def test_what_is_no_record_is_refused(line: bytes) -> None:
+    with pytest.raises(ValueError):
+        records.read(line)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"values": []}, {"fields": ["a", "a"], "values": ["1", "2"]}, {"entity_type": None}, {"home": "x"},
+        {"home": f"WORKS_AT:{ENTITY}:{OTHER}"}, {"kind": "guess"}, {"observed_at": 2**63}, {"id": "obs_1"},
+        {"home": ENTITY + "\n"}, {"entity_type": "Person"},
+    ],
+)  # fmt: skip
+def test_an_observation_that_the_graph_could_not_hold_is_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        observation(**changed)
+
+
+def test_an_observation_of_a_relationship_has_no_entity_type() -> None:
+    assert observation(home=f"WORKS_AT:{ENTITY}:{OTHER}", entity_type=None).entity_type is None
+
+
+RIGHT = [
+    named("A"), named("B"),
+    Owner(id="a"), schema("a", "2.0"), schema("a", "10.0"), schema("b"), transaction(2, 1), observation(1),
+    observation(2), transaction(1, 2), observation(1), transaction(3, 2),
+    Owner(id="b"), transaction(1, 1),
+]  # fmt: skip
+
+
+def take(given: list[Record]) -> None:
+    order = Order()
+    for record in given:
+        order.take(record)
+
+
+def test_the_right_order_is_taken() -> None:
+    take(RIGHT)
+
+
+@given(st.integers(0, len(RIGHT) - 1), st.integers(0, len(RIGHT) - 1))
+def test_no_two_records_can_stand_in_each_others_place(one: int, other: int) -> None:
+    order = list(RIGHT)
+    order[one], order[other] = order[other], order[one]
+    if order == RIGHT:
+        return
+    with pytest.raises(ValueError):
+        take(order)
+
+
+def test_nothing_comes_twice() -> None:
+    for index in range(len(RIGHT)):
+        with pytest.raises(ValueError):
+            take([*RIGHT[: index + 1], *RIGHT[index:]])
