@@ -68,6 +68,7 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             state.heads[kind].row(owner, touched) for kind, touched in sorted(state.touched_heads.items())
         ],
         "versions": state.versions,
+        "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.renamed.items())],
         "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
 

@@ -77,6 +77,8 @@ def owner(loop: Loop, services: Services) -> Owner:
         if name == names[0]:
             middle = run("entities.query", limit=1, offset=size // 2)["entities"][0]["entity_id"]
             found = Owner(name, middle, ids[-1])
+    # What was planned while there was little is planned anew.
+    loop.run(services.graph.script("CALL db.prepareForReplanning(60)"))
     return found
 
 

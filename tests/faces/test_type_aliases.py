@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from typing import Any
 
 import pytest
@@ -108,7 +109,7 @@ def test_names_belong_to_their_owner(loop: Loop, services: Services) -> None:
         return canonical.decode(await REGISTRY[name].run(services, Actor(owner=owner), arguments))
 
     async def both() -> None:
-        one, other = "alias-owner-one", "alias-owner-two"
+        one, other = (str(uuid.uuid4()) for _ in range(2))
         await ask(one, "schemas.register", schema=WINE)
         mine = await ask(one, "store", entities=[{"entity_type": "vin", **MARGAUX}])
         theirs = await ask(other, "store", entities=[{"entity_type": "vin", **MARGAUX}])

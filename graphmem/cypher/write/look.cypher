@@ -5,13 +5,14 @@
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>
 // mode    read
-// index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head, type_alias_name,
-//         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
+// index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
+//         type_alias_name, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// Types may be other names of types: `aliases` says of which. Keys are those of idempotency. Transactions are the ids of requests whose acknowledgement may be lost. Entities
-// come with all that are merged with them. Relationships are [key, type, source, target]; they come with what shows
-// them and with all that it shows. `moved` are entities that a merge or its end moves (`onto` another, or off): their
-// relationships come as well, with those that will be shown together with them.
+// Types may be other names of types: `aliases` says of which. Keys are those of idempotency. Transactions are the ids
+// of requests whose acknowledgement may be lost. Entities come with all that are merged with them. Relationships are
+// [key, type, source, target]; they come with what shows them and with all that it shows. `moved` are entities that a
+// merge or its end moves (`onto` another, or off): their relationships come as well, with those that will be shown
+// together with them.
 // The sequence is read before everything else: what is committed after it makes the write find another one. Read
 // later, it could be that of a commit whose entities were read before it. The limit keeps the planner from moving it.
 OPTIONAL MATCH (found:Owner {id: $owner})
