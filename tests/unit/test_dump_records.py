@@ -95,7 +95,7 @@ def test_an_observation_of_a_relationship_has_no_entity_type() -> None:
 RIGHT = [
     named("A"), named("B"),
     Owner(id="a"), schema("a", "2.0"), schema("a", "10.0"), schema("b"), transaction(2, 1), observation(1),
-    observation(2), transaction(1, 2), observation(1), transaction(3, 2),
+    observation(2), transaction(1, 2), observation(1), transaction(3, 2), observation(1),
     Owner(id="b"), transaction(1, 1),
 ]  # fmt: skip
 
