@@ -105,7 +105,9 @@ def _next(settings: Settings) -> None:
     for title, *lines in (
         ("Serve it over REST and MCP", f"{command} serve"),
         ("Ask it", f"{command} entities list --entity-type task",
-         f'{command} entities search "Tarnhill Observatory Trust"'),
+         f'{command} entities search "Tarnhill Observatory Trust"',
+         f'{command} context --question "who signs for the mirror"',
+         f"{command} timeline list --limit 10"),
         ("Look at the graph in the Neo4j Browser", login.browser_url,
          f"user {login.username}, password {login.password}",
          "MATCH p = (:Entity)-[:WORKS_AT|MANAGES|PART_OF]->(:Entity) RETURN p"),

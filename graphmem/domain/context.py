@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from graphmem.domain import canonical
-from graphmem.domain.identity import NAMING
+from graphmem.domain.identity import IDENTIFIER_KINDS
 
 Unit = Literal["tokens", "characters"]
 VALUE_LIMIT: Final = 600
@@ -21,7 +21,8 @@ VALUE_LIMIT: Final = 600
 LEAST: Final = 40
 """Characters to which a value is cut at most, where a budget is small."""
 NAMED: Final = 0.2
-"""What the name of a thing is worth beside its other values."""
+"""What a name or a contact point is worth beside other values; an id says nothing to a reader."""
+_NUMBER: Final = "external_id"
 STEM: Final = 4
 """Letters from which on a word stands for those that begin with it."""
 FURTHER: Final = 0.5
@@ -77,7 +78,7 @@ class Line:
     def usefulness(self, asked: frozenset[str]) -> float:
         """Return how useful it is for a question of these words: its entity's weight, and words in common."""
         shared = sum(any(_alike(word, own) for own in self.words) for word in asked)
-        named = NAMED if self.field in NAMING else 0.0
+        named = NAMED if IDENTIFIER_KINDS.get(self.field, _NUMBER) != _NUMBER else 0.0
         return round(self.weight * (1.0 + 4.0 * shared / max(len(asked), 1) + named), 9)
 
 
