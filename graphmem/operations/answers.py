@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 from graphmem.domain import times
 from graphmem.domain.identity import CANONICAL_NAME
 from graphmem.domain.reduction import Stale, Torn, check
+from graphmem.errors import NotFound
 
 Fields = dict[str, Any]
 
@@ -197,6 +198,11 @@ class RelationshipRow(NamedTuple):
     winners: list[str]
     check: int | None
     own: str | None = None
+
+
+def no_entity(entity_id: str | None) -> NotFound:
+    """Return the error of an entity that is not there, or not any more."""
+    return NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
 
 
 def when(micros: int | None) -> str | None:

@@ -12,7 +12,7 @@ from graphmem.domain import context as lines_of
 from graphmem.domain import lookup, wording
 from graphmem.domain.context import Unit
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.operations import cursors
+from graphmem.operations import answers, cursors
 from graphmem.operations.answers import EntityRow
 from graphmem.operations.context_lines import known_lines
 from graphmem.operations.context_page import ContextPage, fitted
@@ -107,7 +107,7 @@ async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str
     if arguments.entity_id is not None:
         row = await context.graph.one("entity.get", entity_id=arguments.entity_id, include_deleted=False)
         if row is None:
-            raise NotFound(f"there is no entity {arguments.entity_id}", entity_id=arguments.entity_id)
+            raise answers.no_entity(arguments.entity_id)
         found.append(EntityRow(*row["entity"]).id)
     if arguments.question is None:
         return found, ""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from graphmem.arguments import Arguments, invalid
-from graphmem.domain import canonical, identity, times
+from graphmem.domain import canonical, comparing, identity, times
 from graphmem.errors import InvalidCursor
 from graphmem.registry import Context
 
@@ -19,8 +19,8 @@ Cursor = Annotated[
     Field(description="`next_cursor` of the answer before: with the same arguments, the following ones."),
 ]
 
-LAST: Final = "\U0010ffff"
-"""The last character of all: what begins with it stands behind every id."""
+LAST: Final = comparing.LAST
+"""What begins with it stands behind every id."""
 
 
 def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> str:

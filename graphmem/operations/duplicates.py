@@ -198,7 +198,7 @@ async def _one(context: Context, entity_id: str) -> Profile:
     """
     row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
     if row is None:
-        raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
+        raise answers.no_entity(entity_id)
     entity = EntityRow(*row["entity"])
     texts = _compared(zip(entity.fields, entity.values, strict=True))
     weight = entity.observation_count, -(entity.created_at or 0)

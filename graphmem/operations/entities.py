@@ -65,7 +65,7 @@ async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
         "entity.get", entity_id=arguments.entity_id, include_deleted=arguments.include_deleted
     )
     if row is None:
-        raise NotFound(f"there is no entity {arguments.entity_id}", entity_id=arguments.entity_id)
+        raise answers.no_entity(arguments.entity_id)
     return answers.entity(EntityRow(*row["entity"]))
 
 
@@ -136,7 +136,7 @@ async def _as_of(
         found = (await reduced.entities(context, [entity_id], *latest)).get(entity_id)
         if found is not None and (found.live or include_deleted):
             return found
-    raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
+    raise answers.no_entity(entity_id)
 
 
 async def _observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:

@@ -152,7 +152,7 @@ async def _of_entity(
 async def _entity(context: Context, entity_id: str, found: Found) -> EntityRow:
     rows = await as_of.entities(context, [entity_id], found.clocks)
     if not rows:
-        raise NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
+        raise answers.no_entity(entity_id)
     return rows[0]
 
 

@@ -160,7 +160,7 @@ async def _of_entity(
         **window,
     )
     if row is None:
-        raise NotFound(f"there is no entity {filters.entity_id}", entity_id=filters.entity_id)
+        raise answers.no_entity(filters.entity_id)
     if filters.entity_type not in (None, row["type"]):
         return {**row, "page": [], "more": False, "total": 0}
     return row

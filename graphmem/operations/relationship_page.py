@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from graphmem.domain import ids, merges, times
-from graphmem.errors import NotFound
 from graphmem.operations import answers, as_of, cursors
 from graphmem.operations.answers import EntityRow, RelationshipRow
 from graphmem.operations.as_of import Clocks
@@ -63,7 +62,7 @@ async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) ->
         return await _then(context, wanted, clocks)
     row = await _now(context, wanted)
     if row is None:
-        raise _not_found(wanted)
+        raise answers.no_entity(wanted.entity_id)
     return Found(
         [RelationshipRow(*one) for one in row["page"]],
         answers.fresh(row["others"]),
@@ -73,10 +72,6 @@ async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) ->
         row.get("version"),
         row.get("root"),
     )
-
-
-def _not_found(wanted: Wanted) -> NotFound:
-    return NotFound(f"there is no entity {wanted.entity_id}", entity_id=wanted.entity_id)
 
 
 async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
@@ -113,13 +108,13 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
         row = await context.graph.one("relationship.at_all", type=wanted.relationship_type, **clocks.bounds)
     else:
         if wanted.entity_id not in lived:
-            raise _not_found(wanted)
+            raise answers.no_entity(wanted.entity_id)
         into = await as_of.merged(context, [wanted.entity_id], clocks)
         root = merges.root(wanted.entity_id, into)
         if root != wanted.entity_id:
             lived = await as_of.living(context, [root], clocks)
         if not (lived[root] or wanted.include_deleted):
-            raise _not_found(wanted)
+            raise answers.no_entity(wanted.entity_id)
         homes = merges.members(root, into)
         row = await context.graph.one(
             "relationship.at_homes",

@@ -12,8 +12,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import invalid
 from graphmem.domain import dates, timeline, times
 from graphmem.domain.reduction import Stale
-from graphmem.errors import NotFound
-from graphmem.operations import reduced
+from graphmem.operations import answers, reduced
 from graphmem.operations.answers import ObservationRow
 from graphmem.operations.as_of import Clocks
 from graphmem.registry import Context
@@ -174,14 +173,10 @@ async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Page:
         **_common(wanted),
     )
     if row is None:
-        raise _not_found(entity_id)
+        raise answers.no_entity(entity_id)
     if row["stale"]:
         raise Stale([row["stale"]])
     return Page([EventRow(*one) for one in row["page"]], row["total"])
-
-
-def _not_found(entity_id: str) -> NotFound:
-    return NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
 
 
 async def _pending(context: Context, wanted: Wanted, pending: list[list[Any]]) -> list[str]:
@@ -218,7 +213,7 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
         raise invalid([{"path": "$.at" if clocks.at is not None else "$.at_ingested", "message": message}])
     shown_then = await then(context, entity_ids, clocks)
     if wanted.entity_id is not None and not shown_then.live:
-        raise _not_found(wanted.entity_id)
+        raise answers.no_entity(wanted.entity_id)
     found = [one for one in shown_then.events if _fits(one, wanted)]
     found.sort(key=_key, reverse=wanted.descending)
     start = wanted.start

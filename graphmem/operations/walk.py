@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, LiteralString
 
 from graphmem.domain import ids, merges
-from graphmem.errors import NotFound
-from graphmem.operations import as_of
+from graphmem.operations import answers, as_of
 from graphmem.operations.as_of import Clocks
 from graphmem.registry import Context
 
@@ -221,7 +220,7 @@ class _Walk:
         row = await self.context.walk(query, edge_types=self.asked.relationship_types or None, **params)
         if row is None:
             missing = self.asked.entity_id
-            raise NotFound(f"there is no entity {missing}", entity_id=missing)
+            raise answers.no_entity(missing)
         if self.clocks.now:
             self.origin = (row["origin"][1], row["origin"][2], row["origin"][3])
             if not self.depths:

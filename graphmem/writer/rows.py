@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from graphmem.domain import canonical, comparing, identity, ids, meaning, reduction, state_hash, wording
 from graphmem.domain.reduction import Observation
-from graphmem.domain.rules import NULL, PLAIN, Rules
+from graphmem.domain.rules import NULL, Rules
 from graphmem.writer import meanings
 from graphmem.writer.events import Drawn
 from graphmem.writer.state import State
@@ -202,7 +202,7 @@ class Node:
         held = [(name, winner.value, winner.observation_id) for name, winner in self.view.held]
         return state_hash.of(self.own.home, self.own.kind, self.live, self.own.into, held)
 
-    def values(self, rules: Rules = PLAIN) -> list[list[str]]:
+    def values(self, rules: Rules) -> list[list[str]]:
         """The fields that are filterable under some rules, each with its index keys; sorted."""
         if not rules.filterable or not self.listed:
             return []
@@ -256,8 +256,7 @@ def _changed_values(was: Node | None, now: Node, rules: Rules) -> list[list[str]
     values = now.values(rules)
     if was is None:
         return values or None
-    same_rules = was.properties["projection"] == now.properties["projection"]
-    return None if same_rules and was.values(rules) == values else values
+    return None if was.projection == now.projection and was.values(rules) == values else values
 
 
 def _draw(drawn: Drawn, was: Node | None, now: Node, rules: Rules) -> None:
