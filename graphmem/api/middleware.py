@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from graphmem.auth import Actor
 from graphmem.errors import GraphmemError, HostRefused, InternalError, ServiceBusy
 from graphmem.log import new_trace_id
+from graphmem.metrics import Metrics
 from graphmem.settings import LOOPBACK, Settings
 
 _log = structlog.get_logger("graphmem.http")
@@ -36,13 +37,14 @@ def refusal(error: GraphmemError) -> Response:
 
 
 class Trace:
-    """Give every request a trace id, log one line for it, and let no fault out but as an envelope.
+    """Give every request a trace id, count it, log one line for it, and let no fault out but as an envelope.
 
     The line has the method and the path, never the query string: it may hold what nobody should log.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -77,6 +79,7 @@ class Trace:
             finally:
                 # An operation logs its own line; what never reached one is told here.
                 status = started[0] if started else 0
+                self.metrics.response(status)
                 (_log.info if status >= 400 else _log.debug)(
                     "request",
                     method=scope["method"],

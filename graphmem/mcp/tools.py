@@ -65,7 +65,7 @@ def create_server(services: Services, actor: Callable[[], Actor]) -> Server[Any]
                 operation = known.get(params.name)
                 if operation is None:
                     raise RouteNotFound(f"there is no tool {params.name[:100]!r}", tools=sorted(known))
-                body = await operation.run(services, actor(), params.arguments or {})
+                body = await operation.run(services, actor(), params.arguments or {}, Face.MCP)
                 failed = False
             except GraphmemError as exc:
                 body, failed = orjson.dumps(exc.envelope(trace), default=str), True
