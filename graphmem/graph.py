@@ -20,7 +20,7 @@ import stamina
 import structlog
 from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
-from graphmem import cypher
+from graphmem import cypher, tracing
 from graphmem.errors import (
     ConfigurationInvalid,
     DatabaseFull,
@@ -288,7 +288,8 @@ class Graph:
             cell[0] += 1
         start = time.perf_counter()
         try:
-            yield
+            with tracing.statement(name, self._database):
+                yield
         finally:
             self.metrics.statement(name, time.perf_counter() - start)
 

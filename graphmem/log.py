@@ -43,6 +43,8 @@ def configure(
     handlers: list[logging.Handler] = [
         _handler(logging.StreamHandler(stream), shared, to_json if settings.log_json else to_people)
     ]
+    # A collector that is away is no news on everybody's console: the file has it.
+    handlers[0].addFilter(lambda record: not record.name.startswith("opentelemetry"))
     handlers[0].setLevel((console_level or settings.log_level).upper())
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -66,8 +68,9 @@ def configure(
         "uvicorn.access",
         "uvicorn.error",
         "stamina",
+        "urllib3",
     ):
-        logging.getLogger(noisy).setLevel(logging.ERROR if noisy == "neo4j" else logging.WARNING)
+        logging.getLogger(noisy).setLevel(logging.ERROR if noisy in ("neo4j", "urllib3") else logging.WARNING)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

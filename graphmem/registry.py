@@ -18,6 +18,7 @@ import orjson
 import structlog
 from pydantic import TypeAdapter
 
+from graphmem import tracing
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
 from graphmem.domain.meaning import Embedder
@@ -141,20 +142,21 @@ class Operation(Generic[A]):
         cell = [0]
         token = round_trips.set(cell)
         start = time.perf_counter()
-        outcome = "ok"
+        outcome, failed = "ok", False
         try:
             return await self._run(services, actor, raw)
         except GraphmemError as exc:
-            outcome = exc.code
+            outcome, failed = exc.code, exc.status >= 500
             raise
         except Exception as exc:
-            outcome = InternalError.code
+            outcome, failed = InternalError.code, True
             _log.exception("unexpected fault", operation=self.name)
             raise InternalError from exc
         finally:
             round_trips.reset(token)
             seconds = time.perf_counter() - start
             services.metrics.request(self.name, _FACES[face], outcome, seconds)
+            tracing.operation(self.name, _FACES[face], outcome, failed)
             _log.info(
                 self.name,
                 outcome=outcome,

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graphmem import __version__, auth, metrics
+from graphmem import __version__, auth, metrics, tracing
 from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
@@ -39,10 +39,16 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
             yield
 
     app = FastAPI(
-        title="graphmem", version=__version__, lifespan=lifespan, openapi_url=None, redirect_slashes=False
+        title="graphmem",
+        version=__version__,
+        lifespan=lifespan,
+        openapi_url=None,
+        redirect_slashes=False,
+        # Its own spans would tell collectors the query string and the path, ids and all.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     for method, path, operation in sorted(_routes(), key=_static_first):
-        _add(app, method, path, _endpoint(operation, services))
+        _add(app, method, path, _endpoint(path, operation, services))
     _add(app, "GET", "/openapi.yaml", _describe)
     _add(app, "GET", "/metrics", _measure(services))
     bounded = Bounded(endpoint, services.settings)
@@ -73,8 +79,11 @@ def _add(app: FastAPI, method: str, path: str, endpoint: Callable[[Request], Awa
         app.router.routes.append(Route(prefix + path, endpoint, methods=[method]))
 
 
-def _endpoint(operation: Operation[Any], services: Services) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(
+    path: str, operation: Operation[Any], services: Services
+) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        tracing.route(path)
         if request.method == "POST":
             raw = await read_json(request, services.settings)
         else:

@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphmem import tracing
 from graphmem.auth import Actor
 from graphmem.errors import GraphmemError, HostRefused, InternalError, ServiceBusy
 from graphmem.log import new_trace_id
@@ -50,7 +51,11 @@ class Trace:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        trace = new_trace_id()
+        with tracing.request(scope["method"], scope["headers"]):
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        trace = tracing.trace_id() or new_trace_id()
         started: list[int] = []
 
         async def tell(message: Message) -> None:
@@ -80,6 +85,7 @@ class Trace:
                 # An operation logs its own line; what never reached one is told here.
                 status = started[0] if started else 0
                 self.metrics.response(status)
+                tracing.answered(status)
                 (_log.info if status >= 400 else _log.debug)(
                     "request",
                     method=scope["method"],

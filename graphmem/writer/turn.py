@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from graphmem import tracing
 from graphmem.domain import ids, state_hash, times
 from graphmem.domain.identity import Alternatives
 from graphmem.domain.items import Item
@@ -92,7 +93,8 @@ class Writers:
         answer: asyncio.Future[Receipt] = loop.create_future()
         trace_id = structlog.contextvars.get_contextvars().get("trace_id", "")
         deadline = loop.time() + self._settings.write_timeout
-        waiting = Waiting(request, answer, trace_id, round_trips.get(None), deadline, request.weight)
+        trips, span = round_trips.get(None), tracing.here()
+        waiting = Waiting(request, answer, trace_id, trips, deadline, request.weight, span)
         writer.waiting.append(waiting)
         writer.weight += waiting.weight
         if writer.task is None:
@@ -163,7 +165,10 @@ class _Writer:
         """Settle a batch, or fail it; return false where one of several is at fault and none was written."""
         trips = [0]
         round_trips.set(trips)
-        with structlog.contextvars.bound_contextvars(trace_id=batch[0].trace_id, requests=len(batch)):
+        with (
+            structlog.contextvars.bound_contextvars(trace_id=batch[0].trace_id, requests=len(batch)),
+            tracing.turn(waiting.span for waiting in batch),
+        ):
             try:
                 await self._settle(batch)
             except DatabaseFull as exc:

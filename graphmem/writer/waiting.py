@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Any
 
 from graphmem.errors import GraphmemError
 from graphmem.writer.requests import Receipt, WriteRequest
@@ -15,7 +16,7 @@ SETTLED = frozenset({"committed", "nothing"})
 
 @dataclass(slots=True)
 class Waiting:
-    """A request that waits, with the trace and the count of round trips of the call that brought it."""
+    """A request that waits, with trace, span and count of round trips of the call that brought it."""
 
     request: WriteRequest
     answer: asyncio.Future[Receipt]
@@ -23,6 +24,7 @@ class Waiting:
     round_trips: list[int] | None
     deadline: float
     weight: int
+    span: Any
 
 
 @dataclass(slots=True)
