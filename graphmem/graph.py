@@ -159,9 +159,10 @@ class Graph:
             DatabaseUnavailable, DatabaseTimeout: it went on failing for ``Settings.retry_seconds``.
         """
         text, timeout = self._text(name, edge_types), self._settings.read_timeout
+        bound = cypher.bind(name, params, owner)
 
         async def attempt() -> list[Row]:
-            return await self._run(name, text, timeout, cypher.bind(params, owner))
+            return await self._run(name, text, timeout, bound)
 
         try:
             async for trial in stamina.retry_context(
@@ -187,7 +188,7 @@ class Graph:
             DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
         """
         try:
-            bound = cypher.bind(params, owner)
+            bound = cypher.bind(name, params, owner)
             return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
@@ -233,7 +234,8 @@ class Graph:
         """Have every query planned, so that its first caller need not wait; failures do not matter."""
         for name in cypher.names():
             # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
-            params = cypher.bind({}, None if cypher.query(name).tenancy else DEFAULT_OWNER)
+            nothing = dict.fromkeys(cypher.query(name).params)
+            params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
             explained = cast("LiteralString", f"EXPLAIN {self._text(name, edge_types)}")
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
                 await self._run(name, explained, self._settings.read_timeout, params)
@@ -300,7 +302,9 @@ class Transaction:
     async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
         self._graph._count()
-        result = await self._tx.run(self._graph._text(name, edge_types), cypher.bind(params, self._owner))
+        result = await self._tx.run(
+            self._graph._text(name, edge_types), cypher.bind(name, params, self._owner)
+        )
         return await _rows(result)
 
 
