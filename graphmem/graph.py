@@ -20,6 +20,7 @@ import structlog
 from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
 from graphmem import cypher
+from graphmem.admission import Admission
 from graphmem.errors import (
     ConfigurationInvalid,
     DatabaseFull,
@@ -126,6 +127,7 @@ class Graph:
         self._settings = settings
         self._database = database
         self._on_notification = on_notification
+        self.heavy = Admission(settings.heavy_queries)
         level = "WARNING" if on_notification else "OFF"
         try:
             self._driver = AsyncGraphDatabase.driver(
@@ -157,12 +159,16 @@ class Graph:
 
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it went on failing for ``Settings.retry_seconds``.
+            ServiceBusy: it is a heavy one, and others took all places for a second.
         """
         text, timeout = self._text(name, edge_types), self._settings.read_timeout
         bound = cypher.bind(name, params, owner)
 
         async def attempt() -> list[Row]:
-            return await self._run(name, text, timeout, bound)
+            if cypher.query(name).cost == "light":
+                return await self._run(name, text, timeout, bound)
+            async with self.heavy.place():
+                return await self._run(name, text, timeout, bound)
 
         try:
             async for trial in stamina.retry_context(

@@ -29,7 +29,7 @@ WAITING = 1_000
 TAKEN = 20
 """Types that are taken at one look."""
 PLACED = 1_000
-"""Vectors that are put into the index by one statement: few large parts of it are searched sooner than many."""
+"""Vectors that are put into the index by one statement: few large parts of it are searched sooner."""
 UNDERSTOOD = 64
 """Entities whose vectors are asked for at once."""
 

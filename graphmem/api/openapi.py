@@ -32,7 +32,10 @@ from graphmem.errors import (
 from graphmem.registry import REGISTRY, Face, Operation, Scope
 
 REF = "#/components/schemas/{model}"
-EVERYWHERE = (InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull)
+EVERYWHERE = (
+    InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull,
+    ServiceBusy,
+)  # fmt: skip
 WITH_BODY = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
 
@@ -146,7 +149,7 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
     errors += WITH_BODY if method == "POST" else ()
     errors += () if operation.public else (AuthRequired, AuthInvalid)
-    errors += (ServiceBusy, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
+    errors += (TransactionTooLarge,) if operation.scope is Scope.WRITE else ()
     for error in sorted(set(errors), key=lambda e: (e.status, e.code)):
         known = responses.setdefault(str(error.status), {
             "description": "",

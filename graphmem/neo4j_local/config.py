@@ -14,8 +14,8 @@ from graphmem.settings import Settings
 
 HASH_ROUNDS = 1024
 
-# New parts of a full-text or vector index are else kept on the heap, in blocks that no vector fits into. Vectors
-# are read from them byte by byte, and a search by meaning takes five times as long as from a mapped file.
+# New parts of a full-text or vector index are else kept on the heap, in blocks that no vector fits into.
+# Vectors are read from them byte by byte, and a search by meaning takes five times as long as from a file.
 INDEX_FILES = {
     "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_cached_mb": 0,
     "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_merge_size_mb": 0,
