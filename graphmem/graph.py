@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, LiteralString, cast
 
@@ -19,7 +20,7 @@ import stamina
 import structlog
 from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
-from graphmem import cypher
+from graphmem import cypher, tracing
 from graphmem.admission import Admission
 from graphmem.errors import (
     ConfigurationInvalid,
@@ -30,6 +31,7 @@ from graphmem.errors import (
     InternalError,
     SetupError,
 )
+from graphmem.metrics import Metrics
 from graphmem.settings import DEFAULT_OWNER, Settings
 
 Row = dict[str, Any]
@@ -128,6 +130,10 @@ class Graph:
         self._database = database
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries)
+        self.metrics = Metrics()
+        self.metrics.connections_max.set(settings.pool_size)
+        self.metrics.connections.set_function(lambda: self._connections()[0])
+        self.metrics.connections_in_use.set_function(lambda: self._connections()[1])
         level = "WARNING" if on_notification else "OFF"
         try:
             self._driver = AsyncGraphDatabase.driver(
@@ -180,6 +186,8 @@ class Graph:
                 wait_jitter=0.05,
             ):
                 with trial:
+                    if trial.num > 1:
+                        self.metrics.read_retries.inc()
                     return await attempt()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
@@ -212,8 +220,8 @@ class Graph:
                 await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
             ):
                 yield Transaction(self, tx, owner)
-                await tx.commit()
-                self._count()
+                with self._statement("commit"):
+                    await tx.commit()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("transaction", exc) from exc
 
@@ -244,7 +252,7 @@ class Graph:
             params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
             explained = cast("LiteralString", f"EXPLAIN {self._text(name, edge_types)}")
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
-                await self._run(name, explained, self._settings.read_timeout, params)
+                await self._run("explain", explained, self._settings.read_timeout, params)
 
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
@@ -257,15 +265,17 @@ class Graph:
         timeout: float,
         params: dict[str, Any],
     ) -> list[Row]:
-        self._count()
-        async with self._driver.session(
-            # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
-            database=self._database,
-            default_access_mode="WRITE",
-            fetch_size=-1,
-        ) as session:
-            # The server ends a statement that takes too long; this ends the wait for a server that is gone.
-            async with asyncio.timeout(timeout + GRACE):
+        with self._statement(name):
+            async with (
+                self._driver.session(
+                    # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
+                    database=self._database,
+                    default_access_mode="WRITE",
+                    fetch_size=-1,
+                ) as session,
+                # The server ends what takes too long; this ends the wait for a server that is gone.
+                asyncio.timeout(timeout + GRACE),
+            ):
                 result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
                 rows = await _rows(result)
                 if self._on_notification:
@@ -278,14 +288,27 @@ class Graph:
             if said.is_notification:
                 self._on_notification(name, f"{said.raw_classification}: {said.status_description}")
 
-    @staticmethod
-    def _count() -> None:
+    @contextlib.contextmanager
+    def _statement(self, name: str) -> Iterator[None]:
+        """Count and time one statement: for the request, and for the process."""
         cell = round_trips.get(None)
         if cell is not None:
             cell[0] += 1
+        start = time.perf_counter()
+        try:
+            with tracing.statement(name, self._database):
+                yield
+        finally:
+            self.metrics.statement(name, time.perf_counter() - start)
+
+    def _connections(self) -> tuple[int, int]:
+        """Return how many connections are open, and how many of them work; only the driver's pool knows."""
+        every = [one for some in list(self._driver._pool.connections.values()) for one in list(some)]
+        return len(every), sum(one.in_use for one in every)
 
     def _failed(self, name: str, exc: BaseException) -> GraphmemError:
         error = translate(exc)
+        self.metrics.database_error(error.code)
         log = _log.error if isinstance(error, InternalError) else _log.warning
         log(
             "database error",
@@ -307,11 +330,9 @@ class Transaction:
 
     async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
-        self._graph._count()
-        result = await self._tx.run(
-            self._graph._text(name, edge_types), cypher.bind(name, params, self._owner)
-        )
-        return await _rows(result)
+        bound = cypher.bind(name, params, self._owner)
+        with self._graph._statement(name):
+            return await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
 
 
 class OwnerGraph:
