@@ -29,7 +29,7 @@ assert REGISTRY
 # Retries are counted in the operation's own log line, not told one by one.
 stamina.instrumentation.set_on_retry_hooks([])
 
-WATCH_SECONDS = 3.0
+WATCH_SECONDS = 1.0
 """How often a service looks whether its embedded database is up."""
 
 REMOTE_PATIENCE = 30.0

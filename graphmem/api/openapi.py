@@ -153,4 +153,6 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
             "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}},
         })  # fmt: skip
         known["description"] += f"`{error.code}`: {error.default_message()}\n\n"
+        if error.headers:
+            known["headers"] = {header: {"schema": {"type": "string"}} for header in error.headers}
     return responses
