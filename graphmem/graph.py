@@ -19,7 +19,7 @@ import stamina
 import structlog
 from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
-from graphmem import cypher
+from graphmem import cypher, failpoints
 from graphmem.errors import (
     ConfigurationInvalid,
     DatabaseFull,
@@ -161,7 +161,7 @@ class Graph:
         text, timeout = self._text(name, edge_types), self._settings.read_timeout
 
         async def attempt() -> list[Row]:
-            return await self._run(name, text, timeout, cypher.bind(params, owner))
+            return await self._step(name, text, timeout, cypher.bind(params, owner))
 
         try:
             async for trial in stamina.retry_context(
@@ -188,7 +188,7 @@ class Graph:
         """
         try:
             bound = cypher.bind(params, owner)
-            return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
+            return await self._step(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -205,7 +205,9 @@ class Graph:
                 await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
             ):
                 yield Transaction(self, tx, owner)
+                failpoints.reach("before", failpoints.COMMIT)
                 await tx.commit()
+                failpoints.reach("after", failpoints.COMMIT)
                 self._count()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("transaction", exc) from exc
@@ -213,7 +215,7 @@ class Graph:
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
         """Run one statement of a migration or an administrative command, which belongs to no owner."""
         try:
-            return await self._run("script", text, self._settings.write_timeout, params)
+            return await self._step(failpoints.SCRIPT, text, self._settings.write_timeout, params)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
 
@@ -241,6 +243,14 @@ class Graph:
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
         return cypher.with_types(name, types or frozenset()) if query.takes_types else query.text
+
+    async def _step(
+        self, name: str, text: LiteralString, timeout: float, params: dict[str, Any]
+    ) -> list[Row]:
+        failpoints.reach("before", name)
+        rows = await self._run(name, text, timeout, params)
+        failpoints.reach("after", name)
+        return rows
 
     async def _run(
         self,
@@ -300,8 +310,11 @@ class Transaction:
     async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
         self._graph._count()
+        failpoints.reach("before", name)
         result = await self._tx.run(self._graph._text(name, edge_types), cypher.bind(params, self._owner))
-        return await _rows(result)
+        rows = await _rows(result)
+        failpoints.reach("after", name)
+        return rows
 
 
 class OwnerGraph:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import stamina
 import structlog
 
-from graphmem import migrations, neo4j_local, operations
+from graphmem import failpoints, migrations, neo4j_local, operations
 from graphmem.embedding import LocalEmbedder
 from graphmem.embedding_remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
@@ -48,6 +48,7 @@ async def open_services(
         SetupError: a setting, the data directory, the engine or the database's schema does not fit.
         DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
     """
+    failpoints.arm(settings)
     where = await connection(settings, progress)
     graph = Graph(where.uri, where.username, where.password, where.database, settings, on_notification)
     try:

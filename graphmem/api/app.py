@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graphmem import __version__, auth
+from graphmem import __version__, auth, failpoints
 from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
@@ -83,7 +83,9 @@ def _endpoint(operation: Operation[Any], services: Services) -> Callable[[Reques
                 message = f"the path says {value!r:.100}, the arguments say otherwise"
                 raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
         actor: Actor = request.scope.get("state", {}).get("actor") or Actor()
-        return Response(await operation.run(services, actor, raw), media_type="application/json")
+        answer = await operation.run(services, actor, raw)
+        failpoints.reach("before", failpoints.ANSWER)
+        return Response(answer, media_type="application/json")
 
     return endpoint
 

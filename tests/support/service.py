@@ -140,7 +140,8 @@ def wait_until_healthy(service: Service) -> None:
         time.sleep(0.05)
 
 
-def _owner_by_token(settings: Settings, authorization: str | None) -> Any:
+def owner_by_token(settings: Settings, authorization: str | None) -> Any:
+    """Return who asks: the bearer token says whose data it is about."""
     from graphmem.auth import Actor
 
     return Actor(owner=(authorization or "").removeprefix("Bearer "))
@@ -151,7 +152,7 @@ if __name__ == "__main__":
     if said == EACH:
         from graphmem import auth
 
-        auth.authenticate = _owner_by_token
+        auth.authenticate = owner_by_token
     else:
         graphmem_settings.DEFAULT_OWNER = said
     from graphmem.cli.main import main
