@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +21,8 @@ from tests.support.engine import engine_settings, probe, query
 from tests.support.faces import Call
 from tests.support.forking import Forks
 from tests.support.loop import Loop
-from tests.support.service import free_port
+from tests.support.service import free_port, until_listening
 
-READY = 40.0
 ITEMS = [{"entity_type": "thing", "name": name, "n": 1} for name in ("a", "b")]
 LINK = {"relationship_type": "PART_OF", "source_index": 0, "target_index": 1}
 STORE = {"entities": ITEMS, "relationships": [LINK]}
@@ -94,20 +91,11 @@ class Doom:
         pid = self.forks.start(self.settings, self.folder, *words, lock=lock, **armed)
         headers = {"Authorization": f"Bearer {self.owner}", "X-Client-Name": "test"}
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60.0) as http:
-            self._until_it_listens(port)
+            # Not until it is healthy: that answer would be the place at which it dies.
+            until_listening(port)
             with pytest.raises(httpx.TransportError):
                 http.post(path, json=body)
         assert self.forks.wait(pid) == failpoints.KILLED, (self.folder / "console").read_text()
-
-    def _until_it_listens(self, port: int) -> None:
-        # Not by a request: its answer would be the place at which it dies.
-        end = time.monotonic() + READY
-        while time.monotonic() < end:
-            try:
-                return socket.create_connection(("127.0.0.1", port), timeout=5).close()
-            except OSError:
-                time.sleep(0.02)
-        raise AssertionError((self.folder / "console").read_text())
 
 
 @pytest.fixture

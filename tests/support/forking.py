@@ -1,8 +1,8 @@
 """Services that are up in a fraction of a second: forks of a process that has everything imported.
 
-Run as a module it reads one JSON object a line from stdin, and writes one a line. One with ``words`` starts a
-``graphmem`` command and is answered with its ``pid``; ``{"wait": pid}`` waits for its end and is answered with
-its exit ``code``.
+Run as a module it reads one JSON object a line from stdin, and writes one a line. One with ``words`` starts
+a ``graphmem`` command and is answered with its ``pid``; ``{"wait": pid}`` waits for its end and is answered
+with its exit ``code``.
 """
 
 from __future__ import annotations

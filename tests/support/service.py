@@ -128,6 +128,17 @@ def running(settings: Settings, folder: Path, owner: str, **variables: str) -> I
                 process.wait()
 
 
+def until_listening(port: int) -> None:
+    """Wait until a service listens, without asking it anything."""
+    end = time.monotonic() + READY_SECONDS
+    while time.monotonic() < end:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except OSError:
+            time.sleep(0.02)
+    raise AssertionError(f"nobody listens at port {port}")
+
+
 def wait_until_healthy(service: Service) -> None:
     """Wait until a service, and its database, answer."""
     end = time.monotonic() + READY_SECONDS
