@@ -250,6 +250,7 @@ class Unavailable(GraphmemError):
     """The service cannot answer just now: try again."""
 
     status, exit_code, retryable = 503, 7, True
+    headers: ClassVar[dict[str, str]] = {"Retry-After": "1"}
 
 
 class DatabaseUnavailable(Unavailable):

@@ -20,7 +20,7 @@ import stamina
 import structlog
 from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
-from graphmem import cypher, tracing
+from graphmem import cypher, failpoints, tracing
 from graphmem.admission import Admission
 from graphmem.errors import (
     ConfigurationInvalid,
@@ -172,9 +172,9 @@ class Graph:
 
         async def attempt() -> list[Row]:
             if cypher.query(name).cost == "light":
-                return await self._run(name, text, timeout, bound)
+                return await self._step(name, text, timeout, bound)
             async with self.heavy.place():
-                return await self._run(name, text, timeout, bound)
+                return await self._step(name, text, timeout, bound)
 
         try:
             async for trial in stamina.retry_context(
@@ -203,7 +203,7 @@ class Graph:
         """
         try:
             bound = cypher.bind(name, params, owner)
-            return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
+            return await self._step(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -220,15 +220,17 @@ class Graph:
                 await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
             ):
                 yield Transaction(self, tx, owner)
+                failpoints.reach("before", failpoints.COMMIT)
                 with self._statement("commit"):
                     await tx.commit()
+                failpoints.reach("after", failpoints.COMMIT)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("transaction", exc) from exc
 
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
         """Run one statement of a migration or an administrative command, which belongs to no owner."""
         try:
-            return await self._run("script", text, self._settings.write_timeout, params)
+            return await self._step(failpoints.SCRIPT, text, self._settings.write_timeout, params)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
 
@@ -257,6 +259,14 @@ class Graph:
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
         return cypher.with_types(name, types or frozenset()) if query.takes_types else query.text
+
+    async def _step(
+        self, name: str, text: LiteralString, timeout: float, params: dict[str, Any]
+    ) -> list[Row]:
+        failpoints.reach("before", name)
+        rows = await self._run(name, text, timeout, params)
+        failpoints.reach("after", name)
+        return rows
 
     async def _run(
         self,
@@ -331,8 +341,11 @@ class Transaction:
     async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
         bound = cypher.bind(name, params, self._owner)
+        failpoints.reach("before", name)
         with self._graph._statement(name):
-            return await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
+            rows = await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
+        failpoints.reach("after", name)
+        return rows
 
 
 class OwnerGraph:

@@ -130,6 +130,10 @@ class Settings(BaseSettings):
     shutdown_seconds: Seconds = Field(
         default=20.0, description="Seconds that requests under way may take once the service is told to stop."
     )
+    failpoints: str = Field(
+        default="",
+        description="Where this process is to die, fail or stand still; refused unless GRAPHMEM_ENV is test.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least severity that is logged."
     )

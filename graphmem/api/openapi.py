@@ -172,4 +172,6 @@ def _refusals(*errors: type[GraphmemError]) -> dict[str, Any]:
             "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}},
         })  # fmt: skip
         known["description"] += f"`{error.code}`: {error.default_message()}\n\n"
+        if error.headers:
+            known["headers"] = {header: {"schema": {"type": "string"}} for header in error.headers}
     return responses
