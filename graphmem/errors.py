@@ -250,6 +250,7 @@ class Unavailable(GraphmemError):
     """The service cannot answer just now: try again."""
 
     status, exit_code, retryable = 503, 7, True
+    headers: ClassVar[dict[str, str]] = {"Retry-After": "1"}
 
 
 class DatabaseUnavailable(Unavailable):
@@ -271,7 +272,7 @@ class DatabaseFull(Unavailable):
 
 
 class ServiceBusy(Unavailable):
-    """Too much is waiting for this owner's writer: try again in a moment."""
+    """Too much is waiting already: try again in a moment."""
 
     code = "SERVICE_BUSY"
 

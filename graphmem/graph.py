@@ -20,7 +20,8 @@ import stamina
 import structlog
 from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
-from graphmem import cypher, tracing
+from graphmem import cypher, failpoints, tracing
+from graphmem.admission import Admission
 from graphmem.errors import (
     ConfigurationInvalid,
     DatabaseFull,
@@ -128,6 +129,7 @@ class Graph:
         self._settings = settings
         self._database = database
         self._on_notification = on_notification
+        self.heavy = Admission(settings.heavy_queries)
         self.metrics = Metrics()
         self.metrics.connections_max.set(settings.pool_size)
         self.metrics.connections.set_function(lambda: self._connections()[0])
@@ -163,11 +165,16 @@ class Graph:
 
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it went on failing for ``Settings.retry_seconds``.
+            ServiceBusy: it is a heavy one, and others took all places for a second.
         """
         text, timeout = self._text(name, edge_types), self._settings.read_timeout
+        bound = cypher.bind(name, params, owner)
 
         async def attempt() -> list[Row]:
-            return await self._run(name, text, timeout, cypher.bind(params, owner))
+            if cypher.query(name).cost == "light":
+                return await self._step(name, text, timeout, bound)
+            async with self.heavy.place():
+                return await self._step(name, text, timeout, bound)
 
         try:
             async for trial in stamina.retry_context(
@@ -195,8 +202,8 @@ class Graph:
             DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
         """
         try:
-            bound = cypher.bind(params, owner)
-            return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
+            bound = cypher.bind(name, params, owner)
+            return await self._step(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -213,15 +220,17 @@ class Graph:
                 await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
             ):
                 yield Transaction(self, tx, owner)
+                failpoints.reach("before", failpoints.COMMIT)
                 with self._statement("commit"):
                     await tx.commit()
+                failpoints.reach("after", failpoints.COMMIT)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("transaction", exc) from exc
 
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
         """Run one statement of a migration or an administrative command, which belongs to no owner."""
         try:
-            return await self._run("script", text, self._settings.write_timeout, params)
+            return await self._step(failpoints.SCRIPT, text, self._settings.write_timeout, params)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
 
@@ -241,7 +250,8 @@ class Graph:
         """Have every query planned, so that its first caller need not wait; failures do not matter."""
         for name in cypher.names():
             # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
-            params = cypher.bind({}, None if cypher.query(name).tenancy else DEFAULT_OWNER)
+            nothing = dict.fromkeys(cypher.query(name).params)
+            params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
             explained = cast("LiteralString", f"EXPLAIN {self._text(name, edge_types)}")
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
                 await self._run("explain", explained, self._settings.read_timeout, params)
@@ -249,6 +259,14 @@ class Graph:
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
         return cypher.with_types(name, types or frozenset()) if query.takes_types else query.text
+
+    async def _step(
+        self, name: str, text: LiteralString, timeout: float, params: dict[str, Any]
+    ) -> list[Row]:
+        failpoints.reach("before", name)
+        rows = await self._run(name, text, timeout, params)
+        failpoints.reach("after", name)
+        return rows
 
     async def _run(
         self,
@@ -322,9 +340,12 @@ class Transaction:
 
     async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
+        bound = cypher.bind(name, params, self._owner)
+        failpoints.reach("before", name)
         with self._graph._statement(name):
-            result = await self._tx.run(self._graph._text(name, edge_types), cypher.bind(params, self._owner))
-            return await _rows(result)
+            rows = await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
+        failpoints.reach("after", name)
+        return rows
 
 
 class OwnerGraph:

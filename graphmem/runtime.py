@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import stamina
 import structlog
 
-from graphmem import migrations, neo4j_local, operations
+from graphmem import failpoints, migrations, neo4j_local, operations
 from graphmem.embedding import LocalEmbedder
 from graphmem.embedding_remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
@@ -29,7 +29,7 @@ assert REGISTRY
 # Retries are counted in the operation's own log line, not told one by one.
 stamina.instrumentation.set_on_retry_hooks([])
 
-WATCH_SECONDS = 3.0
+WATCH_SECONDS = 1.0
 """How often a service looks whether its embedded database is up."""
 
 REMOTE_PATIENCE = 30.0
@@ -48,6 +48,7 @@ async def open_services(
         SetupError: a setting, the data directory, the engine or the database's schema does not fit.
         DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
     """
+    failpoints.arm(settings)
     where = await connection(settings, progress)
     graph = Graph(where.uri, where.username, where.password, where.database, settings, on_notification)
     try:

@@ -88,6 +88,11 @@ class Settings(BaseSettings):
     connection_timeout: Seconds = Field(default=5.0, description="Seconds to open a connection to Neo4j.")
     read_timeout: Seconds = Field(default=10.0, description="Seconds that one read may take in Neo4j.")
     write_timeout: Seconds = Field(default=30.0, description="Seconds that one write may take in Neo4j.")
+    heavy_queries: int | None = Field(
+        default=None,
+        ge=1,
+        description="Searches, walks and scans that one process runs at once; one less than there are cores.",
+    )
     retry_seconds: Seconds = Field(
         default=8.0, description="Seconds that a request goes on trying while Neo4j fails."
     )
@@ -124,6 +129,10 @@ class Settings(BaseSettings):
     body_timeout: Seconds = Field(default=30.0, description="Seconds that a client may take to send a body.")
     shutdown_seconds: Seconds = Field(
         default=20.0, description="Seconds that requests under way may take once the service is told to stop."
+    )
+    failpoints: str = Field(
+        default="",
+        description="Where this process is to die, fail or stand still; refused unless GRAPHMEM_ENV is test.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least severity that is logged."

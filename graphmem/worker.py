@@ -28,8 +28,8 @@ WAITING = 1_000
 """Types that are looked at."""
 TAKEN = 20
 """Types that are taken at one look."""
-PLACED = 200
-"""Vectors that are put into the index by one statement."""
+PLACED = 1_000
+"""Vectors that are put into the index by one statement: few large parts of it are searched sooner."""
 UNDERSTOOD = 64
 """Entities whose vectors are asked for at once."""
 

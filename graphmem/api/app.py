@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graphmem import __version__, auth, metrics, tracing
+from graphmem import __version__, auth, failpoints, metrics, tracing
 from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
@@ -92,8 +92,9 @@ def _endpoint(
             if raw.setdefault(name, value) != value:
                 message = f"the path says {value!r:.100}, the arguments say otherwise"
                 raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
-        actor = _actor(request)
-        return Response(await operation.run(services, actor, raw, Face.REST), media_type="application/json")
+        answer = await operation.run(services, _actor(request), raw, Face.REST)
+        failpoints.reach("before", failpoints.ANSWER)
+        return Response(answer, media_type="application/json")
 
     return endpoint
 

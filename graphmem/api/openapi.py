@@ -33,7 +33,10 @@ from graphmem.errors import (
 from graphmem.registry import REGISTRY, Face, Operation, Scope
 
 REF = "#/components/schemas/{model}"
-EVERYWHERE = (InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull)
+EVERYWHERE = (
+    InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull,
+    ServiceBusy,
+)  # fmt: skip
 WITH_BODY = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
 
@@ -156,7 +159,7 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
     errors += WITH_BODY if method == "POST" else ()
     errors += () if operation.public else (AuthRequired, AuthInvalid)
-    errors += (ServiceBusy, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
+    errors += (TransactionTooLarge,) if operation.scope is Scope.WRITE else ()
     return responses | _refusals(*errors)
 
 
@@ -169,4 +172,6 @@ def _refusals(*errors: type[GraphmemError]) -> dict[str, Any]:
             "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}},
         })  # fmt: skip
         known["description"] += f"`{error.code}`: {error.default_message()}\n\n"
+        if error.headers:
+            known["headers"] = {header: {"schema": {"type": "string"}} for header in error.headers}
     return responses

@@ -1,7 +1,8 @@
 """A service in a process of its own, started as users start it, on the database of this run.
 
 Run as a module (``python -m tests.support.service OWNER serve …``) this file is the ``graphmem`` command with
-another default owner, so that tests that share a database see nothing of each other.
+another default owner, so that tests that share a database see nothing of each other. With ``EACH`` for the
+owner, whoever calls says by the bearer token whose data it is about.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from graphmem.settings import Settings
 
 READY_SECONDS = 40.0
 STOP_SECONDS = 30.0
+EACH = "each"
+"""Instead of an owner: the bearer token names it, call by call."""
 
 
 @dataclass(slots=True)
@@ -73,16 +76,18 @@ def free_port() -> int:
 def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]:
     """Return the environment in which a command reaches the database of this run."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("GRAPHMEM_", "NEO4J_"))}
-    assert settings.neo4j_uri
-    return {
-        **kept,
-        "NEO4J_URI": settings.neo4j_uri,
+    where = {
         "NEO4J_USERNAME": settings.neo4j_username,
         "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
-        "GRAPHMEM_DATA_DIR": str(folder),
-        "GRAPHMEM_ENV": "test",
-        **more,
     }
+    if settings.neo4j_uri:
+        where["NEO4J_URI"] = settings.neo4j_uri
+    else:
+        # An embedded one, of this folder.
+        own = ("neo4j_heap", "neo4j_page_cache", "neo4j_fast_start", "cache_dir")
+        said = {f"GRAPHMEM_{name.upper()}": getattr(settings, name) for name in own}
+        where = {name: str(value) for name, value in said.items() if value is not None}
+    return {**kept, **where, "GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_ENV": "test", **more}
 
 
 def command(owner: str, *words: str) -> list[str]:
@@ -90,12 +95,11 @@ def command(owner: str, *words: str) -> list[str]:
     return [sys.executable, "-m", "tests.support.service", owner, *words]
 
 
-@contextlib.contextmanager
-def running(settings: Settings, folder: Path, owner: str, **variables: str) -> Iterator[Service]:
-    """Start a service, wait until it is healthy, and stop it at the end."""
-    port = free_port()
+def start(settings: Settings, folder: Path, owner: str, port: int | None = None, **variables: str) -> Service:
+    """Start a service; it is not up yet."""
+    port = port or free_port()
     token = variables.get("SERVICE_BEARER_TOKEN")
-    with (folder / "console").open("wb") as console:
+    with (folder / "console").open("ab") as console:
         process = subprocess.Popen(
             command(owner, "serve", "--port", str(port)),
             env=environment(settings, folder, **variables),
@@ -103,9 +107,16 @@ def running(settings: Settings, folder: Path, owner: str, **variables: str) -> I
             stderr=console,
         )
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    service = Service(f"http://127.0.0.1:{port}", owner, process, folder, token, headers)
+    return Service(f"http://127.0.0.1:{port}", owner, process, folder, token, headers)
+
+
+@contextlib.contextmanager
+def running(settings: Settings, folder: Path, owner: str, **variables: str) -> Iterator[Service]:
+    """Start a service, wait until it is healthy, and stop it at the end."""
+    service = start(settings, folder, owner, **variables)
+    process = service.process
     try:
-        _wait_until_healthy(service)
+        wait_until_healthy(service)
         yield service
     finally:
         if process.poll() is None:
@@ -117,7 +128,19 @@ def running(settings: Settings, folder: Path, owner: str, **variables: str) -> I
                 process.wait()
 
 
-def _wait_until_healthy(service: Service) -> None:
+def until_listening(port: int) -> None:
+    """Wait until a service listens, without asking it anything."""
+    end = time.monotonic() + READY_SECONDS
+    while time.monotonic() < end:
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        except OSError:
+            time.sleep(0.02)
+    raise AssertionError(f"nobody listens at port {port}")
+
+
+def wait_until_healthy(service: Service) -> None:
+    """Wait until a service, and its database, answer."""
     end = time.monotonic() + READY_SECONDS
     while True:
         with contextlib.suppress(httpx.TransportError):
@@ -128,8 +151,21 @@ def _wait_until_healthy(service: Service) -> None:
         time.sleep(0.05)
 
 
+def owner_by_token(settings: Settings, authorization: str | None) -> Any:
+    """Return who asks: the bearer token says whose data it is about."""
+    from graphmem.auth import Actor
+
+    return Actor(owner=(authorization or "").removeprefix("Bearer "))
+
+
 if __name__ == "__main__":
-    graphmem_settings.DEFAULT_OWNER = sys.argv.pop(1)
+    said = sys.argv.pop(1)
+    if said == EACH:
+        from graphmem import auth
+
+        auth.authenticate = owner_by_token
+    else:
+        graphmem_settings.DEFAULT_OWNER = said
     from graphmem.cli.main import main
 
     main()

@@ -1,0 +1,122 @@
+"""The service, its database, or both are killed under load: what was acknowledged is there, once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphmem import dump
+from graphmem.registry import Services
+from graphmem.runtime import open_services
+from tests.support import faces
+from tests.support.crashing import Found, Victims, compare, cycle
+from tests.support.engine import engine_settings
+from tests.support.load import Ledger, Sent
+from tests.support.loop import Loop
+
+CLIENTS = 16
+QUICK = ("service", "neo4j", "service", "both", "service")
+LONG = ("service", "neo4j", "both", "twice")
+CYCLES = int(os.environ.get("GRAPHMEM_TEST_CRASHES", "200"))
+
+
+@pytest.fixture
+def victims(tmp_path: Path) -> Iterator[Victims]:
+    """A service and its database, up."""
+    made = Victims(engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR")))
+    try:
+        made.start()
+        made.up()
+        yield made
+    finally:
+        made.close()
+
+
+def told(number: int, what: str, found: Found) -> Found:
+    sys.stdout.write(f"{number:4} {what:8} {found}\n")
+    sys.stdout.flush()
+    return found
+
+
+@pytest.mark.timeout(600)
+def test_what_was_acknowledged_outlives_kills(victims: Victims, loop: Loop, services: Services) -> None:
+    dice = random.Random(6)
+    for number, what in enumerate(QUICK):
+        found = told(number, what, asyncio.run(cycle(victims, what, CLIENTS, 0.8, dice)))
+        assert not found.wrong, found.wrong
+        assert found.acknowledged > CLIENTS
+    replayed_alone(victims, loop, services)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(4 * 3600)
+def test_what_was_acknowledged_outlives_many_kills(victims: Victims, loop: Loop, services: Services) -> None:
+    dice = random.Random()
+    every = [
+        told(number, what, asyncio.run(cycle(victims, what, CLIENTS, 1.5, dice)))
+        for number, what in enumerate(LONG[i % len(LONG)] for i in range(CYCLES))
+    ]
+    slowest = max(one.seconds for one in every)
+    sums = {
+        name: sum(getattr(one, name) for one in every)
+        for name in ("acknowledged", "doubted", "replayed", "reads")
+    }
+    wrong = [one.wrong for one in every if one.wrong]
+    sys.stdout.write(f"{len(every)} cycles {sums}, slowest {slowest:.1f} s, wrong: {wrong}\n")
+    assert not wrong
+    replayed_alone(victims, loop, services)
+
+
+def replayed_alone(victims: Victims, loop: Loop, services: Services) -> None:
+    """The facts that are there come to the same state where they are written again, alone, elsewhere."""
+    path = victims.folder / "dump"
+
+    async def hashes() -> dict[str, str]:
+        async with open_services(victims.settings) as there:
+            rows = await there.graph.script("MATCH (o:Owner) RETURN o.id AS id, o.state_hash AS hash")
+            kept = {row["id"]: row["hash"] for row in rows}
+            await dump.create(there.graph, path, list(kept))
+        await dump.restore(services.graph, services.vocabulary, services.writers, path)
+        return kept
+
+    for owner, kept in loop.run(hashes(), 3000).items():
+        stats = faces.by_runner(loop, services, owner)("server.stats")
+        assert stats["state_hash"] == kept
+
+
+# What the comparison would find
+
+
+def there(
+    key: str, sequence: int, observations: int = 1, recorded_at: int | None = None
+) -> dict[str, object]:
+    at = sequence if recorded_at is None else recorded_at
+    made = {"id": f"t{key}", "key": key, "sequence": sequence, "recorded_at": at}
+    return {**made, "observations": observations}
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [
+        ([there("a", 1), there("b", 2)], set()),
+        ([there("a", 1)], {"lost"}),
+        ([there("a", 1), {**there("b", 2), "id": "another"}], {"lost"}),
+        ([there("a", 1), there("b", 2, observations=0)], {"torn"}),
+        ([there("a", 1), there("b", 2), there("b", 3)], {"twice"}),
+        ([there("a", 1), there("b", 3)], {"disorder"}),
+        ([there("a", 1), there("b", 2, recorded_at=1)], {"disorder"}),
+        ([there("a", 1), there("b", 2), there("c", 3)], {"faults"}),
+    ],
+)
+def test_the_comparison_finds_what_is_wrong(rows: list[dict[str, object]], wrong: set[str]) -> None:
+    found, ledger = Found(), Ledger()
+    for key in "ab":
+        ledger.sent.append(Sent("o", key, "/store", {}, 1, answer={"transaction_id": f"t{key}"}))
+    compare(found, ledger, "o", rows)
+    assert set(found.wrong) == wrong

@@ -1,0 +1,295 @@
+"""A process dies between two of its steps: what it was doing is done whole or not at all, and done once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from graphmem import cypher, failpoints, neo4j_local
+from graphmem.errors import ConfigurationInvalid
+from graphmem.registry import Services
+from graphmem.settings import Settings, load
+from graphmem.worker import place_once, understand_once, work_once
+from tests.support.dumping import Dumps
+from tests.support.engine import engine_settings, probe, query
+from tests.support.faces import Call
+from tests.support.forking import Forks
+from tests.support.loop import Loop
+from tests.support.service import free_port, until_listening
+
+ITEMS = [{"entity_type": "thing", "name": name, "n": 1} for name in ("a", "b")]
+LINK = {"relationship_type": "PART_OF", "source_index": 0, "target_index": 1}
+STORE = {"entities": ITEMS, "relationships": [LINK]}
+KEY = {"idempotency_key": "k"}
+SCHEMA = {"entity_type": "thing", "fields": {"name": {"type": "string"}, "n": {"type": "string"}}}
+
+DONE, NOT = True, False
+STORES = {
+    "before:owner.create": NOT,
+    "after:owner.create": NOT,
+    "before:write.look": NOT,
+    "after:write.look": NOT,
+    "before:write.turn": NOT,
+    "after:write.turn": DONE,
+    "before:answer": DONE,
+}
+LOCKED = {
+    "before:owner.lock": NOT,
+    "after:owner.lock": NOT,
+    "after:write.look": NOT,
+    "after:write.turn": NOT,
+    "before:commit": NOT,
+    "after:commit": DONE,
+}
+WORK = (
+    "before:meaning.claim", "after:meaning.claim", "before:meaning.place", "after:meaning.place",
+    "before:meaning.set", "after:meaning.set", "before:schema.folded", "after:schema.folded",
+)  # fmt: skip
+RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
+REGISTERS = ("before:relationship_type.register", "after:relationship_type.register")
+SETTLES = ("before:audit.settle", "after:audit.settle")
+COVERED = {*STORES, *LOCKED, *WORK, *RESTORES, *REGISTERS, *SETTLES}
+MIGRATES = {"before:script", "after:script"}
+"""On a database of its own; see the test of migrations."""
+
+
+@pytest.fixture(scope="module")
+def forks() -> Iterator[Forks]:
+    """Where processes come from that are about to die."""
+    made = Forks()
+    yield made
+    made.close()
+
+
+@dataclass
+class Doom:
+    """Starts processes that die at a place, for one owner."""
+
+    forks: Forks
+    settings: Settings
+    folder: Path
+    owner: str
+
+    def dies(self, place: str, *words: str, worker: bool = False) -> None:
+        """Have a command, a service unless said, die by itself."""
+        words = words or ("serve", "--port", str(free_port()))
+        armed = {"GRAPHMEM_FAILPOINTS": place}
+        pid = self.forks.start(self.settings, self.folder, *words, worker=worker, **armed)
+        assert self.forks.wait(pid) == failpoints.KILLED, (self.folder / "console").read_text()
+
+    def asked(self, place: str, path: str, body: dict[str, Any], *, lock: bool = False) -> None:
+        """Have a service die while it is asked: whoever asks gets no answer."""
+        port = free_port()
+        armed = {"GRAPHMEM_FAILPOINTS": f"{place}=exit"}
+        words = ("serve", "--port", str(port))
+        pid = self.forks.start(self.settings, self.folder, *words, lock=lock, **armed)
+        headers = {"Authorization": f"Bearer {self.owner}", "X-Client-Name": "test"}
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60.0) as http:
+            # Not until it is healthy: that answer would be the place at which it dies.
+            until_listening(port)
+            with pytest.raises(httpx.TransportError):
+                http.post(path, json=body)
+        assert self.forks.wait(pid) == failpoints.KILLED, (self.folder / "console").read_text()
+
+
+@pytest.fixture
+def doom(forks: Forks, settings: Settings, tmp_path: Path, owner: str) -> Doom:
+    """Processes that die, working for the owner of the test."""
+    return Doom(forks, settings, tmp_path, owner)
+
+
+def stored_once(rest: Call, done: bool, before: int = 0) -> None:
+    """Send the store again that was not answered, twice; it is stored once, and whole."""
+    sequence = rest("server.stats")["sequence"]
+    assert sequence - before == done
+    first = rest("store", **STORE, **KEY)
+    assert first["replayed"] is done
+    again = rest("store", **STORE, **KEY)
+    assert (again["replayed"], again["transaction_id"]) == (True, first["transaction_id"])
+    stats = rest("server.stats")
+    assert stats["sequence"] - before == 1
+    assert stats["total_relationships"] == 1
+    assert healthy(rest)
+
+
+def healthy(rest: Call) -> bool:
+    found = rest("server.check_snapshots")
+    assert found["healthy"], found
+    return found["counts_compared"]
+
+
+@pytest.mark.parametrize("place", STORES)
+def test_a_store_that_was_not_answered_is_stored_once(doom: Doom, rest: Call, place: str) -> None:
+    doom.asked(place, "/store", {**STORE, **KEY})
+    stored_once(rest, STORES[place])
+
+
+@pytest.mark.parametrize("place", LOCKED)
+def test_a_store_under_the_lock_that_was_not_answered_is_stored_once(
+    doom: Doom, rest: Call, place: str
+) -> None:
+    rest("store", entities=[{"entity_type": "other", "name": "first"}])
+    doom.asked(place, "/store", {**STORE, **KEY}, lock=True)
+    stored_once(rest, LOCKED[place], before=1)
+
+
+def test_what_was_folded_again_for_a_store_leaves_no_half_of_it(doom: Doom, rest: Call) -> None:
+    rest("store", entities=ITEMS)
+    rest("schemas.register", schema=SCHEMA)
+    # The first turn folds again, and the second would store.
+    doom.asked("after:write.turn", "/store", {**STORE, **KEY})
+    stored_once(rest, NOT, before=2)
+
+
+@pytest.mark.parametrize("place", ["before:write.turn", "after:write.turn"])
+def test_a_schema_that_was_not_answered_is_registered_once(doom: Doom, rest: Call, place: str) -> None:
+    rest("store", entities=ITEMS)
+    doom.asked(place, "/register_schema", {"schema": SCHEMA, **KEY})
+    assert rest("schemas.register", schema=SCHEMA, **KEY)["replayed"] is (place == "after:write.turn")
+    assert rest("server.stats")["sequence"] == 2
+    assert rest("entities.query")["entities"][0]["snapshot"]["n"] == "1"
+
+
+@pytest.mark.parametrize("place", ["before:write.turn", "after:write.turn"])
+def test_a_merge_that_was_not_answered_is_merged_once(doom: Doom, rest: Call, place: str) -> None:
+    one, other = (item["entity_id"] for item in rest("store", **STORE)["entities"])
+    body = {"source_entity_id": one, "target_entity_id": other, **KEY}
+    doom.asked(place, "/entities/merge", body)
+    assert rest("entities.merge", **body)["replayed"] is (place == "after:write.turn")
+    assert rest("server.stats")["sequence"] == 2
+    assert healthy(rest)
+
+
+@pytest.mark.parametrize("place", REGISTERS)
+def test_a_type_that_was_not_answered_is_registered_once(
+    doom: Doom, rest: Call, loop: Loop, services: Services, place: str
+) -> None:
+    name = "CUT_SHORT"
+    try:
+        doom.asked(place, "/relationship_types", {"relationship_type": name})
+        answer = rest("relationship_types.register", relationship_type=name)
+        assert answer["created"] is place.startswith("before")
+        assert not rest("relationship_types.register", relationship_type=name)["created"]
+    finally:
+        loop.run(services.graph.script("MATCH (n:RelationshipType) WHERE n.name = $n DELETE n", n=name))
+
+
+@pytest.mark.parametrize("place", SETTLES)
+def test_counters_that_were_being_set_right_are_right_or_wrong_as_they_were(
+    doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
+) -> None:
+    rest("store", **STORE)
+    wrong = "MATCH (n:Count {owner: $o, type: 'thing'}) SET n.total = 9"
+    loop.run(services.graph.script(wrong, o=owner))
+    doom.asked(place, "/health_check_snapshots", {"auto_fix": True})
+    assert rest("server.check_snapshots")["healthy"] is place.startswith("after")
+    rest("server.check_snapshots", auto_fix=True)
+    assert healthy(rest)
+    assert rest("server.stats")["total_entities"] == 2
+
+
+@pytest.mark.parametrize("place", WORK)
+def test_work_that_was_cut_short_is_finished_by_the_next(
+    doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
+) -> None:
+    rest("store", **STORE)
+    if "schema" in place:
+        rest("schemas.register", schema=SCHEMA)
+    if "meaning.set" in place:
+        another = "MATCH (n:Meaning) WHERE n.owner = $o SET n.model = 'another'"
+        loop.run(services.graph.script(another, o=owner))
+        assert rest("server.stats")["semantic_pending"] == 2
+    doom.dies(f"{place}=exit", worker=True)
+    for work in (work_once, place_once):
+        for _ in range(200):
+            # Other tests leave work behind in this database, and it is taken in no order.
+            if not loop.run(work(services)) and not rest("server.stats")["types_pending"]:
+                break
+    while loop.run(understand_once(services, owner)):
+        pass
+    stats = rest("server.stats")
+    assert (stats["types_pending"], stats["semantic_pending"]) == ([], 0)
+    assert healthy(rest)
+
+
+@pytest.mark.parametrize("place", RESTORES)
+def test_a_restore_that_was_cut_short_goes_on_where_it_is_begun_again(
+    doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, tmp_path: Path, place: str
+) -> None:
+    one, other = (item["entity_id"] for item in rest("store", **STORE)["entities"])
+    rest("entities.merge", source_entity_id=one, target_entity_id=other)
+    rest("entities.unmerge", source_entity_id=one)
+    kept = rest("server.stats")
+    dumps = Dumps(loop, services, owner, tmp_path)
+    made = dumps.create()
+    dumps.wipe()
+    # Not at the first turn: some of it is there already.
+    nth = 2 if "turn" in place else 1
+    doom.dies(f"{place}=exit@{nth}", "backup", "restore", str(made.path))
+    dumps.restore(made)
+    assert rest("server.stats")["state_hash"] == kept["state_hash"]
+    assert rest("server.stats")["sequence"] == kept["sequence"]
+    assert healthy(rest)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_migrations_that_are_cut_short_are_finished_by_the_next_start(
+    forks: Forks, tmp_path: Path, loop: Loop, services: Services
+) -> None:
+    own = engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR"))
+    (tmp_path / "data").mkdir()
+    schema = "SHOW INDEXES YIELD name, state RETURN name, state ORDER BY name"
+    try:
+        neo4j_local.ensure(own, probe)
+        statement, code = 0, failpoints.KILLED
+        while code == failpoints.KILLED:
+            statement += 1
+            for side in ("before", "after"):
+                armed = {"GRAPHMEM_FAILPOINTS": f"{side}:script=exit@{statement}"}
+                code = forks.wait(forks.start(own, own.data_path, "stats", **armed))
+        assert code == 0, (own.data_path / "console").read_text()
+        assert statement > 50
+        made = query(neo4j_local.info(own), schema)
+    finally:
+        neo4j_local.stop(own)
+    assert [row for row in made if row["state"] != "ONLINE"] == []
+    assert made == loop.run(services.graph.script(schema))
+
+
+# The places
+
+
+def test_there_is_no_step_that_writes_at_which_nothing_died() -> None:
+    steps = [name for name in cypher.names() if cypher.query(name).mode == "write"]
+    steps += [failpoints.COMMIT, failpoints.SCRIPT]
+    places = {f"{side}:{step}" for step in steps for side in ("before", "after")} | {"before:answer"}
+    assert places <= COVERED | MIGRATES
+    assert set(failpoints.places()) >= COVERED
+
+
+@pytest.mark.parametrize("said", ["x", "before:nothing=exit", "after:answer=exit", "before:commit=fall"])
+def test_what_is_no_failpoint_is_refused(said: str) -> None:
+    with pytest.raises(ConfigurationInvalid, match="no failpoint"):
+        failpoints.arm(load(env="test", failpoints=said))
+
+
+@pytest.mark.parametrize("env", ["development", "production", "demo"])
+def test_failpoints_are_refused_where_it_is_no_test(env: str) -> None:
+    with pytest.raises(ConfigurationInvalid, match="for tests"):
+        failpoints.arm(load(env=env, failpoints="before:commit=exit"))
+    failpoints.reach("before", "commit")
+
+
+def test_a_fault_of_ours_after_a_write_is_told_and_settled_by_the_key(rest: Call, settings: Settings) -> None:
+    rest("store", entities=[{"entity_type": "other", "name": "first"}])
+    failpoints.arm(settings.model_copy(update={"failpoints": "after:write.turn=raise"}))
+    with pytest.raises(Exception, match="failpoint"):
+        rest("store", **STORE, **KEY)
+    stored_once(rest, DONE, before=1)

@@ -1,0 +1,201 @@
+"""Two service processes and 64 clients: one order and one state, as if one had done it; one dies."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from graphmem.auth import Actor
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import Settings
+from tests.support.crashing import TRANSACTIONS, Found, compare
+from tests.support.dumping import wipe
+from tests.support.faces import by_runner
+from tests.support.forking import Forks
+from tests.support.load import Ledger, Sent
+from tests.support.loop import Loop
+from tests.support.service import free_port, until_listening
+
+CLIENTS = 64
+
+
+@dataclass
+class Client:
+    """One client: what it sends, where first, and whether that place may be gone."""
+
+    owner: str
+    home: int
+    sends: list[Sent]
+    moved: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Pair:
+    """Two services on one database."""
+
+    forks: Forks
+    urls: list[str]
+    pids: list[int]
+    gone: bool = False
+
+    def kill(self) -> None:
+        """Kill the first."""
+        self.gone = True
+        self.forks.kill(self.pids[0])
+
+    async def send(self, http: httpx.AsyncClient, client: Client, sent: Sent) -> None:
+        """Have one write answered; a client goes elsewhere where its service is gone."""
+        headers = {"Authorization": f"Bearer {client.owner}"}
+        body = {**sent.body, "idempotency_key": sent.key}
+        while not sent.answer:
+            url = self.urls[client.home]
+            try:
+                got = await http.post(url + sent.path, json=body, headers=headers)
+            except httpx.TransportError as exc:
+                if not self.gone or client.home == 1:
+                    client.errors.append(repr(exc))
+                client.home, client.moved = 1, client.moved + 1
+                continue
+            if not got.is_success:
+                client.errors.append(got.text)
+                return
+            sent.answer = got.json()
+
+    async def twice(self, http: httpx.AsyncClient, client: Client, sent: Sent) -> None:
+        """Send one write to both at the same time, under one key: it is done once."""
+        headers = {"Authorization": f"Bearer {client.owner}"}
+        body = {**sent.body, "idempotency_key": sent.key}
+        answers = await asyncio.gather(
+            *(http.post(url + sent.path, json=body, headers=headers) for url in self.urls)
+        )
+        client.errors += [one.text for one in answers if not one.is_success]
+        first, second = (one.json() for one in answers)
+        if first.get("transaction_id") != second.get("transaction_id"):
+            client.errors.append(f"two answers to {sent.key}: {first} and {second}")
+        if first.get("replayed") == second.get("replayed"):
+            client.errors.append(f"both or none of {sent.key} is a replay")
+        sent.answer = first
+
+
+@pytest.fixture
+def pair(settings: Settings, tmp_path: Path) -> Iterator[Pair]:
+    forks, ports = Forks(), [free_port(), free_port()]
+    try:
+        pids = []
+        for port in ports:
+            folder = tmp_path / str(port)
+            folder.mkdir()
+            pids.append(forks.start(settings, folder, "serve", "--port", str(port)))
+        for port in ports:
+            until_listening(port)
+        yield Pair(forks, [f"http://127.0.0.1:{port}" for port in ports], pids)
+    finally:
+        forks.close()
+
+
+def planned(owners: list[str], each: int, dice: random.Random) -> list[Client]:
+    """Return what every client is to send: to entities that all share, and to some of its own."""
+    found = []
+    for number in range(CLIENTS):
+        sends = []
+        owner = owners[number % len(owners)]
+        for count in range(each):
+            at = f"2026-01-{dice.randrange(1, 29):02}T00:00:{count % 60:02}Z"
+            said: dict[str, Any] = {"observed_at": at, f"c{number}": count, "last": f"{number} {count}"}
+            shared = [{"entity_type": "thing", "name": f"n{dice.randrange(5)}", **said}]
+            own = [{"entity_type": "thing", "name": f"own {number} {i}", **said} for i in range(9)]
+            items = shared + own * (count % 3 == 0)
+            links = (
+                [{"relationship_type": "PART_OF", "source_index": 1, "target_index": 0}] if items[1:] else []
+            )
+            body = {"entities": items, "relationships": links, "observed_at": at}
+            sends.append(Sent(owner, f"{number}:{count}", "/store", body, len(items) + len(links)))
+        found.append(Client(owner, number % 2, sends))
+    return found
+
+
+async def sent(pair: Pair, clients: list[Client], kill_after: int) -> None:
+    """Send it all, every client one after the other; kill one service once some of it is answered."""
+    answered = 0
+    limits = httpx.Limits(max_connections=2 * CLIENTS)
+
+    async def run(number: int, client: Client) -> None:
+        nonlocal answered
+        for count, one in enumerate(client.sends):
+            if count == 1 and number % 4 == 0:
+                await pair.twice(http, client, one)
+            else:
+                await pair.send(http, client, one)
+            answered += 1
+            # After all of those that go to both.
+            if answered >= kill_after and not pair.gone and all(one.sends[1].answer for one in clients):
+                pair.kill()
+
+    async with httpx.AsyncClient(timeout=60.0, limits=limits) as http:
+        await asyncio.gather(*(run(number, client) for number, client in enumerate(clients)))
+
+
+def alone(loop: Loop, services: Services, clients: list[Client], dice: random.Random) -> None:
+    """Write the same by one process, a client after the other."""
+    writes = [one for client in dice.sample(clients, len(clients)) for one in client.sends]
+
+    async def write(one: Sent) -> None:
+        await REGISTRY["store"].run(services, Actor(owner=one.owner), one.body)
+
+    async def every() -> None:
+        for start in range(0, len(writes), 20):
+            await asyncio.gather(*map(write, writes[start : start + 20]))
+
+    loop.run(every())
+
+
+@pytest.mark.parametrize(
+    ("owners", "each"),
+    [
+        (1, 3),
+        (16, 3),
+        pytest.param(1, 100, marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
+        pytest.param(16, 100, marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
+    ],
+)
+def test_two_processes_are_as_one_and_one_goes_on_alone(
+    pair: Pair, loop: Loop, services: Services, owners: int, each: int
+) -> None:
+    dice = random.Random(owners * each)
+    whose = [str(uuid.uuid4()) for _ in range(owners)]
+    clients = planned(whose, each, dice)
+    start = time.monotonic()
+    asyncio.run(sent(pair, clients, kill_after=CLIENTS * each // 2))
+    seconds = time.monotonic() - start
+    # No deadlock, no lost turn, no transient error reaches a client, whichever service it had.
+    assert [error for client in clients for error in client.errors][:3] == []
+    assert pair.gone
+    assert any(client.moved for client in clients)
+    found, ledger = Found(), Ledger(sent=[one for client in clients for one in client.sends])
+    hashes = {}
+    for owner in whose:
+        rows = loop.run(services.graph.script(TRANSACTIONS, owner=owner))
+        compare(found, ledger, owner, rows)
+        run = by_runner(loop, services, owner)
+        assert run("server.check_snapshots")["healthy"]
+        stats = run("server.stats")
+        hashes[owner] = (stats["state_hash"], stats["sequence"], stats["total_observations"])
+        wipe(loop, services, owner)
+    assert not found.wrong, found.wrong
+    assert found.acknowledged == CLIENTS * each
+    sys.stdout.write(f"{CLIENTS * each} writes of {owners} owners in {seconds:.1f} s\n")
+    alone(loop, services, clients, dice)
+    for owner, kept in hashes.items():
+        stats = by_runner(loop, services, owner)("server.stats")
+        assert (stats["state_hash"], stats["sequence"], stats["total_observations"]) == kept

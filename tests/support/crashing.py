@@ -1,0 +1,203 @@
+"""A service and a Neo4j of its own that are killed under load, and what must be so afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import time
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from graphmem import neo4j_local
+from graphmem.settings import Settings
+from tests.support import service as services
+from tests.support.engine import query, servers_of
+from tests.support.load import TIMEOUT, Ledger, Writer
+from tests.support.service import EACH, Service, wait_until_healthy
+
+READERS = 3
+TRANSACTIONS = """
+MATCH (t:Transaction) WHERE t.owner = $owner
+OPTIONAL MATCH (t)<-[:IN_TRANSACTION]-(o:Observation)
+WITH t, count(o) AS observations
+RETURN t.id AS id, t.idempotency_key AS key, t.sequence AS sequence, t.recorded_at AS recorded_at,
+  observations
+ORDER BY t.sequence
+"""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a look at the database after a crash found; ``lost`` and all that follows must be empty."""
+
+    acknowledged: int = 0
+    doubted: int = 0
+    replayed: int = 0
+    reads: int = 0
+    seconds: float = 0.0
+    """Until every client was answered again."""
+    lost: list[str] = field(default_factory=list)
+    torn: list[str] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+    disorder: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def wrong(self) -> dict[str, list[str]]:
+        """All that should not be."""
+        names = ("lost", "torn", "twice", "disorder", "faults")
+        return {name: found[:5] for name in names if (found := getattr(self, name))}
+
+    def __str__(self) -> str:
+        return (
+            f"acknowledged {self.acknowledged} lost {len(self.lost)} torn {len(self.torn)} "
+            f"twice {len(self.twice)} in doubt {self.doubted} (done {self.replayed}) reads {self.reads} "
+            f"up again after {self.seconds:.1f} s"
+        )
+
+
+class Victims:
+    """A service with an embedded Neo4j in a folder of its own."""
+
+    def __init__(self, settings: Settings, **variables: str) -> None:
+        self.settings, self.variables = settings, variables
+        self.folder = settings.data_path
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.port = services.free_port()
+        self.service: Service | None = None
+
+    @property
+    def url(self) -> str:
+        """Where the service is, always the same."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start the service, which starts its database."""
+        self.service = services.start(self.settings, self.folder, EACH, self.port, **self.variables)
+
+    def up(self) -> None:
+        """Wait until both answer."""
+        assert self.service
+        wait_until_healthy(self.service)
+
+    def kill(self, what: str) -> None:
+        """Kill the ``service``, the ``neo4j``, or ``both``; a killed service is started again."""
+        assert self.service
+        if what in ("neo4j", "both"):
+            for pid in servers_of(self.folder):
+                os.kill(pid, signal.SIGKILL)
+        if what in ("service", "both"):
+            self.service.send(signal.SIGKILL)
+            self.service.wait()
+            self.start()
+
+    def close(self) -> None:
+        """End both."""
+        if self.service is not None and self.service.process.poll() is None:
+            self.service.send(signal.SIGKILL)
+            self.service.wait()
+        neo4j_local.stop(self.settings)
+
+    def ask(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Ask the database itself."""
+        return query(neo4j_local.info(self.settings), text, **parameters)
+
+
+@contextlib.asynccontextmanager
+async def load(
+    url: str | Callable[[int], str], owners: list[str], clients: int, dice: random.Random
+) -> AsyncIterator[tuple[Ledger, list[Writer]]]:
+    """Have clients write and read until the block ends; then what they write last is settled."""
+    where = (lambda _: url) if isinstance(url, str) else url
+    ledger, stop = Ledger(), asyncio.Event()
+    writers = [
+        Writer(where(i), owners[i % len(owners)], f"c{i}", ledger, random.Random(dice.random()))
+        for i in range(clients)
+    ]
+    limits = httpx.Limits(max_connections=clients + READERS)
+    async with httpx.AsyncClient(timeout=TIMEOUT, limits=limits) as http:
+        tasks = [asyncio.create_task(writer.run(http, stop)) for writer in writers]
+        for writer, task in zip(writers, tasks, strict=True):
+            writer.task = task
+        tasks += [asyncio.create_task(writer.read(http, stop)) for writer in writers[:READERS]]
+        try:
+            yield ledger, writers
+        finally:
+            stop.set()
+            await asyncio.gather(*tasks)
+
+
+async def cycle(victims: Victims, what: str, clients: int, seconds: float, dice: random.Random) -> Found:
+    """Write under load, kill, settle, and look what is there."""
+    owners = [str(uuid.uuid4()), str(uuid.uuid4())]
+    async with load(victims.url, owners, clients, dice) as (ledger, writers):
+        # From when everybody has been answered: a database that was just started plans its queries first.
+        for writer in writers:
+            await writer.reached(2)
+        await asyncio.sleep(seconds * dice.uniform(0.1, 1))
+        killed = time.monotonic()
+        before = [writer.count for writer in writers]
+        for part in ("neo4j", "neo4j") if what == "twice" else (what,):
+            victims.kill(part)
+            if what == "twice":
+                # Again, while it is being started and replays its log.
+                await asyncio.to_thread(until, lambda: servers_of(victims.folder))
+                await asyncio.sleep(dice.uniform(0, 3))
+        # One was under way when it was killed; the one after it is written by what was started again.
+        for writer, count in zip(writers, before, strict=True):
+            await writer.reached(count + 2)
+        seconds = time.monotonic() - killed
+    found = Found(doubted=ledger.doubted, replayed=ledger.replayed, reads=ledger.reads, seconds=seconds)
+    found.faults += ledger.faults
+    for owner in owners:
+        compare(found, ledger, owner, await asyncio.to_thread(victims.ask, TRANSACTIONS, owner=owner))
+        await audit(found, victims.url, owner)
+    return found
+
+
+def until(true: Callable[[], Any], limit: float = 60.0) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + limit
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def compare(found: Found, ledger: Ledger, owner: str, there: list[dict[str, Any]]) -> None:
+    """Compare what was acknowledged to an owner with the transactions that are there."""
+    sent = {one.key: one for one in ledger.sent if one.owner == owner}
+    by_key = {row["key"]: row for row in there}
+    counted = Counter(row["key"] for row in there)
+    found.twice += [key for key, count in counted.items() if count > 1]
+    found.faults += [f"nobody sent {key}" for key in by_key if key not in sent]
+    for key, one in sent.items():
+        if not one.answer:
+            continue
+        found.acknowledged += 1
+        row = by_key.get(key)
+        if row is None or one.transaction not in (None, row["id"]):
+            found.lost.append(f"{key} {one.path} {one.answer}")
+        elif row["observations"] != one.observations:
+            found.torn.append(f"{key} {one.path}: {row['observations']} of {one.observations}")
+    if [row["sequence"] for row in there] != list(range(1, len(there) + 1)):
+        found.disorder.append(f"the sequence of {owner} has gaps")
+    times = [row["recorded_at"] for row in there]
+    if times != sorted(set(times)):
+        found.disorder.append(f"the times of {owner} do not rise")
+
+
+async def audit(found: Found, url: str, owner: str) -> None:
+    """Have the product derive everything anew, the state hash too, and compare it with what is kept."""
+    headers = {"Authorization": f"Bearer {owner}"}
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60.0) as http:
+        answer = (await http.post("/health_check_snapshots", json={})).json()
+        if not answer.get("healthy") or not answer.get("counts_compared"):
+            found.faults.append(f"the audit of {owner}: {answer}")

@@ -1,0 +1,130 @@
+"""Services that are up in a fraction of a second: forks of a process that has everything imported.
+
+Run as a module it reads one JSON object a line from stdin, and writes one a line. One with ``words`` starts
+a ``graphmem`` command and is answered with its ``pid``; ``{"wait": pid}`` waits for its end and is answered
+with its exit ``code``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from graphmem.settings import Settings
+from tests.support.service import environment
+
+
+class Forks:
+    """The process that forks, seen from a test."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.forking"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._living: set[int] = set()
+
+    def start(
+        self,
+        settings: Settings,
+        folder: Path,
+        *words: str,
+        worker: bool = False,
+        lock: bool = False,
+        **variables: str,
+    ) -> int:
+        """Start a command; return its process id.
+
+        Args:
+            worker: whether a service does what nobody waits for as well.
+            lock: whether its writers take the lock first.
+        """
+        environ = environment(settings, folder, **variables)
+        said = {"environ": environ, "console": str(folder / "console"), "worker": worker, "lock": lock}
+        pid = self._ask({"words": words, **said})["pid"]
+        self._living.add(pid)
+        return pid
+
+    def wait(self, pid: int) -> int:
+        """Return the exit code of a command once it has ended, negative for a signal."""
+        code = self._ask({"wait": pid})["code"]
+        self._living.discard(pid)
+        return code
+
+    def kill(self, pid: int) -> None:
+        """Kill a command."""
+        os.kill(pid, signal.SIGKILL)
+        self.wait(pid)
+
+    def close(self) -> None:
+        """End them all."""
+        for pid in list(self._living):
+            self.kill(pid)
+        with self._process:
+            pass
+
+    def _ask(self, said: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(said) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+
+def _start(said: dict[str, Any]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    console = os.open(said["console"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for number in (1, 2):
+        os.dup2(console, number)
+    os.environ.clear()
+    os.environ.update(said["environ"])
+    sys.argv = ["graphmem", *said["words"]]
+    from graphmem import worker
+    from graphmem.cli.main import main
+    from graphmem.writer import turn
+
+    if said["lock"]:
+        turn.LOSSES_BEFORE_LOCK = 0
+    if not said["worker"]:
+        worker.work = _rest
+    try:
+        main()
+    except SystemExit as exc:
+        os._exit(exc.code if isinstance(exc.code, int) else 1)
+    os._exit(0)
+
+
+async def _rest(services: Any) -> None:
+    """Do nothing that nobody waits for."""
+
+
+def main() -> None:
+    """Fork what is asked for."""
+    from graphmem import auth
+    from tests.support.service import owner_by_token
+
+    auth.authenticate = owner_by_token
+    for module in ("api.app", "cli.main", "cli.serve", "dump", "runtime", "worker"):
+        importlib.import_module(f"graphmem.{module}")
+    for line in sys.stdin:
+        said = json.loads(line)
+        if "wait" in said:
+            answer = {"code": os.waitstatus_to_exitcode(os.waitpid(said["wait"], 0)[1])}
+        else:
+            answer = {"pid": _start(said)}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""A mixed load of writes by many clients, each write under a key of its own, and what became of each.
+
+A client sends one request at a time. One that is not answered, or with 503, is in doubt: it is sent again
+with the same key until it is answered. What was answered is acknowledged, and must be there for ever after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+PAUSE = 0.1
+"""Seconds until what is in doubt is sent again."""
+TIMEOUT = 30.0
+
+
+@dataclass(slots=True)
+class Sent:
+    """One write: what was sent, how many observations its transaction must have, and what was answered."""
+
+    owner: str
+    key: str
+    path: str
+    body: dict[str, Any]
+    observations: int
+    tries: int = 0
+    answer: dict[str, Any] | None = None
+
+    @property
+    def transaction(self) -> str | None:
+        """The transaction that was acknowledged."""
+        return self.answer["transaction_id"] if self.answer and "transaction_id" in self.answer else None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What all clients sent and heard."""
+
+    sent: list[Sent] = field(default_factory=list)
+    doubted: int = 0
+    """Writes that were in doubt at least once."""
+    replayed: int = 0
+    """Those of them that had been done."""
+    faults: list[str] = field(default_factory=list)
+    """Answers that nobody should ever get."""
+    reads: int = 0
+
+    @property
+    def acknowledged(self) -> list[Sent]:
+        """The writes that were answered."""
+        return [one for one in self.sent if one.answer is not None]
+
+
+class Writer:
+    """One client: it writes to entities of its own, and now and then to one that all share."""
+
+    def __init__(self, url: str, owner: str, name: str, ledger: Ledger, dice: random.Random) -> None:
+        self.url, self.owner, self.name, self.ledger, self.dice = url, owner, name, ledger, dice
+        self.living: list[str] = []
+        self.deleted: list[str] = []
+        self.merged: list[str] = []
+        self.edges: list[str] = []
+        self.versions: dict[str, int] = {}
+        self.count = 0
+        self.task: asyncio.Task[None] | None = None
+
+    async def run(self, http: httpx.AsyncClient, stop: asyncio.Event) -> None:
+        """Write until told to stop; the last write is settled."""
+        while not stop.is_set():
+            await self.once(http)
+
+    async def reached(self, count: int) -> None:
+        """Wait until it has begun with so many writes; raise what ended it before."""
+        while self.count < count:
+            if self.task is not None and self.task.done():
+                self.task.result()
+                raise AssertionError(f"{self.name} has stopped")
+            await asyncio.sleep(0.02)
+
+    async def once(self, http: httpx.AsyncClient) -> None:
+        """Write once, and know what became of it."""
+        path, body, observations = self._next()
+        self.count += 1
+        key = f"{self.name}:{self.count}"
+        sent = Sent(self.owner, key, path, body, observations)
+        self.ledger.sent.append(sent)
+        end = time.monotonic() + 4 * TIMEOUT
+        while sent.answer is None:
+            assert time.monotonic() < end, f"{path} is not settled: {key}"
+            await self._send(http, sent)
+        self._learn(path, body, sent.answer)
+
+    async def _send(self, http: httpx.AsyncClient, sent: Sent) -> None:
+        sent.tries += 1
+        if sent.tries == 2:
+            self.ledger.doubted += 1
+        headers = {"Authorization": f"Bearer {self.owner}"}
+        body = {**sent.body, "idempotency_key": sent.key}
+        try:
+            got = await http.post(self.url + sent.path, json=body, headers=headers)
+        except httpx.TransportError:
+            await asyncio.sleep(PAUSE)
+            return
+        if got.status_code == 200:
+            sent.answer = got.json()
+            self.ledger.replayed += sent.tries > 1 and bool(sent.answer and sent.answer.get("replayed"))
+        elif got.status_code == 503:
+            if "retry-after" not in got.headers or got.json()["details"].get("retryable") is not True:
+                self.ledger.faults.append(f"503 that does not say when to try again: {got.text}")
+            await asyncio.sleep(PAUSE)
+        else:
+            self.ledger.faults.append(f"{sent.path} {sent.body}: {got.status_code} {got.text[:500]}")
+            sent.answer = {}
+
+    def _next(self) -> tuple[str, dict[str, Any], int]:
+        """Return what to write next: path, body, and how many observations that makes."""
+        dice, kinds = self.dice, ["one", "one", "ten"]
+        if len(self.living) > 3:
+            kinds += ["more", "shared", "relate", "relate", "correct", "delete", "merge"]
+        kinds += (
+            ["restore"] * bool(self.deleted) + ["unmerge"] * bool(self.merged) + ["cut"] * bool(self.edges)
+        )
+        kind = dice.choice(kinds)
+        if kind in ("one", "ten"):
+            return self._store(1 if kind == "one" else 10)
+        if kind == "more":
+            fields = {f"f{dice.randrange(5)}": self.count}
+            return "/observations/create", {"entity_id": dice.choice(self.living), "fields": fields}, 1
+        if kind == "shared":
+            item = {"entity_type": "thing", "name": "shared", f"{self.name} {dice.randrange(3)}": self.count}
+            return "/store", {"entities": [item]}, 1
+        if kind == "correct":
+            said = {"entity_id": dice.choice(self.living), "field": "value", "value": self.count}
+            return "/correct", said, 1
+        if kind == "cut":
+            return "/delete_relationship", {"relationship_key": self.edges[0]}, 1
+        if kind == "restore":
+            return "/restore_entity", {"entity_id": self.deleted[0]}, 1
+        if kind == "unmerge":
+            return "/entities/unmerge", {"source_entity_id": self.merged[0]}, 1
+        one, other = dice.sample(self.living, 2)
+        if kind == "relate":
+            ends = {"source_entity_id": one, "target_entity_id": other}
+            return "/create_relationship", {"relationship_type": "REFERS_TO", **ends}, 1
+        if kind == "merge":
+            return "/entities/merge", {"source_entity_id": one, "target_entity_id": other}, 1
+        return "/delete_entity", {"entity_id": one}, 1
+
+    def _store(self, items: int) -> tuple[str, dict[str, Any], int]:
+        entities = [
+            {"entity_type": "thing", "name": f"{self.name} {self.count} {i}", "value": i, "text": "x" * 50}
+            for i in range(items)
+        ]
+        links = [
+            {"relationship_type": "PART_OF", "source_index": i, "target_index": i - 1}
+            for i in range(1, items, 2)
+        ]
+        return "/store", {"entities": entities, "relationships": links}, items + len(links)
+
+    def _learn(self, path: str, body: dict[str, Any], answer: dict[str, Any]) -> None:
+        """Keep in mind what there is to write to, as the answer says."""
+        if not answer:
+            return
+        if path == "/store":
+            for one in answer["entities"]:
+                if one["action"] == "created" and one["canonical_name"] != "shared":
+                    self.living.append(one["entity_id"])
+                self.versions[one["entity_id"]] = one["version"]
+        elif path == "/create_relationship":
+            if answer["relationship_key"] not in self.edges:
+                self.edges.append(answer["relationship_key"])
+        elif path == "/delete_relationship":
+            self.edges.pop(0)
+        elif path == "/delete_entity":
+            self.living.remove(body["entity_id"])
+            self.deleted.append(body["entity_id"])
+            self._forget_edges(body["entity_id"])
+        elif path == "/restore_entity":
+            self.living.append(self.deleted.pop(0))
+        elif path == "/entities/merge":
+            self.living.remove(body["source_entity_id"])
+            self.merged.append(body["source_entity_id"])
+            self._forget_edges(body["source_entity_id"])
+            self._forget_edges(body["target_entity_id"])
+        elif path == "/entities/unmerge":
+            self.living.append(self.merged.pop(0))
+
+    def _forget_edges(self, entity_id: str) -> None:
+        # What a relationship is shown as, or how many it stands for, changes with its ends.
+        self.edges = [key for key in self.edges if entity_id not in key]
+
+    async def read(self, http: httpx.AsyncClient, stop: asyncio.Event) -> None:
+        """Read what was acknowledged, until told to stop: it is never older than its acknowledgement."""
+        headers = {"Authorization": f"Bearer {self.owner}"}
+        while not stop.is_set():
+            known = [(home, self.versions[home]) for home in self.living if home in self.versions]
+            if not known:
+                await asyncio.sleep(PAUSE)
+                continue
+            home, version = self.dice.choice(known)
+            try:
+                got = await http.get(f"{self.url}/entities/{home}", headers=headers)
+            except httpx.TransportError:
+                await asyncio.sleep(PAUSE)
+                continue
+            if got.status_code == 200:
+                self.ledger.reads += 1
+                if got.json()["version"] < version:
+                    self.ledger.faults.append(f"{home} is at {got.json()['version']}, was at {version}")
+            elif got.status_code == 503:
+                await asyncio.sleep(PAUSE)
+            elif home in self.living and self.versions[home] == version:
+                self.ledger.faults.append(f"GET {home}: {got.status_code} {got.text[:300]}")
