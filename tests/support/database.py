@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmem import neo4j_local, settings
+from graphmem.neo4j_local import lock
 from graphmem.runtime import connection
 from graphmem.settings import Settings
 
@@ -62,7 +63,7 @@ def _container() -> Any:
     from testcontainers.neo4j import Neo4jContainer
 
     version = os.environ.get(VERSION)
-    image = f"neo4j:{version}-community" if version else IMAGE
+    image = f"neo4j:{lock.read(version).release}-community" if version else IMAGE
     return Neo4jContainer(image).with_env("NEO4J_db_memory_transaction_max", "128m")
 
 
