@@ -14,9 +14,9 @@ from graphmem.settings import Settings
 
 HASH_ROUNDS = 1024
 
-# Small new parts of a full-text or vector index are kept on the heap, in blocks that no vector fits into: vectors
-# are read from them byte by byte, and a search by meaning takes five times as long as from a file. Up to 5 MB, as
-# it else is, that would be thousands of vectors; without any, a store of one entity would write a dozen files.
+# Small new parts of a full-text or vector index are kept on the heap, in blocks that no vector fits into: they
+# are read byte by byte, and a search by meaning takes five times as long as from a file. Up to 5 MB, the
+# default, is thousands of vectors; with nothing at all a store of one entity would write a dozen files.
 INDEX_FILES = {
     "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_cached_mb": 16,
     "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_merge_size_mb": 1,
