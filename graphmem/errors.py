@@ -271,6 +271,12 @@ class DatabaseFull(Unavailable):
     code = "DB_OUT_OF_MEMORY"
 
 
+class DiskFull(Unavailable):
+    """The disk of the database is nearly full, and nothing was written: free some space there."""
+
+    code = "DB_DISK_FULL"
+
+
 class ServiceBusy(Unavailable):
     """Too much is waiting for this owner's writer: try again in a moment."""
 

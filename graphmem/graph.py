@@ -362,6 +362,11 @@ def _worth_another_try(exc: Exception) -> bool:
     return isinstance(translate(exc), DatabaseUnavailable)
 
 
+def has_fallen(exc: GraphmemError) -> bool:
+    """Return whether a server answers, and says that its database does not run."""
+    return getattr(exc.__cause__, "code", None) == "Neo.TransientError.General.DatabaseUnavailable"
+
+
 async def wait_until_up(graph: Graph, seconds: float) -> None:
     """Ask the database until it answers.
 

@@ -13,7 +13,7 @@ from graphmem import failpoints, migrations, neo4j_local, operations
 from graphmem.embedding import LocalEmbedder
 from graphmem.embedding_remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
-from graphmem.graph import Graph, OnNotification, wait_until_up
+from graphmem.graph import Graph, OnNotification, has_fallen, wait_until_up
 from graphmem.neo4j_local import Connection, Progress
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
@@ -31,6 +31,9 @@ stamina.instrumentation.set_on_retry_hooks([])
 
 WATCH_SECONDS = 1.0
 """How often a service looks whether its embedded database is up."""
+
+FALLEN = 5
+"""How often in a row a server must say that its database does not run until it is started again."""
 
 REMOTE_PATIENCE = 30.0
 """Seconds that a database at ``NEO4J_URI`` may take to answer when graphmem starts."""
@@ -96,20 +99,32 @@ async def warm(services: Services) -> None:
 async def keep_up(services: Services) -> None:
     """Start the embedded database again whenever it is found down; for as long as a service runs.
 
-    It keeps its ports, so the connections come back by themselves. A database at ``NEO4J_URI`` is somebody
-    else's to start.
+    It keeps its ports, so the connections come back by themselves. One that answers that its database has
+    fallen, as that of a full disk does, never mends by itself: it is stopped first. A database at
+    ``NEO4J_URI`` is somebody else's to start.
     """
     settings = services.settings
+    seen, fallen = None, 0
     while settings.neo4j_uri is None:
         await asyncio.sleep(WATCH_SECONDS)
         try:
             await services.graph.verify()
-        except GraphmemError:
-            _log.warning("the embedded Neo4j does not answer: starting it again")
+            seen, fallen = seen or neo4j_local.running(settings), 0
+        except GraphmemError as exc:
+            # A server that is starting says the same, for as long as it replays its log: it has not been up.
+            was_up = seen is not None and seen == neo4j_local.running(settings)
+            fallen = fallen + 1 if was_up and has_fallen(exc) else 0
+            if 0 < fallen < FALLEN:
+                continue
+            seen = None
+            _log.warning("the embedded Neo4j does not answer: starting it again", fallen=fallen > 0)
             try:
+                if fallen:
+                    await asyncio.to_thread(neo4j_local.stop, settings)
+                    fallen = 0
                 await connection(settings)
-            except SetupError as exc:
-                _log.error("the embedded Neo4j cannot be started", reason=str(exc)[:500])
+            except SetupError as failed:
+                _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
 
 
 def _probe(settings: Settings) -> neo4j_local.Probe:

@@ -18,6 +18,7 @@ from graphmem.errors import (
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
+    DiskFull,
     Envelope,
     GraphmemError,
     InternalError,
@@ -146,7 +147,7 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
     errors += WITH_BODY if method == "POST" else ()
     errors += () if operation.public else (AuthRequired, AuthInvalid)
-    errors += (ServiceBusy, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
+    errors += (DiskFull, ServiceBusy, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
     for error in sorted(set(errors), key=lambda e: (e.status, e.code)):
         known = responses.setdefault(str(error.status), {
             "description": "",

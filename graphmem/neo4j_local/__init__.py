@@ -33,6 +33,7 @@ __all__ = [
     "fetch",
     "info",
     "logs",
+    "running",
     "start",
     "status",
     "stop",
@@ -140,6 +141,12 @@ def status(settings: Settings) -> Status:
         except psutil.NoSuchProcess:
             process = None
     return Status(process is not None, instance.root, instance.log, **known)  # pyright: ignore[reportArgumentType]
+
+
+def running(settings: Settings) -> int | None:
+    """Return the process id of the server that was started last, if it runs."""
+    process = server.find(Instance(settings), search=False)
+    return process.pid if process else None
 
 
 def info(settings: Settings) -> Connection:
