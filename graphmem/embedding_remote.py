@@ -15,6 +15,7 @@ from typing import Any, Final
 import httpx
 import stamina
 
+from graphmem import tracing
 from graphmem.domain import canonical
 from graphmem.domain.meaning import DIMENSIONS, Vector
 from graphmem.errors import EmbeddingRefused, EmbeddingUnavailable
@@ -75,7 +76,11 @@ class RemoteEmbedder:
         asked = {
             "model": self._name, "input": list(texts), "dimensions": DIMENSIONS, "encoding_format": "float",
         }  # fmt: skip
-        async with self._client.stream("POST", self._url, json=asked) as answer:
+        with tracing.call("embeddings") as headers:
+            return await self._send(asked, headers)
+
+    async def _send(self, asked: dict[str, Any], headers: dict[str, str]) -> bytes:
+        async with self._client.stream("POST", self._url, json=asked, headers=headers) as answer:
             status = answer.status_code
             if status in _AGAIN:
                 raise _TryAgain(f"it answers {status}")

@@ -278,7 +278,7 @@ class DiskFull(Unavailable):
 
 
 class ServiceBusy(Unavailable):
-    """Too much is waiting for this owner's writer: try again in a moment."""
+    """Too much is waiting already: try again in a moment."""
 
     code = "SERVICE_BUSY"
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, LiteralString, cast
 
@@ -19,7 +20,8 @@ import stamina
 import structlog
 from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
-from graphmem import cypher, failpoints
+from graphmem import cypher, failpoints, tracing
+from graphmem.admission import Admission
 from graphmem.errors import (
     ConfigurationInvalid,
     DatabaseFull,
@@ -29,6 +31,7 @@ from graphmem.errors import (
     InternalError,
     SetupError,
 )
+from graphmem.metrics import Metrics
 from graphmem.settings import DEFAULT_OWNER, Settings
 
 Row = dict[str, Any]
@@ -126,6 +129,11 @@ class Graph:
         self._settings = settings
         self._database = database
         self._on_notification = on_notification
+        self.heavy = Admission(settings.heavy_queries)
+        self.metrics = Metrics()
+        self.metrics.connections_max.set(settings.pool_size)
+        self.metrics.connections.set_function(lambda: self._connections()[0])
+        self.metrics.connections_in_use.set_function(lambda: self._connections()[1])
         level = "WARNING" if on_notification else "OFF"
         try:
             self._driver = AsyncGraphDatabase.driver(
@@ -157,11 +165,16 @@ class Graph:
 
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it went on failing for ``Settings.retry_seconds``.
+            ServiceBusy: it is a heavy one, and others took all places for a second.
         """
         text, timeout = self._text(name, edge_types), self._settings.read_timeout
+        bound = cypher.bind(name, params, owner)
 
         async def attempt() -> list[Row]:
-            return await self._step(name, text, timeout, cypher.bind(params, owner))
+            if cypher.query(name).cost == "light":
+                return await self._step(name, text, timeout, bound)
+            async with self.heavy.place():
+                return await self._step(name, text, timeout, bound)
 
         try:
             async for trial in stamina.retry_context(
@@ -173,6 +186,8 @@ class Graph:
                 wait_jitter=0.05,
             ):
                 with trial:
+                    if trial.num > 1:
+                        self.metrics.read_retries.inc()
                     return await attempt()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
@@ -187,7 +202,7 @@ class Graph:
             DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
         """
         try:
-            bound = cypher.bind(params, owner)
+            bound = cypher.bind(name, params, owner)
             return await self._step(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
@@ -207,9 +222,9 @@ class Graph:
             ):
                 yield Transaction(self, tx, owner)
                 failpoints.reach("before", failpoints.COMMIT)
-                await tx.commit()
+                with self._statement("commit"):
+                    await tx.commit()
                 failpoints.reach("after", failpoints.COMMIT)
-                self._count()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("transaction", exc) from exc
 
@@ -236,10 +251,11 @@ class Graph:
         """Have every query planned, so that its first caller need not wait; failures do not matter."""
         for name in cypher.names():
             # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
-            params = cypher.bind({}, None if cypher.query(name).tenancy else DEFAULT_OWNER)
+            nothing = dict.fromkeys(cypher.query(name).params)
+            params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
             explained = cast("LiteralString", f"EXPLAIN {self._text(name, edge_types)}")
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
-                await self._run(name, explained, self._settings.read_timeout, params)
+                await self._run("explain", explained, self._settings.read_timeout, params)
 
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
@@ -260,21 +276,21 @@ class Graph:
         timeout: float,
         params: dict[str, Any],
     ) -> list[Row]:
-        self._count()
-        async with (
-            self._patience(timeout),
-            self._driver.session(
-                # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
-                database=self._database,
-                default_access_mode="WRITE",
-                fetch_size=-1,
-            ) as session,
-        ):
-            result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
-            rows = await _rows(result)
-            if self._on_notification:
-                self._remark(name, await result.consume())
-            return rows
+        with self._statement(name):
+            async with (
+                self._patience(timeout),
+                self._driver.session(
+                    # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
+                    database=self._database,
+                    default_access_mode="WRITE",
+                    fetch_size=-1,
+                ) as session,
+            ):
+                result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
+                rows = await _rows(result)
+                if self._on_notification:
+                    self._remark(name, await result.consume())
+                return rows
 
     @contextlib.asynccontextmanager
     async def _patience(self, seconds: float) -> AsyncIterator[None]:
@@ -295,14 +311,27 @@ class Graph:
             if said.is_notification:
                 self._on_notification(name, f"{said.raw_classification}: {said.status_description}")
 
-    @staticmethod
-    def _count() -> None:
+    @contextlib.contextmanager
+    def _statement(self, name: str) -> Iterator[None]:
+        """Count and time one statement: for the request, and for the process."""
         cell = round_trips.get(None)
         if cell is not None:
             cell[0] += 1
+        start = time.perf_counter()
+        try:
+            with tracing.statement(name, self._database):
+                yield
+        finally:
+            self.metrics.statement(name, time.perf_counter() - start)
+
+    def _connections(self) -> tuple[int, int]:
+        """Return how many connections are open, and how many of them work; only the driver's pool knows."""
+        every = [one for some in list(self._driver._pool.connections.values()) for one in list(some)]
+        return len(every), sum(one.in_use for one in every)
 
     def _failed(self, name: str, exc: BaseException) -> GraphmemError:
         error = translate(exc)
+        self.metrics.database_error(error.code)
         log = _log.error if isinstance(error, InternalError) else _log.warning
         log(
             "database error",
@@ -324,10 +353,10 @@ class Transaction:
 
     async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
-        self._graph._count()
+        bound = cypher.bind(name, params, self._owner)
         failpoints.reach("before", name)
-        result = await self._tx.run(self._graph._text(name, edge_types), cypher.bind(params, self._owner))
-        rows = await _rows(result)
+        with self._graph._statement(name):
+            rows = await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
         failpoints.reach("after", name)
         return rows
 

@@ -5,10 +5,12 @@ To the console for people, and as rotating JSON files under the data directory f
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import logging.handlers
 import secrets
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -43,6 +45,8 @@ def configure(
     handlers: list[logging.Handler] = [
         _handler(logging.StreamHandler(stream), shared, to_json if settings.log_json else to_people)
     ]
+    # A collector that is away is no news on everybody's console: the file has it.
+    handlers[0].addFilter(lambda record: not record.name.startswith("opentelemetry"))
     handlers[0].setLevel((console_level or settings.log_level).upper())
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -66,8 +70,9 @@ def configure(
         "uvicorn.access",
         "uvicorn.error",
         "stamina",
+        "urllib3",
     ):
-        logging.getLogger(noisy).setLevel(logging.ERROR if noisy == "neo4j" else logging.WARNING)
+        logging.getLogger(noisy).setLevel(logging.ERROR if noisy in ("neo4j", "urllib3") else logging.WARNING)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -78,6 +83,19 @@ def configure(
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """Log nothing at all meanwhile, for what tells everything itself."""
+    before = structlog.get_config()
+    logging.disable(logging.CRITICAL)
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), processors=[lambda *_: ""])
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
+        structlog.configure(**before)
 
 
 def new_trace_id() -> str:

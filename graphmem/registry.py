@@ -18,12 +18,14 @@ import orjson
 import structlog
 from pydantic import TypeAdapter
 
+from graphmem import tracing
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
 from graphmem.domain.meaning import Embedder
 from graphmem.domain.reduction import Stale, Torn
 from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.graph import Graph, OwnerGraph, Row, round_trips
+from graphmem.metrics import Metrics
 from graphmem.settings import Settings
 from graphmem.type_aliases import TypeAliases
 from graphmem.vocabulary import Vocabulary
@@ -45,6 +47,9 @@ class Face(enum.Flag):
     ALL = REST | MCP | CLI
 
 
+_FACES = {Face.REST: "rest", Face.MCP: "mcp", Face.CLI: "cli"}
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What the operations of one process share."""
@@ -55,6 +60,11 @@ class Services:
     writers: Writers
     settings: Settings
     embedder: Embedder
+
+    @property
+    def metrics(self) -> Metrics:
+        """What this process counts."""
+        return self.graph.metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +131,10 @@ class Operation(Generic[A]):
         """The first line of the docstring."""
         return self.description.partition("\n")[0]
 
-    async def run(self, services: Services, actor: Actor, raw: Mapping[str, Any]) -> bytes:
-        """Authorise, validate, call, and log one line; return the answer as JSON.
+    async def run(
+        self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face = Face.CLI
+    ) -> bytes:
+        """Authorise, validate, call, count, and log one line; return the answer as JSON.
 
         Raises:
             GraphmemError: and nothing else; an unforeseen fault becomes ``InternalError``.
@@ -130,24 +142,27 @@ class Operation(Generic[A]):
         cell = [0]
         token = round_trips.set(cell)
         start = time.perf_counter()
-        outcome = "ok"
+        outcome, failed = "ok", False
         try:
             return await self._run(services, actor, raw)
         except GraphmemError as exc:
-            outcome = exc.code
+            outcome, failed = exc.code, exc.status >= 500
             raise
         except Exception as exc:
-            outcome = InternalError.code
+            outcome, failed = InternalError.code, True
             _log.exception("unexpected fault", operation=self.name)
             raise InternalError from exc
         finally:
             round_trips.reset(token)
+            seconds = time.perf_counter() - start
+            services.metrics.request(self.name, _FACES[face], outcome, seconds)
+            tracing.operation(self.name, _FACES[face], outcome, failed)
             _log.info(
                 self.name,
                 outcome=outcome,
                 owner=actor.owner,
                 client=actor.client,
-                milliseconds=round((time.perf_counter() - start) * 1000, 2),
+                milliseconds=round(seconds * 1000, 2),
                 round_trips=cell[0],
             )
 

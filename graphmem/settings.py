@@ -93,6 +93,11 @@ class Settings(BaseSettings):
     connection_timeout: Seconds = Field(default=5.0, description="Seconds to open a connection to Neo4j.")
     read_timeout: Seconds = Field(default=10.0, description="Seconds that one read may take in Neo4j.")
     write_timeout: Seconds = Field(default=30.0, description="Seconds that one write may take in Neo4j.")
+    heavy_queries: int | None = Field(
+        default=None,
+        ge=1,
+        description="Searches, walks and scans that one process runs at once; one less than there are cores.",
+    )
     retry_seconds: Seconds = Field(
         default=8.0, description="Seconds that a request goes on trying while Neo4j fails."
     )

@@ -28,10 +28,13 @@ WAITING = 1_000
 """Types that are looked at."""
 TAKEN = 20
 """Types that are taken at one look."""
-PLACED = 200
-"""Vectors that are put into the index by one statement."""
+PLACED = 1_000
+"""Vectors that are put into the index by one statement: few large parts of it are searched sooner."""
 UNDERSTOOD = 64
 """Entities whose vectors are asked for at once."""
+
+WORK = {"work_once": "fold", "understand_once": "vector", "place_once": "index"}
+"""Kinds of work, as they are counted."""
 
 _log = structlog.get_logger("graphmem.worker")
 
@@ -67,6 +70,7 @@ async def _again(services: Services, what: Callable[[Services], Awaitable[int]])
         done = 0
         try:
             done = await what(services)
+            services.metrics.worked.labels(WORK[what.__name__]).inc(done)
         except GraphmemError as exc:
             _log.warning("the worker goes on later", work=what.__name__, reason=str(exc)[:500])
         except Exception:
@@ -89,6 +93,7 @@ async def understand_once(services: Services, only: str | None = None) -> int:
     model = services.embedder.model
     rows = await services.graph.read("meaning.waiting", None, model=model, only=only, limit=UNDERSTOOD)
     waiting = rows[0]["waiting"] if rows else []
+    services.metrics.backlog.labels("vector").set(len(waiting))
     texts = [
         meaning.text_of(name, zip(fields, values, strict=True)) for _, _, name, fields, values in waiting
     ]
@@ -123,6 +128,7 @@ async def work_once(services: Services) -> int:
     """
     (row,) = await services.graph.read("schema.pending", None, limit=WAITING)
     pending = row["pending"]
+    services.metrics.backlog.labels("fold").set(len(pending))
     done = 0
     for owner, kind, projection in random.sample(pending, min(len(pending), TAKEN)):
         try:

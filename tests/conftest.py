@@ -30,7 +30,7 @@ for profile, examples in (("ci", 25), ("default", 25), ("long", 400)):
     )
 hypothesis_settings.load_profile(os.environ.get("GRAPHMEM_TEST_PROFILE", "ci"))
 
-for name in [name for name in os.environ if name.startswith(("NEO4J_", "SERVICE_"))]:
+for name in [name for name in os.environ if name.startswith(("NEO4J_", "SERVICE_", "OTEL_"))]:
     del os.environ[name]
 for name in [name for name in os.environ if name.startswith("GRAPHMEM_") and "_TEST_" not in name]:
     if name not in ("GRAPHMEM_CACHE_DIR",):

@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graphmem import __version__, auth, failpoints
+from graphmem import __version__, auth, failpoints, metrics, tracing
 from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
 from graphmem.arguments import from_query
-from graphmem.auth import Actor
-from graphmem.errors import GraphmemError, InternalError, InvalidInput, RouteNotFound
+from graphmem.auth import Actor, Scope
+from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
 from graphmem.registry import REGISTRY, Face, Operation, Services
 
@@ -27,7 +27,7 @@ PREFIXES = ("", "/api")
 
 
 def create_app(services: Services, authenticate: Authenticate = auth.authenticate) -> FastAPI:
-    """Return the service: every REST operation of the registry, ``/openapi.yaml`` and ``/mcp``.
+    """Return the service: every REST operation of the registry, ``/openapi.yaml``, ``/metrics`` and ``/mcp``.
 
     The caller opens and closes ``services``. ``authenticate`` turns an Authorization header into an actor.
     """
@@ -39,11 +39,18 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
             yield
 
     app = FastAPI(
-        title="graphmem", version=__version__, lifespan=lifespan, openapi_url=None, redirect_slashes=False
+        title="graphmem",
+        version=__version__,
+        lifespan=lifespan,
+        openapi_url=None,
+        redirect_slashes=False,
+        # Its own spans would tell collectors the query string and the path, ids and all.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     for method, path, operation in sorted(_routes(), key=_static_first):
-        _add(app, method, path, _endpoint(operation, services))
+        _add(app, method, path, _endpoint(path, operation, services))
     _add(app, "GET", "/openapi.yaml", _describe)
+    _add(app, "GET", "/metrics", _measure(services))
     bounded = Bounded(endpoint, services.settings)
     app.router.routes.extend(Route(f"{prefix}/mcp", bounded) for prefix in PREFIXES)
     app.add_exception_handler(GraphmemError, _refused)
@@ -52,7 +59,7 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
         path for operation in REGISTRY.values() if operation.public for _, path in operation.routes
     )
     app.add_middleware(Gate, settings=services.settings, public=public, authenticate=authenticate)
-    app.add_middleware(Trace)
+    app.add_middleware(Trace, metrics=services.metrics)
     return app
 
 
@@ -72,8 +79,11 @@ def _add(app: FastAPI, method: str, path: str, endpoint: Callable[[Request], Awa
         app.router.routes.append(Route(prefix + path, endpoint, methods=[method]))
 
 
-def _endpoint(operation: Operation[Any], services: Services) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(
+    path: str, operation: Operation[Any], services: Services
+) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
+        tracing.route(path)
         if request.method == "POST":
             raw = await read_json(request, services.settings)
         else:
@@ -82,12 +92,26 @@ def _endpoint(operation: Operation[Any], services: Services) -> Callable[[Reques
             if raw.setdefault(name, value) != value:
                 message = f"the path says {value!r:.100}, the arguments say otherwise"
                 raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
-        actor: Actor = request.scope.get("state", {}).get("actor") or Actor()
-        answer = await operation.run(services, actor, raw)
+        answer = await operation.run(services, _actor(request), raw, Face.REST)
         failpoints.reach("before", failpoints.ANSWER)
         return Response(answer, media_type="application/json")
 
     return endpoint
+
+
+def _measure(services: Services) -> Callable[[Request], Awaitable[Response]]:
+    """Answer what this process counts, to those who may know what concerns all owners."""
+
+    async def endpoint(request: Request) -> Response:
+        if Scope.ADMIN not in _actor(request).scopes:
+            raise Forbidden(needs=Scope.ADMIN, operation="metrics")
+        return Response(services.metrics.text(), headers={"Content-Type": metrics.CONTENT_TYPE})
+
+    return endpoint
+
+
+def _actor(request: Request) -> Actor:
+    return request.scope.get("state", {}).get("actor") or Actor()
 
 
 async def _describe(request: Request) -> Response:

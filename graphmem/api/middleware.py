@@ -14,9 +14,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphmem import tracing
 from graphmem.auth import Actor
 from graphmem.errors import GraphmemError, HostRefused, InternalError, ServiceBusy
 from graphmem.log import new_trace_id
+from graphmem.metrics import Metrics
 from graphmem.settings import LOOPBACK, Settings
 
 _log = structlog.get_logger("graphmem.http")
@@ -36,19 +38,24 @@ def refusal(error: GraphmemError) -> Response:
 
 
 class Trace:
-    """Give every request a trace id, log one line for it, and let no fault out but as an envelope.
+    """Give every request a trace id, count it, log one line for it, and let no fault out but as an envelope.
 
     The line has the method and the path, never the query string: it may hold what nobody should log.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        trace = new_trace_id()
+        with tracing.request(scope["method"], scope["headers"]):
+            await self._answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        trace = tracing.trace_id() or new_trace_id()
         started: list[int] = []
 
         async def tell(message: Message) -> None:
@@ -77,6 +84,8 @@ class Trace:
             finally:
                 # An operation logs its own line; what never reached one is told here.
                 status = started[0] if started else 0
+                self.metrics.response(status)
+                tracing.answered(status)
                 (_log.info if status >= 400 else _log.debug)(
                     "request",
                     method=scope["method"],

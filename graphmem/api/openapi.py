@@ -20,6 +20,7 @@ from graphmem.errors import (
     DatabaseUnavailable,
     DiskFull,
     Envelope,
+    Forbidden,
     GraphmemError,
     InternalError,
     InvalidInput,
@@ -33,7 +34,10 @@ from graphmem.errors import (
 from graphmem.registry import REGISTRY, Face, Operation, Scope
 
 REF = "#/components/schemas/{model}"
-EVERYWHERE = (InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull)
+EVERYWHERE = (
+    InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull,
+    ServiceBusy,
+)  # fmt: skip
 WITH_BODY = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
 
@@ -53,6 +57,15 @@ def document() -> dict[str, Any]:
         "summary": "This description.",
         "tags": ["server"],
         "responses": {"200": {"description": "OK", "content": {"application/yaml": {}}}},
+    }}  # fmt: skip
+    paths["/metrics"] = {"get": {
+        "operationId": "get_metrics",
+        "summary": "What this process counts and times, in the text format of Prometheus.",
+        "tags": ["server"],
+        "responses": {
+            "200": {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}},
+            **_refusals(AuthRequired, AuthInvalid, Forbidden),
+        },
     }}  # fmt: skip
     return {
         "openapi": "3.1.0",
@@ -147,7 +160,13 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
     errors += WITH_BODY if method == "POST" else ()
     errors += () if operation.public else (AuthRequired, AuthInvalid)
-    errors += (DiskFull, ServiceBusy, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
+    errors += (DiskFull, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
+    return responses | _refusals(*errors)
+
+
+def _refusals(*errors: type[GraphmemError]) -> dict[str, Any]:
+    """Return the answers of errors, by status."""
+    responses: dict[str, Any] = {}
     for error in sorted(set(errors), key=lambda e: (e.status, e.code)):
         known = responses.setdefault(str(error.status), {
             "description": "",

@@ -130,6 +130,32 @@ def rebuild(
         db.show(dict(run(session)), as_json or session.as_json)
 
 
+@app.command()
+def doctor(
+    context: typer.Context,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Compare every snapshot with its observations as well.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+) -> None:
+    """Look for what is wrong with this installation, and say what to do about each thing.
+
+    Settings, data directory, disk, engine, database and its schema, memory, clocks, vectors, the service.
+    Nothing is started or changed. The exit code is 1 if something fails, else 0.
+
+    \b
+    Examples:
+      graphmem doctor
+      graphmem doctor --json
+      graphmem --env production doctor --deep
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        from graphmem.cli.doctor import run
+
+        run(session, deep, as_json or session.as_json)
+
+
 app.add_typer(db.app, name="db", help="Start, stop and look at the embedded Neo4j.")
 app.add_typer(backup.app, name="backup", help="Write all facts into one file, check it, and restore it.")
 add_commands(app)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import uvicorn
 
-from graphmem import __version__, log
+from graphmem import __version__, log, tracing
 from graphmem.cli.session import fetching, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
 from graphmem.settings import Settings
@@ -63,7 +63,8 @@ def serve(settings: Settings) -> None:
     settings.check_bind()
     _check_port(settings)
     log.configure(settings, settings.data_path / "logs")
-    run_async(_serve(settings))
+    with _traced():
+        run_async(_serve(settings))
 
 
 async def _serve(settings: Settings) -> None:
@@ -118,4 +119,15 @@ def serve_stdio(settings: Settings) -> None:
         async with open_services(settings) as services:
             await serve_mcp(services, Actor(client="mcp"))
 
-    run_async(run())
+    with _traced():
+        run_async(run())
+
+
+@contextlib.contextmanager
+def _traced() -> Iterator[None]:
+    """Send traces meanwhile, where the environment says where to."""
+    tracing.start()
+    try:
+        yield
+    finally:
+        tracing.stop()

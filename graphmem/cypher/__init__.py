@@ -208,8 +208,15 @@ class Parameters(dict[str, Any]):
         return f"<{', '.join(self)}>"
 
 
-def bind(params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
-    """Return the parameters of a query as its text expects them."""
+def bind(name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
+    """Return the parameters of a query as its text expects them.
+
+    Raises:
+        ValueError: they are not those that its header names: what is forgotten would silently be null.
+    """
+    if params.keys() != query(name).params.keys():
+        wrong = sorted(params.keys() ^ query(name).params.keys())
+        raise ValueError(f"{name}: caller and header disagree on parameters: {', '.join(wrong)}")
     args = Parameters(params)
     return {"args": args} if owner is None else {"args": args, "owner": owner}
 

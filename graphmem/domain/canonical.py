@@ -24,6 +24,7 @@ MAX_DEPTH = 128
 """Levels of lists and objects that anything may have; what holds values is a few levels deeper than they."""
 VALUE_DEPTH = 100
 """Levels of lists and objects that one value may have."""
+_WORDS = {None: "null", True: "true", False: "false"}
 
 
 class NotCanonical(ValueError):
@@ -47,9 +48,13 @@ def encode(value: Any, path: str = "$", levels: int = MAX_DEPTH) -> str:
         NotCanonical: a float that is not finite, a lone surrogate, an integer of more than 4,300
             digits, more than ``levels`` levels, or something that is no JSON value.
     """
-    parts: list[str] = []
-    _write(value, path, levels, parts)
-    return "".join(parts)
+    try:
+        return _quick(value, levels)
+    except (_Unusual, ValueError):
+        # Only what is refused has to know where it stands.
+        parts: list[str] = []
+        _write(value, path, levels, parts)
+        return "".join(parts)
 
 
 def decode(text: str | bytes) -> Any:
@@ -70,6 +75,38 @@ def assemble(members: Iterable[tuple[str, str]]) -> str:
     """Return the canonical object whose members are given as (name, canonical JSON), without parsing them."""
     ordered = sorted(members, key=lambda member: name_order(member[0]))
     return "{" + ",".join(f"{encode_basestring(name)}:{value}" for name, value in ordered) + "}"
+
+
+class _Unusual(Exception):
+    """A value is not for the short way: it is refused, or of an uncommon class."""
+
+
+def _quick(value: Any, levels: int) -> str:
+    """Return the canonical JSON of what most values are made of; several times as fast as :func:`_write`."""
+    kind = type(value)
+    if kind is str:
+        if not value.isascii():
+            value.encode()
+        return encode_basestring(value)
+    if kind is int:
+        return _integer(value, "")
+    if kind is float:
+        return _float(value, "")
+    if value is None or kind is bool:
+        return _WORDS[value]
+    if levels < 1:
+        raise _Unusual
+    if kind is list or kind is tuple:
+        return f"[{','.join([_quick(one, levels - 1) for one in value])}]"
+    if kind is not dict:
+        raise _Unusual
+    for name in value:
+        if type(name) is not str:
+            raise _Unusual
+    # Where all are ASCII, the order of UTF-16 code units is that of the strings.
+    ordered = sorted(value) if "".join(value).isascii() else sorted(value, key=name_order)
+    members = [f"{_quick(name, levels)}:{_quick(value[name], levels - 1)}" for name in ordered]
+    return f"{{{','.join(members)}}}"
 
 
 def _write(value: Any, path: str, levels: int, out: list[str]) -> None:

@@ -96,6 +96,7 @@ class Name:
     initials: bool
 
 
+@lru_cache(maxsize=4096)
 def take_apart(text: str, kind: Kind) -> Name | None:
     """Return a name as similarity compares it, ``None`` where nothing of it counts."""
     parts = words(_plain(fold_text(text)))

@@ -10,7 +10,7 @@ import orjson
 import structlog
 from mcp.server.lowlevel import Server
 
-from graphmem import __version__
+from graphmem import __version__, tracing
 from graphmem.auth import Actor, Scope
 from graphmem.domain import canonical
 from graphmem.errors import GraphmemError, RouteNotFound
@@ -59,13 +59,13 @@ def create_server(services: Services, actor: Callable[[], Actor]) -> Server[Any]
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         bound = structlog.contextvars.get_contextvars()
-        trace = bound.get("trace_id") or new_trace_id()
+        trace = tracing.trace_id() or bound.get("trace_id") or new_trace_id()
         with structlog.contextvars.bound_contextvars(trace_id=trace):
             try:
                 operation = known.get(params.name)
                 if operation is None:
                     raise RouteNotFound(f"there is no tool {params.name[:100]!r}", tools=sorted(known))
-                body = await operation.run(services, actor(), params.arguments or {})
+                body = await operation.run(services, actor(), params.arguments or {}, Face.MCP)
                 failed = False
             except GraphmemError as exc:
                 body, failed = orjson.dumps(exc.envelope(trace), default=str), True

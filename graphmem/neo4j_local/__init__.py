@@ -19,9 +19,10 @@ import psutil
 
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, EngineStartFailed, SetupError
 from graphmem.neo4j_local import archive, engine, files, server
-from graphmem.neo4j_local.engine import Progress, fetch
+from graphmem.neo4j_local.engine import Progress, fetch, lacking, unreachable
 from graphmem.neo4j_local.instance import Connection, Facts, Instance
 from graphmem.neo4j_local.lock import read
+from graphmem.neo4j_local.server import java_version
 from graphmem.settings import Settings
 
 __all__ = [
@@ -32,11 +33,15 @@ __all__ = [
     "ensure",
     "fetch",
     "info",
+    "java_version",
+    "lacking",
     "logs",
     "running",
     "start",
     "status",
     "stop",
+    "store_bytes",
+    "unreachable",
 ]
 
 Probe = Callable[[Connection], None]
@@ -159,6 +164,11 @@ def info(settings: Settings) -> Connection:
     if (facts := instance.facts()) is None:
         raise DataDirectoryRefused(f"there is no database in {instance.root} yet: run `graphmem db start`")
     return instance.connection(facts)
+
+
+def store_bytes(settings: Settings) -> int:
+    """Return what the database of the instance takes on the disk, its log of transactions included."""
+    return _disk_bytes(Instance(settings).home / "data")
 
 
 def logs(settings: Settings, lines: int = 100) -> list[str]:

@@ -14,6 +14,13 @@ from graphmem.settings import Settings
 
 HASH_ROUNDS = 1024
 
+# New parts of a full-text or vector index are else kept on the heap, in blocks that no vector fits into.
+# Vectors are read from them byte by byte, and a search by meaning takes five times as long as from a file.
+INDEX_FILES = {
+    "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_cached_mb": 0,
+    "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_merge_size_mb": 0,
+}
+
 # Neo4j's own start scripts open these packages to it; without them it falls back to slower code.
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 
@@ -42,6 +49,10 @@ def neo4j_conf(settings: Settings, bolt_port: int, http_port: int) -> str:
         "db.transaction.timeout": "30s",
         "db.lock.acquisition.timeout": "10s",
         "db.tx_log.rotation.retention_policy": "1 days 256M",
+        # Every commit adds a part to a full-text or vector index, and a search asks all parts. Merged by twos
+        # and fifties, as they else are, words are copied too often and vectors lie in too many parts.
+        "internal.dbms.index.lucene.merge_factor": "4",
+        "internal.dbms.index.vector.standard_merge_factor": "8",
         # Else a stop waits twice 5 s for connections that were closed already.
         "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
     }
@@ -67,6 +78,7 @@ def java_options(settings: Settings, home: Path, class_path: list[Path]) -> list
         "-Dlog4j2.disable.jmx=true",
         "-Djava.awt.headless=true",
         "-Dfile.encoding=UTF-8",
+        *(f"-D{name}={value}" for name, value in INDEX_FILES.items()),
         f"-Djava.io.tmpdir={home / 'run' / 'tmp'}",
         "-cp",
         os.pathsep.join(str(path) for path in class_path),

@@ -37,6 +37,7 @@ Progress = Callable[[str, int, int], None]
 THREADS = 4
 ATTEMPTS = 3
 NETWORK_TIMEOUT = 30  # seconds without a byte
+LOOK_TIMEOUT = 5  # seconds to see whether a file could be fetched
 OTHERS_TIMEOUT = 1800.0  # seconds to wait for another process that fetches the same engine
 REPORT_EVERY = 1 << 18  # bytes
 
@@ -75,6 +76,37 @@ def fetch(settings: Settings, progress: Progress | None = None) -> list[Path]:
             f"Neo4j {lock.release} could not be kept in {files.cause(exc, home)} (GRAPHMEM_CACHE_DIR)"
         ) from exc
     return [home / jar.name for jar in lock.jars]
+
+
+def lacking(settings: Settings, *, rehash: bool = False) -> tuple[str, Path, list[Jar]]:
+    """Return the release, where its files are, and those that would have to be fetched.
+
+    Raises:
+        ConfigurationInvalid: no lock is shipped for ``settings.neo4j_version``.
+    """
+    lock, home = read(settings.neo4j_version), directory(settings)
+    if rehash:
+        wrong = [
+            jar
+            for jar in lock.jars
+            if not (home / jar.name).is_file() or _sha256(home / jar.name) != jar.sha256
+        ]
+        return lock.release, home, wrong
+    return lock.release, home, _lacking(home, lock)
+
+
+def unreachable(jar: Jar) -> str:
+    """Return why a file could not be fetched now, empty if it could; nothing is fetched."""
+    path = f"{jar.group.replace('.', '/')}/{jar.artifact}/{jar.version}/{jar.name}"
+    said = "no repository has it"
+    for url in {"central": MAVEN_CENTRAL_URL, **GlobalSettings.load().repositories}.values():
+        try:
+            answer = requests.head(f"{url.rstrip('/')}/{path}", timeout=LOOK_TIMEOUT, allow_redirects=True)
+            if answer.ok:
+                return ""
+        except requests.RequestException as exc:
+            said = _reason(exc)
+    return said
 
 
 def _complete(home: Path, lock: Lock, progress: Progress) -> None:

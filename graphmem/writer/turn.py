@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from graphmem import tracing
 from graphmem.domain import ids, state_hash, times
 from graphmem.domain.identity import Alternatives
 from graphmem.domain.items import Item
@@ -35,6 +36,7 @@ from graphmem.writer.replay import Read, refold, refold_moved
 from graphmem.writer.requests import Receipt, WriteRequest
 from graphmem.writer.rows import edge_types, parameters
 from graphmem.writer.state import State
+from graphmem.writer.waiting import SETTLED, Decided, Waiting
 
 TURN_REQUESTS = 200
 TURN_OBSERVATIONS = 1_000
@@ -51,18 +53,6 @@ LOSSES_BEFORE_LOCK = 2
 """Turns lost to another process before the lock is taken first."""
 
 _log = structlog.get_logger("graphmem.writer")
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A request that waits, with the trace and the count of round trips of the call that brought it."""
-
-    request: WriteRequest
-    answer: asyncio.Future[Receipt]
-    trace_id: str
-    round_trips: list[int] | None
-    deadline: float
-    weight: int
 
 
 class Writers:
@@ -106,13 +96,18 @@ class Writers:
         answer: asyncio.Future[Receipt] = loop.create_future()
         trace_id = structlog.contextvars.get_contextvars().get("trace_id", "")
         deadline = loop.time() + self._settings.write_timeout
-        waiting = _Waiting(request, answer, trace_id, round_trips.get(None), deadline, request.weight)
+        trips, span = round_trips.get(None), tracing.here()
+        waiting = Waiting(request, answer, trace_id, trips, deadline, request.weight, span)
         writer.waiting.append(waiting)
         writer.weight += waiting.weight
         if writer.task is None:
             # A context of its own: a turn belongs to all of its requests, not to the first of them.
             writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
         return await answer
+
+    def waiting(self) -> int:
+        """Return how many requests wait for a turn."""
+        return sum(len(writer.waiting) for writer in self._writers.values())
 
     async def refold(self, owner: str, entity_ids: list[str]) -> None:
         """Fold some entities again that were folded under other rules than those of their types today."""
@@ -149,13 +144,15 @@ class _Writer:
     settings: Settings
     identity: dict[tuple[str, str], Alternatives]
     embedder: Embedder
-    waiting: deque[_Waiting] = field(default_factory=deque)
+    waiting: deque[Waiting] = field(default_factory=deque)
     weight: int = 0
     task: asyncio.Task[None] | None = None
 
     async def turn(self) -> None:
         """Take what waits, as much as fits, and answer each of it."""
         batch = self._take()
+        if batch:
+            self.graph.metrics.turn(len(batch), sum(waiting.request.observations for waiting in batch))
         if batch and not await self._try(batch):
             # One of them met a fault of its own: the others must not share it.
             for waiting in batch:
@@ -167,11 +164,14 @@ class _Writer:
         self.waiting.clear()
         self.weight = 0
 
-    async def _try(self, batch: list[_Waiting]) -> bool:
+    async def _try(self, batch: list[Waiting]) -> bool:
         """Settle a batch, or fail it; return false where one of several is at fault and none was written."""
         trips = [0]
         round_trips.set(trips)
-        with structlog.contextvars.bound_contextvars(trace_id=batch[0].trace_id, requests=len(batch)):
+        with (
+            structlog.contextvars.bound_contextvars(trace_id=batch[0].trace_id, requests=len(batch)),
+            tracing.turn(waiting.span for waiting in batch),
+        ):
             try:
                 await self._settle(batch)
             except DatabaseFull as exc:
@@ -190,13 +190,13 @@ class _Writer:
                         waiting.round_trips[0] += trips[0]
         return True
 
-    def _fail(self, batch: list[_Waiting], exc: Exception) -> None:
+    def _fail(self, batch: list[Waiting], exc: Exception) -> None:
         for waiting in batch:
             if not waiting.answer.done():
                 waiting.answer.set_exception(exc if isinstance(exc, GraphmemError) else InternalError())
 
-    def _take(self) -> list[_Waiting]:
-        batch: list[_Waiting] = []
+    def _take(self) -> list[Waiting]:
+        batch: list[Waiting] = []
         observations = characters = 0
         now = asyncio.get_running_loop().time()
         while self.waiting and len(batch) < TURN_REQUESTS:
@@ -215,33 +215,34 @@ class _Writer:
             self.weight -= first.weight
         return batch
 
-    async def _settle(self, batch: list[_Waiting]) -> None:
+    async def _settle(self, batch: list[Waiting]) -> None:
         """Look, decide and write until it is written or the database failed for too long."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self.settings.retry_seconds
+        turns = self.graph.metrics.turns
         losses = failures = 0
         in_doubt = False
         while True:
             try:
-                if losses < LOSSES_BEFORE_LOCK:
-                    written = await self._optimistic(batch)
-                else:
-                    written = await self._locked(batch)
+                outcome = await (self._optimistic if losses < LOSSES_BEFORE_LOCK else self._locked)(batch)
             except Torn:
                 # Another process wrote while this one looked: the turn is as good as lost.
-                written = False
+                outcome = "looked_again"
             except DatabaseFull:
+                turns["failed"].inc()
                 raise
             except Unavailable as exc:
                 # A read never leaves a doubt; after a write that was not answered, the look at the
                 # transaction's id tells the next attempt whether it was done.
                 in_doubt = in_doubt or exc.details.pop("wrote", False)
                 failures += 1
+                turns["failed"].inc()
                 if loop.time() > end:
                     raise self._given_up(exc, in_doubt) from exc
                 await asyncio.sleep(min(1.0, 0.05 * 2**failures) * random.uniform(0.5, 1.0))
                 continue
-            if written:
+            turns[outcome].inc()
+            if outcome in SETTLED:
                 return
             losses += 1
             if loop.time() > end:
@@ -256,7 +257,7 @@ class _Writer:
         )
         return type(exc)(message, in_doubt=True)
 
-    async def _optimistic(self, batch: list[_Waiting]) -> bool:
+    async def _optimistic(self, batch: list[Waiting]) -> str:
         state = await self._look(batch, self._read)
         if state is None:
             if any(waiting.request.commit for waiting in batch):
@@ -266,15 +267,14 @@ class _Writer:
             # Folded again first, by a write of its own: the turn then looks at what it will write to.
             await refold(self._read, state, stale)
             await self._write("write.turn", **await self._params(state))
-            return False
+            return "looked_again"
         await self._move(state, batch, self._read)
         decided = self._decide(state, batch)
         if decided.writes and not await self._write("write.turn", **await self._params(state)):
-            return False
-        decided.answer()
-        return True
+            return "lost"
+        return decided.answer()
 
-    async def _locked(self, batch: list[_Waiting]) -> bool:
+    async def _locked(self, batch: list[Waiting]) -> str:
         try:
             decided = await self._under_lock(batch)
         except DatabaseFull:
@@ -283,10 +283,9 @@ class _Writer:
             # Whether a commit that was not answered was done is as unknown as with a single statement.
             exc.details["wrote"] = True
             raise
-        decided.answer()
-        return True
+        return decided.answer()
 
-    async def _under_lock(self, batch: list[_Waiting]) -> _Decided:
+    async def _under_lock(self, batch: list[Waiting]) -> Decided:
         async with self.graph.transaction(self.owner) as tx:
             await tx.run("owner.lock")
             state = await self._look(batch, tx.run) or states.empty()
@@ -301,12 +300,12 @@ class _Writer:
         return decided
 
     @staticmethod
-    async def _move(state: State, batch: list[_Waiting], read: Read) -> None:
+    async def _move(state: State, batch: list[Waiting], read: Read) -> None:
         for waiting in batch:
             if (moving := waiting.request.moving) is not None:
                 await refold_moved(read, state, moving)
 
-    async def _look(self, batch: list[_Waiting], read: Read) -> State | None:
+    async def _look(self, batch: list[Waiting], read: Read) -> State | None:
         """Return what the batch touches; looked at again where a rule of identity has changed."""
         while True:
             rows = await read("write.look", **self._touched(batch))
@@ -314,7 +313,7 @@ class _Writer:
             if state is None or not self._identify(batch, state):
                 return state
 
-    def _identify(self, batch: list[_Waiting], state: State) -> bool:
+    def _identify(self, batch: list[Waiting], state: State) -> bool:
         """Identify items anew by the rules that were looked at; return whether one of them is another now."""
         changed = False
         if len(self.identity) > REMEMBERED:
@@ -360,11 +359,11 @@ class _Writer:
             raise
 
     @staticmethod
-    def _touched(batch: list[_Waiting]) -> dict[str, Any]:
+    def _touched(batch: list[Waiting]) -> dict[str, Any]:
         return states.touched(waiting.request for waiting in batch)
 
-    def _decide(self, state: State, batch: list[_Waiting]) -> _Decided:
-        decided = _Decided(state, batch)
+    def _decide(self, state: State, batch: list[Waiting]) -> Decided:
+        decided = Decided(state, batch)
         clock = times.now()
         for waiting in batch:
             try:
@@ -372,27 +371,3 @@ class _Writer:
             except GraphmemError as exc:
                 decided.outcomes.append(exc)
         return decided
-
-
-@dataclass(slots=True)
-class _Decided:
-    """The verdicts of a turn, told only once what they say is durable."""
-
-    state: State
-    batch: list[_Waiting]
-    outcomes: list[Receipt | GraphmemError] = field(default_factory=list)
-
-    @property
-    def writes(self) -> bool:
-        """Whether there is anything to write."""
-        return bool(self.state.rows or self.state.added or self.state.touched_heads)
-
-    def answer(self) -> None:
-        """Tell each request what became of it; one whose caller has gone is simply done."""
-        for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
-            if waiting.answer.done():
-                continue
-            if isinstance(outcome, Receipt):
-                waiting.answer.set_result(outcome)
-            else:
-                waiting.answer.set_exception(outcome)

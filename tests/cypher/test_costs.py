@@ -89,7 +89,7 @@ def profiled(loop: Loop, services: Services, owner: Owner) -> Profile:
     async def ask(name: str, params: dict[str, Any]) -> tuple[dict[str, Any], int, set[str]]:
         async with services.graph._driver.session() as session:
             text = f"PROFILE {cypher.query(name).text}"
-            result = await session.run(text, cypher.bind(params, owner.id))  # pyright: ignore
+            result = await session.run(text, cypher.bind(name, params, owner.id))  # pyright: ignore
             (row,) = [dict(record.items()) async for record in result]
             plan = (await result.consume()).profile
             assert plan is not None

@@ -76,7 +76,7 @@ def plan(
     """Return the plan of a query and what the server remarks on it."""
     query = cypher.query(name)
     text = cypher.with_types(name, types) if query.takes_types else query.text
-    params = cypher.bind({p: _sample(kind) for p, kind in query.params.items()}, "nobody")
+    params = cypher.bind(name, {p: _sample(kind) for p, kind in query.params.items()}, "nobody")
 
     async def explain() -> tuple[dict[str, Any], list[str]]:
         driver = services.graph._driver

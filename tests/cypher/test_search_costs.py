@@ -57,7 +57,7 @@ def hits(loop: Loop, services: Services, name: str, owner: str | None, **params:
 
     async def profile() -> dict[str, Any]:
         async with services.graph._driver.session() as session:
-            result = await session.run("PROFILE " + cypher.query(name).text, cypher.bind(params, owner))
+            result = await session.run("PROFILE " + cypher.query(name).text, cypher.bind(name, params, owner))
             return (await result.consume()).profile or {}
 
     found = list(steps(loop.run(profile())))
@@ -70,8 +70,8 @@ def asked(query: str, owner: str, **more: Any) -> dict[str, Any]:
     return {
         "pairs": [], "kinds": list(lookup.KINDS), "types": [], "vector": None, "model": LocalEmbedder.model,
         "lucene": wording.lucene(words, owner, []), "patterns": words.patterns, "reach": 500, "floor": 0.28,
-        "near": 50, "deep": 0, "few": 2_000, "alone": False, "weights": [3.0, 1.0, 1.0], "offset": 0,
-        "limit": 10, **more,
+        "near": 50, "deep": 0, "few": 2_000, "most": 2_000, "alone": False, "weights": [3.0, 1.0, 1.0],
+        "offset": 0, "limit": 10, **more,
     }  # fmt: skip
 
 

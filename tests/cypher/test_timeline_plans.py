@@ -50,7 +50,7 @@ def profiled(
 
     async def run() -> tuple[dict[str, Any], Any]:
         async with services.graph._driver.session() as session:
-            result = await session.run("PROFILE " + query.text, cypher.bind(params, owner))
+            result = await session.run("PROFILE " + query.text, cypher.bind(name, params, owner))
             row = await result.single()
             return (await result.consume()).profile or {}, row
 

@@ -25,6 +25,7 @@ from tests.support.service import Service, command, environment, free_port
 GUARDED = sorted(
     {(method, prefix + url(path)) for operation in REGISTRY.values() if not operation.public
      for method, path in operation.routes for prefix in ("", "/api")}
+    | {("GET", "/metrics"), ("GET", "/api/metrics")}
     | {("GET", "/openapi.yaml"), ("GET", "/api/openapi.yaml"), ("POST", "/mcp"), ("POST", "/api/mcp")}
     | {("GET", "/nowhere"), ("GET", "/health/"), ("GET", "/healthx"), ("GET", "/api/api/health")}
     | {("GET", "/mcp"), ("GET", "/.well-known"), ("DELETE", "/stats"), ("OPTIONS", "/stats")}

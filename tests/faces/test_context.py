@@ -261,7 +261,7 @@ def test_what_is_read_does_not_grow_with_history(
 
         async def profiled() -> dict[str, Any]:
             async with services.graph._driver.session() as session:
-                params = cypher.bind({**asked, "earliest": 0}, owner)
+                params = cypher.bind("context.gather", {**asked, "earliest": 0}, owner)
                 return (await (await session.run(text, params)).consume()).profile or {}
 
         def total(node: dict[str, Any]) -> int:

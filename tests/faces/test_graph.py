@@ -358,7 +358,8 @@ def profile(loop: Loop, services: Services, owner: str, name: str, frontier: lis
 
     async def profiled() -> dict[str, Any]:
         async with services.graph._driver.session() as session:
-            return (await (await session.run(text, cypher.bind(step, owner))).consume()).profile or {}
+            result = await session.run(text, cypher.bind(name, step, owner))
+            return (await result.consume()).profile or {}
 
     def total(node: dict[str, Any]) -> int:
         return node.get("dbHits", 0) + sum(map(total, node.get("children", [])))

@@ -39,7 +39,7 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     taken: list[int] = []
     real = turn._Writer._locked
 
-    async def counted(writer: Any, batch: list[Any]) -> bool:
+    async def counted(writer: Any, batch: list[Any]) -> str:
         taken.append(len(batch))
         return await real(writer, batch)
 
@@ -105,12 +105,12 @@ def test_a_turn_that_lost_twice_takes_the_lock(
 ) -> None:
     lost = 0
 
-    async def losing(writer: Any, batch: list[Any]) -> bool:
+    async def losing(writer: Any, batch: list[Any]) -> str:
         nonlocal lost
         if lost == 0:
             await writer.graph.write("owner.create", writer.owner)
         lost += 1
-        return False
+        return "lost"
 
     monkeypatch.setattr(turn._Writer, "_optimistic", losing)
     stored = loop.run(ask(services, owner, "store", entities=[ADA]))

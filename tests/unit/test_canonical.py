@@ -171,6 +171,29 @@ def test_the_digest_is_sha256_of_the_text_in_utf8(value):
     assert canonical.digest(value) == hashlib.sha256(canonical.encode(value).encode("utf-8")).hexdigest()
 
 
+ODD = st.recursive(
+    SCALARS | st.floats() | st.text(st.characters(codec=None), max_size=5) | st.binary(max_size=1),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.integers(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(ODD, st.integers(min_value=0, max_value=3))
+def test_the_short_way_says_what_the_long_one_says(value, levels):
+    def long_way(value: Any, path: str, levels: int) -> str:
+        parts: list[str] = []
+        canonical._write(value, path, levels, parts)
+        return "".join(parts)
+
+    def told(way: Any) -> str:
+        try:
+            return way(value, "$", levels)
+        except canonical.NotCanonical as refused:
+            return f"refused: {refused}"
+
+    assert told(canonical.encode) == told(long_way)
+
+
 @pytest.mark.parametrize(
     ("value", "path", "reason"),
     [

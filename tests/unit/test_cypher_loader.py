@@ -56,10 +56,17 @@ def test_comments_are_no_part_of_the_text():
 
 
 def test_all_parameters_but_the_owner_are_bound_in_one_map():
-    assert cypher.bind({"thing_id": "a"}, "me") == {"args": {"thing_id": "a"}, "owner": "me"}
-    assert cypher.bind({"thing_id": "a"}, None) == {"args": {"thing_id": "a"}}
+    asked = {"entity_ids": ["a"]}
+    assert cypher.bind("entity.by_id", asked, "me") == {"args": asked, "owner": "me"}
+    assert cypher.bind("entity.by_id", asked, None) == {"args": asked}
     for name in cypher.names():
         assert set(re.findall(r"\$(\w+)", cypher.query(name).text)) <= {"args", "owner"}
+
+
+@pytest.mark.parametrize("wrong", [{}, {"entity_ids": [], "types": []}, {"entity_id": "a"}])
+def test_a_parameter_that_is_forgotten_or_unknown_is_refused(wrong: dict[str, object]):
+    with pytest.raises(ValueError, match="disagree on parameters: entity_id"):
+        cypher.bind("entity.by_id", wrong | {"entity_id": 1}, "me")
 
 
 def test_a_write_and_a_heavy_query_say_so():
@@ -119,9 +126,9 @@ def test_a_header_that_lists_the_owner_is_refused():
 
 
 def test_a_fragment_stands_for_the_text_of_its_file():
-    query = parsed(HEADER + TEXT.replace("RETURN thing", "RETURN <entity._row> AS thing"))
+    query = parsed(HEADER + TEXT.replace("RETURN thing", "RETURN [<entity._columns>] AS thing"))
     (root,) = [resources.files(cypher.__name__)]
-    lines = root.joinpath("entity", "_row.cypher").read_text(encoding="utf-8").splitlines()
+    lines = root.joinpath("entity", "_columns.cypher").read_text(encoding="utf-8").splitlines()
     said = "\n".join(line for line in lines if not line.startswith("//")).strip()
     assert said in query.text
     assert "<entity." not in query.text

@@ -4,7 +4,7 @@
 // returns homes: LIST<STRING>, last: LIST
 // mode    read
 // index   entity_by_state (owner, type, live, id), relationship_by_type (owner, type, last_observation_at, id)
-// cost    light
+// cost    heavy
 // Relationships are in the order of their last observation, then of their ids: `since` and `after` say where to go on.
 CALL () {
   WITH $entities AS wanted WHERE wanted

@@ -4,7 +4,7 @@
 // returns entities: LIST<LIST>, relationships: LIST<LIST>, revision: INTEGER
 // mode    read
 // index   owner_id, entity_id, meaning_entity, relationship_key
-// cost    light
+// cost    heavy
 OPTIONAL MATCH (found:Owner {id: $owner})
 WITH coalesce(found.revision, 0) AS revision LIMIT 1
 CALL () {

@@ -4,7 +4,7 @@
 // returns reduced: LIST<LIST>
 // mode    read
 // index   owner_id, observed_in_time (home, at)
-// cost    light
+// cost    heavy
 <owner._known>
 CALL (known) {
   UNWIND $homes AS home

@@ -6,7 +6,7 @@
 // mode    read
 // index   entity_id, schema_head, observation_id, observed_in_time (home, at),
 //         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
-// cost    light
+// cost    heavy
 // What contests a value is a value that is not older and did not win, among the `newest` observations of the entity.
 // The last 18 digits of a rank are its time, counted from `earliest`; that of a union is none, and nothing contests it.
 UNWIND $entity_ids AS id

@@ -4,7 +4,7 @@
 // returns transactions: LIST<LIST>, more: BOOLEAN
 // mode    read
 // index   transaction_by_recorded (owner, recorded_at, id)
-// cost    light
+// cost    heavy
 // It goes on after the transaction `after` of the time `since`. A stretch ends early where its values are large.
 CALL () {
   MATCH (transaction:Transaction)

@@ -5,7 +5,7 @@
 // returns page: LIST<LIST>, last: STRING
 // mode    read
 // index   identifier_value (owner, kind, value): a range of it, in order
-// cost    light
+// cost    heavy
 // `last` is the last name that was looked at, null at the end. Of the many that bear one name, or share one
 // identifier, the first 50 that are met.
 CALL () {

@@ -4,7 +4,7 @@
 // returns page: LIST<LIST>
 // mode    read
 // index   entity_by_type (owner, listed, id): a seek for each type
-// cost    light
+// cost    heavy
 // The limit is that of each type.
 UNWIND $types AS type
 CALL (type) {

@@ -3,10 +3,7 @@
 WITH found[..$limit] AS found, size(found) > $limit AS longer
 WITH found, longer, [one IN found | one.size] AS sizes
 WITH found, longer, <entity._fitting> AS fitting
-CALL (found, fitting) {
-  UNWIND found[..fitting] AS entity
-  RETURN collect(<entity._row>) AS page
-}
+<entity._rows>
 CALL (found, fitting) {
   UNWIND [one IN found[..fitting] WHERE one.merged_into IS NOT NULL] AS entity
   MATCH (entity)-[:MERGED_INTO*1..]->(root:Entity)

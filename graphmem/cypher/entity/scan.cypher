@@ -6,7 +6,7 @@
 // mode    read
 // index   entity_by_type (owner, listed, id), entity_unlisted (owner, unlisted, id), a seek for each type, merged;
 //         count_type (owner, kind, type), schema_head (owner, head)
-// cost    light
+// cost    heavy
 <entity._types>
 CALL (types) {
   <entity._in_order_of_id>

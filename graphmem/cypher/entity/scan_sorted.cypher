@@ -6,7 +6,7 @@
 // returns found: LIST<LIST>, keys: LIST, heads: LIST<LIST>
 // mode    read
 // index   those of entity.sorted; schema_head (owner, head)
-// cost    light
+// cost    heavy
 // keys    name_key, last_observation_at, observation_count, created_at, updated_at
 <entity._types>
 CALL (types) {

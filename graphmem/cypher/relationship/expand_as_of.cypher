@@ -6,7 +6,7 @@
 //         unexplored: INTEGER, revision: INTEGER
 // mode    read
 // index   owner_id, relationship_type_name, entity_id, observed_in_time (home, at)
-// cost    light
+// cost    heavy
 // As relationship.expand, with other answers to what lived: an edge is there for every relationship that ever was,
 // and its own observations say whether it was there then. What came later makes no entity a hub: where there are more
 // than `hub` edges now, those seen by then are counted, unless there are more than `most`.

@@ -4,7 +4,7 @@
 // returns origin: LIST, levels: LIST<LIST>, whole: BOOLEAN, revision: INTEGER
 // mode    read
 // index   entity_id, relationship_type_name
-// cost    light
+// cost    heavy
 // `levels` hold, for each entity at the other end, its id and the keys of the relationships to it. Where more than
 // `most` relationships would have to be looked at, or an entity of more than `hub` passed, the walk is not `whole` and
 // is to be walked level by level. `revision` is that of the vocabulary, read before the relationships are.

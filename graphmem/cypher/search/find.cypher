@@ -3,7 +3,7 @@
 //
 // params  pairs: LIST<LIST>, kinds: LIST<STRING>, types: LIST<STRING>, lucene: STRING, patterns: LIST<STRING>,
 //         reach: INTEGER, vector: LIST<FLOAT>, model: STRING, floor: FLOAT, near: INTEGER, deep: INTEGER, few: INTEGER,
-//         alone: BOOLEAN, weights: LIST<FLOAT>, offset: INTEGER, limit: INTEGER
+//         most: INTEGER, alone: BOOLEAN, weights: LIST<FLOAT>, offset: INTEGER, limit: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, ranked: LIST<LIST>, exact: LIST<LIST>, text: LIST<LIST>,
 //         meaning: LIST<LIST>, sight: LIST
 // mode    read
@@ -12,9 +12,9 @@
 // cost    heavy
 // Pairs and kinds as in entity.find. No `lucene` (or no `vector`): words (or meaning) are not asked for. `alone`: meaning
 // is asked only where no word matches. Up to `few` entities are compared one by one; of more, the `deep` nearest ones of
-// all owners are taken from the index, and what is not in it yet is compared. `near` bounds what meaning answers. `sight`
-// says what was compared: how many of how many, whether by the index, the least similarity that it reached, and whether
-// some entities have no vector of the model yet.
+// all owners are taken from the index, and of what is not in it yet, `most` are compared. `near` bounds what meaning
+// answers. `sight` says what was compared: how many of how many, whether by the index, the least similarity that it
+// reached, and whether some entities were not compared: they have no vector of the model yet, or too many are new.
 CALL () {
   CALL () {
     <search._exact>
@@ -61,7 +61,8 @@ CALL (beside, seen) {
   RETURN collect([id, similarity]) AS meaning
 }
 WITH exact, text, meaning,
-  [asked, total, compared, indexed, deepest, least, any(old IN olds WHERE old) OR (asked AND NOT indexed AND compared < total)] AS sight
+  [asked, total, CASE WHEN indexed AND waiting > $most THEN $most ELSE waiting END, indexed, deepest, least,
+    any(old IN olds WHERE old) OR asked AND CASE WHEN indexed THEN waiting > $most ELSE waiting < total END] AS sight
 CALL (exact, text, meaning) {
   WITH [exact, text, meaning] AS strategies
   UNWIND range(0, 2) AS which
@@ -79,8 +80,5 @@ CALL (ranked) {
 }
 WITH *, [one IN found | one.size] AS sizes
 WITH *, <entity._fitting> AS fitting
-CALL (found, fitting) {
-  UNWIND found[..fitting] AS entity
-  RETURN collect(<entity._row>) AS page
-}
+<entity._rows>
 RETURN page, size(found) > fitting AS truncated, ranked, exact, text, meaning, sight

@@ -1,0 +1,73 @@
+"""What is around a database: the service that serves it, and the one that makes vectors."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import httpx
+
+from graphmem import __version__
+from graphmem.doctor.finding import Finding
+from graphmem.embedding import LocalEmbedder
+from graphmem.embedding_remote import RemoteEmbedder
+from graphmem.errors import GraphmemError
+from graphmem.settings import Settings
+
+PATIENCE = 5.0
+"""Seconds that a service may take to answer."""
+
+
+async def embedding(settings: Settings) -> list[Finding]:
+    """Look whether the model that makes vectors answers: the one in this process, or the one elsewhere."""
+    if settings.embedding_url is None:
+        try:
+            LocalEmbedder().warm()
+        except GraphmemError as exc:
+            return [Finding("embedding", "fail", str(exc), "Install graphmem's packages again.")]
+        return [Finding("embedding", "ok", "the model of the package wordllama can be loaded")]
+    embedder = RemoteEmbedder(settings)
+    try:
+        await embedder.embed(["graphmem"])
+    except GraphmemError as exc:
+        fix = "Start that service, or correct GRAPHMEM_EMBEDDING_URL, _MODEL and _KEY."
+        return [Finding("embedding", "fail", f"{_at(settings.embedding_url)}: {exc}", fix)]
+    finally:
+        await embedder.close()
+    return [Finding("embedding", "ok", f"{_at(settings.embedding_url)} makes vectors")]
+
+
+async def service(settings: Settings) -> Finding:
+    """Look whether a service answers where one should be, and whether it is of this version."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)
+    base = (settings.base_url or f"http://{host}:{settings.service_port}").rstrip("/")
+    try:
+        async with httpx.AsyncClient(base_url=base, timeout=PATIENCE) as http:
+            about = await http.get("/server-info")
+            health = await http.get("/health")
+            told = about.json()
+            ours = about.is_success and told.get("name") == "graphmem"
+            well = health.status_code
+    except (httpx.HTTPError, httpx.InvalidURL) as exc:
+        if settings.base_url is None:
+            return Finding("service", "ok", f"none runs at {base}")
+        what = f"none answers at {_at(base)} ({type(exc).__name__})"
+        return Finding("service", "fail", what, "Start it with graphmem serve, or correct GRAPHMEM_BASE_URL.")
+    except (ValueError, AttributeError):
+        ours, told, well = False, {}, 0
+    if not ours:
+        what = f"another program answers at {_at(base)}"
+        return Finding("service", "fail", what, "Stop it, or set GRAPHMEM_PORT to another port.")
+    if well != 200:
+        what = f"the service at {_at(base)} says that it is not well ({well})"
+        return Finding("service", "fail", what, "Look at its log for why its database does not answer.")
+    if told.get("version") != __version__:
+        what = f"the service at {_at(base)} is graphmem {told.get('version')!s:.20}, this is {__version__}"
+        return Finding("service", "warn", what, "Restart the service, or run the graphmem that it runs.")
+    return Finding("service", "ok", f"graphmem {__version__} answers at {_at(base)}")
+
+
+def _at(url: str) -> str:
+    """Return an address without what may be secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -1,0 +1,202 @@
+"""What can be seen without a network: settings, directories, the disk, the engine's files, memory."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import platform
+import re
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+
+from graphmem import __version__, neo4j_local, tracing
+from graphmem.doctor.finding import Finding
+from graphmem.errors import ConfigurationInvalid, SetupError
+from graphmem.settings import LOOPBACK, Settings, variable
+
+OURS = ("GRAPHMEM_", "SERVICE_", "NEO4J_")
+LEAST_FREE = 256_000_000
+ENOUGH_FREE = 2_000_000_000
+"""Bytes: below the first a database stops writing any moment; its log of transactions alone takes 256 MB."""
+_SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+
+
+def versions() -> Finding:
+    """Say which versions these are."""
+    parts = f"graphmem {__version__}, Python {platform.python_version()}, driver {version('neo4j')}"
+    return Finding("versions", "ok", f"{parts}, {platform.system()} {platform.machine()}")
+
+
+def variables(environment: Mapping[str, str]) -> list[Finding]:
+    """Look for variables that were meant as settings and are none. Their values are not looked at."""
+    known = [variable(name) for name in Settings.model_fields]
+    found = []
+    for name in sorted(environment):
+        if not name.startswith(OURS) or name.startswith("GRAPHMEM_TEST_") or name in known:
+            continue
+        begun = [one for one in known if one.startswith(name)]
+        near = begun or difflib.get_close_matches(name, known, 1, 0.7)
+        fix = f"Rename it to {near[0]}, or remove it." if near else "Remove it."
+        found.append(Finding("settings", "warn", f"{name} is set and is no setting: it has no effect", fix))
+    return found
+
+
+def contradictions(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
+    """Look for settings that do not go together."""
+    found = [*_of_database(settings), *_of_others(settings), *_of_traces(environment), _of_access(settings)]
+    if all(one.check != "settings" for one in found):
+        found.insert(0, Finding("settings", "ok", f"they are valid and go together ({settings.env})"))
+    return found
+
+
+def _of_database(settings: Settings) -> Iterator[Finding]:
+    given = settings.model_fields_set
+    if settings.neo4j_uri is None:
+        idle = given & {"neo4j_username", "neo4j_password", "neo4j_database"}
+        fix = "Set NEO4J_URI if you mean a server of your own, else remove them."
+        where = "the embedded Neo4j is used, as NEO4J_URI is not set"
+    else:
+        idle = given & {"neo4j_version", "neo4j_heap", "neo4j_page_cache", "neo4j_fast_start"}
+        fix = "Remove them: they are for the embedded Neo4j."
+        where = "NEO4J_URI names a server of your own"
+        if not settings.neo4j_password.get_secret_value():
+            yield Finding(
+                "settings", "warn", "NEO4J_URI is set without NEO4J_PASSWORD", "Set NEO4J_PASSWORD."
+            )
+    if idle:
+        names = ", ".join(sorted(map(variable, idle)))
+        yield Finding("settings", "warn", f"{names} have no effect: {where}", fix)
+
+
+def _of_others(settings: Settings) -> Iterator[Finding]:
+    idle = {name for name in settings.model_fields_set if name.startswith("embedding_")} - {"embedding_url"}
+    if settings.embedding_url is None and idle:
+        names = ", ".join(sorted(map(variable, idle)))
+        what = f"{names} have no effect without GRAPHMEM_EMBEDDING_URL"
+        yield Finding("settings", "warn", what, "Set GRAPHMEM_EMBEDDING_URL, or remove them.")
+    host = urlsplit(settings.base_url or "").hostname or ""
+    if host and settings.allowed_hosts and host not in {*settings.allowed_hosts, *LOOPBACK}:
+        what = f"GRAPHMEM_BASE_URL names {host}, which GRAPHMEM_ALLOWED_HOSTS leaves out: it is refused"
+        yield Finding("settings", "fail", what, f"Add {host} to GRAPHMEM_ALLOWED_HOSTS.")
+
+
+def _of_traces(environment: Mapping[str, str]) -> Iterator[Finding]:
+    names = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
+    protocol = next((environment[name] for name in names if environment.get(name)), "http/protobuf")
+    if tracing.wanted(environment) and protocol != "http/protobuf":
+        what = f"traces are to be sent by {protocol:.20}, and are sent by http/protobuf"
+        yield Finding("settings", "warn", what, "Name the collector's HTTP port, most often 4318, instead.")
+
+
+def _of_access(settings: Settings) -> Finding:
+    try:
+        settings.check_bind()
+    except ConfigurationInvalid as exc:
+        return Finding("access", "fail", str(exc), "Set SERVICE_BEARER_TOKEN, or serve 127.0.0.1 only.")
+    base = urlsplit(settings.base_url or "")
+    if settings.bearer_token and base.scheme == "http" and base.hostname not in LOOPBACK:
+        what = f"the token goes to {base.hostname} in the clear"
+        return Finding("access", "warn", what, "Put a TLS proxy in front and set GRAPHMEM_BASE_URL to https.")
+    if settings.bearer_token:
+        return Finding("access", "ok", f"a token is set; {settings.host}:{settings.service_port} is served")
+    return Finding("access", "ok", "no token is set, and loopback only is served")
+
+
+def data_directory(settings: Settings) -> list[Finding]:
+    """Look whether the data directory is there, can be written, and is nobody else's to read."""
+    path, found = settings.data_path, []
+    near = _nearest(path)
+    own = f"Give this user {path}, or set GRAPHMEM_DATA_DIR to another directory."
+    if not near.is_dir():
+        return [Finding("data directory", "fail", f"{near} is no directory", own)]
+    if not os.access(near, os.W_OK | os.X_OK):
+        return [Finding("data directory", "fail", f"{near} cannot be written by this user", own)]
+    if near != path:
+        return [Finding("data directory", "ok", f"{path} is not there yet, and can be made")]
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        what, fix = f"others may read or enter {path}", f"Run chmod 700 {path}."
+        found.append(Finding("data directory", "warn", what, fix))
+    password = path / "neo4j" / "password"
+    if password.exists() and password.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        what, fix = f"others may read the database's password in {password}", f"Run chmod 600 {password}."
+        found.append(Finding("data directory", "fail", what, fix))
+    return found or [Finding("data directory", "ok", f"{path} is there, private and can be written")]
+
+
+def disk(settings: Settings) -> list[Finding]:
+    """Look whether there is space for what will be written."""
+    path = settings.data_path
+    free = shutil.disk_usage(_nearest(path)).free
+    used = neo4j_local.store_bytes(settings) if settings.neo4j_uri is None else 0
+    wanted = max(ENOUGH_FREE, used // 5) if settings.neo4j_uri is None else LEAST_FREE
+    said = f"{_mb(free)} are free at {path}, and the database takes {_mb(used)}"
+    fix = "Free some space there, or move GRAPHMEM_DATA_DIR to a larger disk."
+    if free < LEAST_FREE:
+        return [Finding("disk", "fail", f"{said}: it may stop writing any moment", fix)]
+    if free < wanted:
+        return [Finding("disk", "warn", f"{said}: {_mb(wanted)} are advisable", fix)]
+    return [Finding("disk", "ok", said)]
+
+
+def engine(settings: Settings, deep: bool) -> list[Finding]:
+    """Look whether the embedded Neo4j can be started: its Java, and its files or the way to them."""
+    try:
+        java = neo4j_local.java_version()
+        release, home, lacking = neo4j_local.lacking(settings, rehash=deep)
+    except SetupError as exc:
+        return [Finding("engine", "fail", str(exc), "Set NEO4J_URI, or install graphmem's packages again.")]
+    if not lacking:
+        how = "verified byte by byte" if deep else "verified when they were fetched"
+        return [Finding("engine", "ok", f"Neo4j {release} in {home}, {how}; Java {java}")]
+    size = sum(jar.size for jar in lacking)
+    what = f"{len(lacking)} files of Neo4j {release} ({_mb(size)}) are not in {home}"
+    free = shutil.disk_usage(_nearest(home)).free
+    if free < size:
+        fix = "Free some space there, or set GRAPHMEM_CACHE_DIR to another disk."
+        return [Finding("engine", "fail", f"{what}, where {_mb(free)} are free", fix)]
+    if refused := neo4j_local.unreachable(lacking[0]):
+        fix = "Let this machine reach Maven Central (https_proxy), or set NEO4J_URI to a server of your own."
+        return [Finding("engine", "fail", f"{what}, and cannot be fetched: {refused}", fix)]
+    return [Finding("engine", "ok", f"{what} yet: the first start fetches them; Java {java}")]
+
+
+def memory(settings: Settings) -> list[Finding]:
+    """Look whether the embedded Neo4j's memory fits the machine and what is stored."""
+    sizes = {name: bytes_of(getattr(settings, name)) for name in ("neo4j_heap", "neo4j_page_cache")}
+    odd = [name for name, size in sizes.items() if size is None]
+    if odd:
+        what = f"{variable(odd[0])} is no size"
+        return [Finding("memory", "fail", what, f"Set {variable(odd[0])} to a size such as 512m.")]
+    heap, cache = (size or 0 for size in sizes.values())
+    total, store = psutil.virtual_memory().total, neo4j_local.store_bytes(settings)
+    said = f"heap {_mb(heap)}, page cache {_mb(cache)}, store {_mb(store)}, machine {_mb(total)}"
+    if heap + cache > total * 0.8:
+        fix = "Lower GRAPHMEM_NEO4J_HEAP or GRAPHMEM_NEO4J_PAGE_CACHE."
+        return [Finding("memory", "fail", f"{said}: Neo4j may take more than the machine has", fix)]
+    if store > 2 * cache:
+        most = min(store, int(total * 0.6) - heap)
+        if most > cache:
+            fix = f"Set GRAPHMEM_NEO4J_PAGE_CACHE to {max(most // 1024**2, 1)}m and restart the database."
+            return [Finding("memory", "warn", f"{said}: most of the store is read from the disk", fix)]
+    return [Finding("memory", "ok", said)]
+
+
+def bytes_of(size: str) -> int | None:
+    """Return the bytes of a size as Java says it, ``None`` if it is none."""
+    match = re.fullmatch(r"(\d+)([kmg]?)", size.strip().lower())
+    return int(match[1]) * _SIZES[match[2]] if match else None
+
+
+def _nearest(path: Path) -> Path:
+    """Return the path itself, or the nearest above it that is there."""
+    return next(one for one in (path, *path.parents) if one.exists())
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"

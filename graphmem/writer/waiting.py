@@ -1,0 +1,52 @@
+"""What waits for a turn of a writer, and what the turn decided about it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphmem.errors import GraphmemError
+from graphmem.writer.requests import Receipt, WriteRequest
+from graphmem.writer.state import State
+
+SETTLED = frozenset({"committed", "nothing"})
+"""What becomes of a turn that need not be taken again; see :data:`graphmem.metrics.TURNS`."""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A request that waits, with trace, span and count of round trips of the call that brought it."""
+
+    request: WriteRequest
+    answer: asyncio.Future[Receipt]
+    trace_id: str
+    round_trips: list[int] | None
+    deadline: float
+    weight: int
+    span: Any
+
+
+@dataclass(slots=True)
+class Decided:
+    """The verdicts of a turn, told only once what they say is durable."""
+
+    state: State
+    batch: list[Waiting]
+    outcomes: list[Receipt | GraphmemError] = field(default_factory=list)
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.state.rows or self.state.added or self.state.touched_heads)
+
+    def answer(self) -> str:
+        """Tell each request whose caller still waits what became of it; return what the turn came to."""
+        for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
+            if waiting.answer.done():
+                continue
+            if isinstance(outcome, Receipt):
+                waiting.answer.set_result(outcome)
+            else:
+                waiting.answer.set_exception(outcome)
+        return "committed" if self.writes else "nothing"

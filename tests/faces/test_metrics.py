@@ -1,0 +1,269 @@
+"""What a process counts, and who may read it."""
+
+from __future__ import annotations
+
+import asyncio
+import timeit
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from pydantic import SecretStr
+
+from graphmem import __version__, cypher, worker
+from graphmem.api.app import create_app
+from graphmem.api.openapi import document
+from graphmem.auth import Actor, Scope
+from graphmem.domain.reduction import Torn
+from graphmem.errors import CATALOGUE, DatabaseUnavailable, GraphmemError
+from graphmem.graph import Graph
+from graphmem.metrics import TURNS, Metrics
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import Settings
+from tests.faces.conftest import TOKEN, Together
+from tests.faces.test_http_edges import Http, envelope, sender
+from tests.support.faces import Call
+from tests.support.loop import Loop
+from tests.support.proxy import proxied
+
+Counted = Callable[..., float]
+ANN = [{"entity_type": "person", "name": "Ann"}]
+
+
+def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Read the text as Prometheus does."""
+    families = text_string_to_metric_families(text)
+    return {(s.name, frozenset(s.labels.items())): s.value for family in families for s in family.samples}
+
+
+@pytest.fixture
+def counted(services: Services) -> Counted:
+    """How much a count has risen since the test began."""
+
+    def read(name: str, labels: dict[str, str]) -> float:
+        return samples(services.metrics.text().decode()).get((name, frozenset(labels.items())), 0.0)
+
+    before = samples(services.metrics.text().decode())
+    return lambda name, **labels: read(name, labels) - before.get((name, frozenset(labels.items())), 0.0)
+
+
+@pytest.fixture
+def http(loop: Loop, services: Services, owner: str) -> Http:
+    return sender(loop, create_app(services, lambda settings, authorization: Actor(owner=owner)))
+
+
+def test_what_is_answered_is_text_that_prometheus_reads(http: Http) -> None:
+    answer = http("GET", "/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found = samples(answer.text)
+    assert found["graphmem_build_info", frozenset({("version", __version__)})] == 1
+    assert found["process_resident_memory_bytes", frozenset()] > 1e7
+    assert http("GET", "/api/metrics").status_code == 200
+
+
+def test_calls_are_counted_by_operation_face_and_outcome(
+    rest: Call, mcp: Call, run: Call, counted: Counted
+) -> None:
+    for face, call in (("rest", rest), ("mcp", mcp), ("cli", run)):
+        call("entities.query", limit=1)
+        with pytest.raises(GraphmemError):
+            call("entities.get", entity_id="ent_000000000000000000000000")
+        labels = {"operation": "entities.get", "face": face}
+        assert counted("graphmem_requests_total", **labels, outcome="RESOURCE_NOT_FOUND") == 1
+        assert counted("graphmem_requests_total", **labels, outcome="ok") == 0
+        assert counted("graphmem_requests_total", operation="entities.query", face=face, outcome="ok") == 1
+    assert counted("graphmem_request_seconds_count", operation="entities.query") == 3
+    assert 0 < counted("graphmem_request_seconds_sum", operation="entities.query") < 30
+
+
+def test_answers_that_reach_no_operation_are_counted_too(http: Http, counted: Counted) -> None:
+    http("GET", "/nowhere")
+    http("POST", "/entities/query", content=b"{", headers={"Content-Type": "application/json"})
+    assert counted("graphmem_http_responses_total", status="404") == 1
+    assert counted("graphmem_http_responses_total", status="400") == 1
+
+
+def test_statements_are_counted_by_query(run: Call, counted: Counted) -> None:
+    run("store", entities=ANN)
+    for query in ("write.look", "owner.create", "write.turn"):
+        assert counted("graphmem_database_statement_seconds_count", query=query) == 1
+    assert counted("graphmem_database_statement_seconds_sum", query="write.turn") > 0
+
+
+def test_turns_are_counted_with_what_they_hold(run: Call, together: Together, counted: Counted) -> None:
+    run("store", entities=ANN, idempotency_key="k")
+    assert counted("graphmem_writer_turns_total", outcome="committed") == 1
+    run("store", entities=ANN, idempotency_key="k")
+    assert counted("graphmem_writer_turns_total", outcome="nothing") == 1
+    together("store", [{"entities": [{"entity_type": "note", "title": f"{n}"}] * 2} for n in range(20)])
+    assert counted("graphmem_writer_turn_requests_sum") == 22
+    assert counted("graphmem_writer_turn_observations_sum") == 42
+    assert 3 <= counted("graphmem_writer_turn_requests_count") <= 22
+
+
+def test_turns_that_are_lost_torn_or_failed_are_counted(
+    run: Call, services: Services, counted: Counted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("store", entities=ANN)
+    real, seen = Graph.write, []
+
+    async def write(self: Graph, name: str, owner: str | None, /, *args: Any, **params: Any) -> Any:
+        seen.append(name)
+        if len(seen) == 1:
+            return []  # as when another process wrote first
+        if len(seen) == 2:
+            raise DatabaseUnavailable
+        if len(seen) == 3:
+            raise Torn
+        return await real(self, name, owner, *args, **params)
+
+    monkeypatch.setattr(Graph, "write", write)
+    run("store", entities=[{"entity_type": "note", "title": "once"}])
+    for outcome in ("lost", "failed", "looked_again"):
+        assert counted("graphmem_writer_turns_total", outcome=outcome) == 1, outcome
+    assert counted("graphmem_writer_turns_total", outcome="committed") == 2
+
+
+def test_what_waits_for_a_writer_is_told(
+    loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[float] = []
+    real = Graph.write
+
+    async def write(self: Graph, *args: Any, **params: Any) -> Any:
+        told.append(services.writers.waiting())
+        assert f"graphmem_writer_waiting_requests {float(told[-1])}" in services.metrics.text().decode()
+        return await real(self, *args, **params)
+
+    monkeypatch.setattr(Graph, "write", write)
+
+    async def stores() -> None:
+        calls = [{"entities": [{"entity_type": "note", "title": f"{n}"}] * 600} for n in range(3)]
+        await asyncio.gather(*(REGISTRY["store"].run(services, Actor(owner=owner), call) for call in calls))
+
+    loop.run(stores())
+    assert max(told) == 2
+    assert services.writers.waiting() == 0
+
+
+def test_reads_that_are_tried_again_and_statements_that_fail_are_counted(
+    settings: Settings, loop: Loop
+) -> None:
+    async def work() -> str:
+        async with proxied(settings.neo4j_uri or "") as proxy:
+            password = settings.neo4j_password.get_secret_value()
+            hasty = settings.model_copy(update={"retry_seconds": 1.0})
+            graph = Graph(proxy.uri, settings.neo4j_username, password, settings.neo4j_database, hasty)
+            await graph.verify()
+            proxy.refuse()
+            with pytest.raises(DatabaseUnavailable):
+                await graph.read("server.ping", None)
+            text = graph.metrics.text().decode()
+            await graph.close()
+            return text
+
+    found = samples(loop.run(work()))
+    assert found["graphmem_database_read_retries_total", frozenset()] >= 2
+    assert found["graphmem_database_errors_total", frozenset({("code", "DB_CONNECTION_FAILED")})] == 1
+
+
+def test_connections_to_the_database_are_told(services: Services, loop: Loop) -> None:
+    async def work() -> list[float]:
+        reads = [asyncio.create_task(services.graph.read("server.ping", None)) for _ in range(5)]
+        seen = []
+        while not all(read.done() for read in reads):
+            found = samples(services.metrics.text().decode())
+            seen.append(found["graphmem_database_connections_in_use", frozenset()])
+            await asyncio.sleep(0)
+        found = samples(services.metrics.text().decode())
+        assert found["graphmem_database_connections_in_use", frozenset()] == 0
+        assert found["graphmem_database_connections", frozenset()] >= max(seen)
+        assert found["graphmem_database_connections_max", frozenset()] == services.settings.pool_size
+        return seen
+
+    assert max(loop.run(work())) >= 2
+
+
+def test_what_the_worker_does_is_counted(loop: Loop, services: Services, counted: Counted) -> None:
+    looks: list[int] = []
+
+    class Enough(BaseException):
+        """Ends the worker's endless round."""
+
+    async def place_once(services: Services) -> int:
+        looks.append(len(looks))
+        if len(looks) > 3:
+            raise Enough
+        return looks[-1]
+
+    async def work() -> None:
+        with pytest.raises(Enough):
+            await worker._again(services, place_once)
+
+    loop.run(work())
+    assert counted("graphmem_worker_done_total", work="index") == 3
+    loop.run(worker.understand_once(services))
+    assert 'graphmem_worker_backlog{work="vector"}' in services.metrics.text().decode()
+
+
+def test_no_label_says_whose_data_it_is(run: Call, rest: Call, services: Services, owner: str) -> None:
+    secret = f"zebra{uuid.uuid4().hex}"
+    stored = run("store", entities=[{"entity_type": secret, "name": secret, secret: secret}])
+    rest("entities.get", entity_id=stored["entities"][0]["entity_id"])
+    with pytest.raises(GraphmemError):
+        rest("schemas.get", entity_type=f"{secret}x")
+    text = services.metrics.text().decode()
+    for hidden in (secret, owner, stored["entities"][0]["entity_id"]):
+        assert hidden not in text
+    allowed = {
+        "operation": set(REGISTRY), "face": {"rest", "mcp", "cli"}, "outcome": {"ok", *CATALOGUE, *TURNS},
+        "query": {*cypher.names(), "script", "explain", "commit"}, "code": set(CATALOGUE),
+        "work": set(worker.WORK.values()), "status": {str(n) for n in range(600)},
+    }  # fmt: skip
+    for name, labels in samples(text):
+        if name.startswith("graphmem_") and name != "graphmem_build_info":
+            for label, value in labels - {(k, v) for k, v in labels if k == "le"}:
+                assert value in allowed[label], (name, label, value)
+
+
+def test_strangers_learn_nothing(loop: Loop, services: Services) -> None:
+    settings = services.settings.model_copy(update={"bearer_token": SecretStr(TOKEN)})
+    http = sender(loop, create_app(replace(services, settings=settings)))
+    for path in ("/metrics", "/api/metrics"):
+        assert envelope(http("GET", path))["error_code"] == "AUTH_REQUIRED"
+        assert http("GET", path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_who_may_only_read_and_write_what_is_theirs_learns_nothing(loop: Loop, services: Services) -> None:
+    mine = Actor(scopes=frozenset({Scope.READ, Scope.WRITE}))
+    http = sender(loop, create_app(services, lambda settings, authorization: mine))
+    assert envelope(http("GET", "/metrics"))["error_code"] == "FORBIDDEN"
+
+
+def test_a_web_page_elsewhere_learns_nothing(loop: Loop, services: Services) -> None:
+    http: Callable[..., httpx.Response] = sender(loop, create_app(services))
+    assert http("GET", "/metrics", headers={"Host": "rebound.example"}).status_code == 403
+    assert http("GET", "/metrics", headers={"Origin": "https://page.example"}).status_code == 403
+
+
+def test_the_description_has_it() -> None:
+    assert "text/plain" in document()["paths"]["/metrics"]["get"]["responses"]["200"]["content"]
+
+
+def test_counting_costs_a_request_little() -> None:
+    metrics = Metrics()
+
+    def request() -> None:
+        """What a store does."""
+        for query in ("write.look", "write.turn"):
+            metrics.statement(query, 0.001)
+        metrics.turn(1, 1)
+        metrics.turns["committed"].inc()
+        metrics.request("store", "rest", "ok", 0.004)
+        metrics.response(200)
+
+    assert min(timeit.repeat(request, number=1_000, repeat=5)) / 1_000 < 50e-6

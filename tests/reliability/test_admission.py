@@ -1,0 +1,99 @@
+"""Heavy queries are few at a time: light ones go on beside them, and who finds no place is told so."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from typing import Any
+
+import httpx
+import pytest
+
+from graphmem import admission, cypher
+from graphmem.admission import Admission
+from graphmem.auth import Actor
+from graphmem.errors import ServiceBusy
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import load
+from tests.support.loop import Loop
+
+HEAVY = ("search.find", "relationship.reach", "entity.scan[asc]", "entity.candidates", "duplicate.by_type")
+
+
+def test_what_reads_far_more_than_it_answers_is_heavy() -> None:
+    assert [cypher.query(name).cost for name in HEAVY] == ["heavy"] * len(HEAVY)
+    assert {cypher.query(name).cost for name in ("entity.get", "write.look", "write.turn")} == {"light"}
+
+
+def test_places_are_one_less_than_cores_and_one_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cores, places in ((1, 1), (2, 1), (8, 7)):
+        monkeypatch.setattr(admission, "cores", lambda cores=cores: cores)
+        assert Admission().places == places
+    assert Admission(load(heavy_queries=3).heavy_queries).places == 3
+
+
+def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
+    loop: Loop, services: Services, owner: str, app: Any
+) -> None:
+    """A place that is given back within the second is taken; beyond it the answer is a 503 to try again."""
+
+    async def asked(http: httpx.AsyncClient) -> None:
+        async with AsyncExitStack() as held:
+            for _ in range(services.graph.heavy.places):
+                await held.enter_async_context(services.graph.heavy.place())
+            begin = time.monotonic()
+            refused, light = await asyncio.gather(
+                http.post("/entities/query", json={"search": "ada"}),
+                http.post("/entities/query", json={}),
+            )
+            assert 0.9 < time.monotonic() - begin < 5
+            assert (light.status_code, refused.status_code) == (200, 503)
+            assert refused.json()["error_code"] == "SERVICE_BUSY"
+            assert refused.json()["details"]["retryable"] is True
+            assert refused.headers["retry-after"]
+            waiting = asyncio.create_task(http.post("/entities/query", json={"search": "ada"}))
+            await asyncio.sleep(0.3)
+            assert not waiting.done()
+        assert (await waiting).status_code == 200
+
+    async def run() -> None:
+        transport = httpx.ASGITransport(app)
+        headers = {"authorization": f"Bearer {owner}"}
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=headers
+        ) as http:
+            await asked(http)
+
+    loop.run(run())
+
+
+def test_no_more_run_at_once_than_there_are_places(
+    loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = most = 0
+    real = services.graph._run
+
+    async def counted(name: str, *rest: Any) -> Any:
+        nonlocal running, most
+        heavy = name == "search.find"
+        running += heavy
+        most = max(most, running)
+        try:
+            return await real(name, *rest)
+        finally:
+            running -= heavy
+
+    monkeypatch.setattr(services.graph, "_run", counted)
+    monkeypatch.setattr(services.graph, "heavy", Admission(2))
+
+    async def search() -> None:
+        await REGISTRY["entities.query"].run(services, Actor(owner=owner), {"search": "nobody"})
+
+    async def many() -> list[BaseException | None]:
+        return await asyncio.gather(*(search() for _ in range(12)), return_exceptions=True)
+
+    outcomes = loop.run(many())
+    assert most == 2
+    assert all(one is None or isinstance(one, ServiceBusy) for one in outcomes)
+    assert None in outcomes

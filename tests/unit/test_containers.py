@@ -1,0 +1,177 @@
+"""What can be checked of docker/ without an engine: its files agree with each other and with the product."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from graphmem.neo4j_local.config import neo4j_conf
+from graphmem.settings import Settings, variable
+from tests.support.database import GIVEN, IMAGE
+
+ROOT = Path(__file__).parents[2]
+DOCKER = ROOT / "docker"
+VARIABLES = {variable(name) for name in Settings.model_fields}
+FILES = ("compose.yaml", "compose.test.yaml")
+
+
+def compose(name: str) -> dict[str, Any]:
+    return yaml.safe_load((DOCKER / name).read_text("utf-8"))
+
+
+def instructions(word: str) -> list[str]:
+    """Return the arguments of every instruction of a kind, its lines joined."""
+    text = re.sub(r"\\\n\s*", " ", (DOCKER / "Dockerfile").read_text("utf-8"))
+    return [line.partition(" ")[2].strip() for line in text.splitlines() if line.startswith(f"{word} ")]
+
+
+def environment() -> dict[str, str]:
+    """Return what the image sets."""
+    return dict(pair.split("=", 1) for line in instructions("ENV") for pair in shlex.split(line))
+
+
+def asked_for(text: str) -> set[str]:
+    """Return the variables that a file of compose takes from whoever runs it."""
+    return set(re.findall(r"(?<!\$)\$\{(\w+)", text))
+
+
+def test_what_the_image_and_the_service_set_are_settings() -> None:
+    given = environment() | compose("compose.yaml")["services"]["graphmem"]["environment"]
+    ours = {name for name in given if name.startswith(("GRAPHMEM_", "SERVICE_", "NEO4J_"))}
+    assert ours
+    assert ours - VARIABLES == set()
+    values = {name: value if "$" not in value else "x" * 40 for name, value in given.items() if name in ours}
+    fields = {name: values[variable(name)] for name in Settings.model_fields if variable(name) in values}
+    settings = Settings(**fields)
+    settings.check_bind()
+    assert settings.neo4j_uri == "bolt://neo4j:7687"
+
+
+def test_what_is_copied_is_there_and_reaches_the_builder() -> None:
+    copied = [
+        word for line in instructions("COPY") if "--from" not in line for word in shlex.split(line)[:-1]
+    ]
+    assert set(copied) >= {"graphmem", "pyproject.toml", "locks/requirements.lock"}
+    passed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for name in copied:
+        assert (ROOT / name).exists(), name
+        assert name in passed, name
+    assert not [name for name in passed if not (ROOT / name).exists()]
+    assert not any(fnmatch("docker/.env", pattern) for pattern in passed)
+
+
+def test_what_the_build_installs_is_pinned_by_hash() -> None:
+    first, second = (line for line in instructions("RUN") if "pip install" in line)
+    assert "--require-hashes -r locks/requirements.lock" in first
+    assert "--no-deps --no-build-isolation ." in second
+    lock = (ROOT / "locks" / "requirements.lock").read_text()
+    for tool in ("hatchling", "editables"):
+        assert re.search(rf"^{tool}==.* \\\n    --hash=", lock, re.MULTILINE)
+
+
+def test_the_image_is_of_a_python_that_is_supported_and_both_stages_are_of_one() -> None:
+    build, final = (line.split()[0] for line in instructions("FROM"))
+    assert build == final
+    wanted = re.search(r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text())
+    found = re.match(r"python:3\.(\d+)-slim", final)
+    assert wanted
+    assert found
+    assert int(found[1]) >= int(wanted[1])
+
+
+def test_the_service_is_not_root_and_gets_its_signals() -> None:
+    assert instructions("USER") == ["10001:10001"]
+    assert instructions("ENTRYPOINT") == ['["graphmem"]']
+    assert instructions("CMD")[-1] == '["serve"]'
+    # Requests under way are given their time before the container is killed.
+    service = compose("compose.yaml")["services"]["graphmem"]
+    assert int(service["stop_grace_period"].rstrip("s")) > Settings().shutdown_seconds
+    assert service["read_only"]
+    assert service["cap_drop"] == ["ALL"]
+
+
+def test_ports_and_volumes_agree() -> None:
+    port, folder = environment()["GRAPHMEM_PORT"], environment()["GRAPHMEM_DATA_DIR"]
+    service = compose("compose.yaml")["services"]["graphmem"]
+    assert instructions("EXPOSE") == [port]
+    assert instructions("VOLUME") == [folder]
+    assert service["environment"]["GRAPHMEM_PORT"] == port
+    assert service["volumes"] == [f"graphmem:{folder}"]
+    (published,) = service["ports"]
+    assert published.startswith("127.0.0.1:")
+    assert published.endswith(f":{port}")
+
+
+def test_the_health_check_asks_a_public_route_by_the_port_that_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (said,) = re.findall(r"CMD (\[.*\])", instructions("HEALTHCHECK")[0])
+    python, flag, code = yaml.safe_load(said)
+    assert (python, flag) == ("python", "-c")
+    asked: list[str] = []
+    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: asked.append(url))
+    monkeypatch.setenv("GRAPHMEM_PORT", "3999")
+    exec(compile(code, "HEALTHCHECK", "exec"), {})  # noqa: S102  (our own Dockerfile's)
+    assert asked == ["http://127.0.0.1:3999/health"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_neo4j_is_the_one_that_is_tested_with_the_limits_of_the_embedded_one(name: str) -> None:
+    neo4j = compose(name)["services"]["neo4j"]
+    assert neo4j["image"] == IMAGE
+    # The image writes NEO4J_a_b__c as a.b_c.
+    told = {
+        key.removeprefix("NEO4J_").replace("__", "\0").replace("_", ".").replace("\0", "_"): value
+        for key, value in neo4j["environment"].items()
+        if key != "NEO4J_AUTH"
+    }
+    conf = neo4j_conf(Settings(), 1, 2)
+    known = dict(line.split("=", 1) for line in conf.splitlines())
+    for key in ("db.memory.transaction.max", "db.transaction.timeout", "db.lock.acquisition.timeout"):
+        assert told[key] == known[key], key
+    for key, value in told.items():
+        if key in known and not key.startswith("server.memory"):
+            assert value == known[key], key
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_password_has_a_default_and_what_is_asked_for_is_explained(name: str) -> None:
+    text = (DOCKER / name).read_text()
+    explained = (DOCKER / ("env.example" if name == "compose.yaml" else "test.env")).read_text()
+    for secret in re.findall(r"\$\{(\w*(?:PASSWORD|TOKEN|KEY)\w*)(:\W)", text):
+        assert secret[1] == ":?" or secret[0].startswith("S3_"), secret
+    assert {
+        one for one in asked_for(text) if not re.search(rf"^(# )?{one}=", explained, re.MULTILINE)
+    } == set()
+    if name == "compose.yaml":
+        assert not re.findall(r"^(\w*(?:PASSWORD|TOKEN|KEY))=.+", explained, re.MULTILINE)
+
+
+def test_what_nothing_uses_yet_is_not_started() -> None:
+    services = compose("compose.yaml")["services"]
+    assert {name for name, one in services.items() if "profiles" not in one} == {"graphmem", "neo4j"}
+    assert "objects" not in services["graphmem"]["depends_on"]
+
+
+def test_services_name_networks_and_volumes_that_are_there() -> None:
+    for name in FILES:
+        file = compose(name)
+        for service in file["services"].values():
+            assert set(service.get("networks", ())) <= set(file.get("networks", {}))
+            assert {one.split(":")[0] for one in service.get("volumes", ())} <= set(file.get("volumes", {}))
+    assert compose("compose.yaml")["networks"]["back"] == {"internal": True}
+
+
+def test_the_tests_are_told_where_their_database_is() -> None:
+    given = dict(line.split("=", 1) for line in (DOCKER / "test.env").read_text().splitlines())
+    (published,) = compose("compose.test.yaml")["services"]["neo4j"]["ports"]
+    address, _, inner = published.rpartition(":")
+    assert given[GIVEN] == f"bolt://{address}"
+    assert inner == "7687"
+    assert set(given) == {GIVEN, "GRAPHMEM_TEST_NEO4J_PASSWORD"}
