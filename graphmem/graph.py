@@ -392,8 +392,8 @@ def _worth_another_try(exc: Exception) -> bool:
 
 
 def has_fallen(exc: GraphmemError) -> bool:
-    """Return whether a server answers, and says that its database does not run."""
-    return getattr(exc.__cause__, "code", None) == "Neo.TransientError.General.DatabaseUnavailable"
+    """Return whether a server answers that its database needs to be restarted, as after a full disk."""
+    return getattr(exc.__cause__, "code", None) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
 
 
 async def wait_until_up(graph: Graph, seconds: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 from collections.abc import AsyncIterator
 
 import stamina
@@ -32,8 +33,8 @@ stamina.instrumentation.set_on_retry_hooks([])
 WATCH_SECONDS = 1.0
 """How often a service looks whether its embedded database is up."""
 
-FALLEN = 5
-"""How often in a row a server must say that its database does not run until it is started again."""
+ROOM = 64_000_000
+"""Bytes that must be free before a database that fell is started again."""
 
 REMOTE_PATIENCE = 30.0
 """Seconds that a database at ``NEO4J_URI`` may take to answer when graphmem starts."""
@@ -105,27 +106,27 @@ async def keep_up(services: Services) -> None:
     ``NEO4J_URI`` is somebody else's to start.
     """
     settings = services.settings
-    seen, fallen = None, 0
+    fallen: int | None = None
     while settings.neo4j_uri is None:
         await asyncio.sleep(WATCH_SECONDS)
         try:
             await services.graph.verify()
-            seen, fallen = seen or neo4j_local.running(settings), 0
+            fallen = None
         except GraphmemError as exc:
-            # A server that is starting says the same, for as long as it replays its log: it has not been up.
-            was_up = seen is not None and seen == neo4j_local.running(settings)
-            fallen = fallen + 1 if was_up and has_fallen(exc) else 0
-            if 0 < fallen < FALLEN:
+            if has_fallen(exc):
+                fallen = neo4j_local.running(settings)
+            if fallen and shutil.disk_usage(settings.data_path).free < ROOM:
+                _log.warning("the embedded Neo4j has fallen, and needs space on its disk to be started again")
                 continue
-            seen = None
-            _log.warning("the embedded Neo4j does not answer: starting it again", fallen=fallen > 0)
+            _log.warning("the embedded Neo4j does not answer: starting it again", fallen=fallen)
             try:
                 if fallen:
-                    await asyncio.to_thread(neo4j_local.stop, settings)
-                    fallen = 0
+                    await asyncio.to_thread(neo4j_local.stop, settings, only=fallen)
                 await connection(settings)
             except SetupError as failed:
                 _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
+                # The one that does not come up after a fall is stopped as well.
+                fallen = fallen and neo4j_local.running(settings)
 
 
 def _probe(settings: Settings) -> neo4j_local.Probe:
