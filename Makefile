@@ -2,6 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The newest Neo4j that graphmem knows beside the one that it runs by default.
+NEXT_NEO4J := 2026.08
+# Each process of a test run has a Neo4j of its own; one that is given is not shared.
+JOBS ?= $(if $(GRAPHMEM_TEST_NEO4J_URI),0,auto)
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -31,10 +36,12 @@ run: $(VENV)/installed ## Serve REST and MCP on http://127.0.0.1:3080
 	@$(BIN)/graphmem serve
 
 test: $(VENV)/installed-dev ## Run the test suite on a real Neo4j
-	@$(BIN)/python -m pytest -m "not long"
+	@$(PYTEST) -m "not long"
 
-test-long: $(VENV)/installed-dev ## Run everything, the long runs too
+test-long: $(VENV)/installed-dev ## Run everything, the long runs too, and much of it on the next Neo4j
 	@GRAPHMEM_TEST_PROFILE=long $(BIN)/python -m pytest --timeout 3600
+	@env -u GRAPHMEM_TEST_NEO4J_URI GRAPHMEM_TEST_NEO4J_VERSION=$(NEXT_NEO4J) \
+		$(BIN)/python -m pytest -m "not long" tests/cypher tests/faces tests/dump
 
 check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract snapshots
 	@$(BIN)/ruff format --check .

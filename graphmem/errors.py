@@ -26,6 +26,7 @@ GraphmemError                     500  exit 1
 │   ├── DatabaseUnavailable                     DB_CONNECTION_FAILED
 │   ├── DatabaseTimeout                         DB_TIMEOUT
 │   ├── DatabaseFull                            DB_OUT_OF_MEMORY
+│   ├── DiskFull                                DB_DISK_FULL
 │   ├── ServiceBusy                             SERVICE_BUSY
 │   ├── ServiceUnreachable                      SERVICE_UNREACHABLE
 │   └── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE

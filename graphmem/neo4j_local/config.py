@@ -14,11 +14,12 @@ from graphmem.settings import Settings
 
 HASH_ROUNDS = 1024
 
-# New parts of a full-text or vector index are else kept on the heap, in blocks that no vector fits into.
-# Vectors are read from them byte by byte, and a search by meaning takes five times as long as from a file.
+# Small new parts of a full-text or vector index are kept on the heap, in blocks that no vector fits into: vectors
+# are read from them byte by byte, and a search by meaning takes five times as long as from a file. Up to 5 MB, as
+# it else is, that would be thousands of vectors; without any, a store of one entity would write a dozen files.
 INDEX_FILES = {
-    "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_cached_mb": 0,
-    "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_merge_size_mb": 0,
+    "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_cached_mb": 16,
+    "org.neo4j.kernel.api.impl.index.storage.DirectoryFactory.max_merge_size_mb": 1,
 }
 
 # Neo4j's own start scripts open these packages to it; without them it falls back to slower code.

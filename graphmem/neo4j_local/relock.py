@@ -17,7 +17,9 @@ from jgo.maven import Artifact, MavenContext
 from graphmem.neo4j_local.lock import HERE
 
 ROOTS = ("org.neo4j:neo4j:{0}", "org.neo4j.app:neo4j-server:{0}", "org.neo4j.client:neo4j-browser:RELEASE")
-MAIN = "org.neo4j.server.CommunityEntryPoint"
+MAINS = {"5": "org.neo4j.server.CommunityEntryPoint"}
+"""The class that starts a server, by the first number of its release; that of all later ones is ``MAIN``."""
+MAIN = "org.neo4j.server.Neo4jCommunity"
 
 
 def relock(release: str) -> Path:
@@ -29,9 +31,10 @@ def relock(release: str) -> Path:
         needed = [*inputs, *(each for each in transitive if each.scope in ("compile", "runtime"))]
         lines = {_line(dependency.artifact) for dependency in needed}
     path = HERE / f"engine-{'.'.join(release.split('.')[:2])}.lock.toml"
+    main = MAINS.get(release.partition(".")[0], MAIN)
     head = (
         f"# Neo4j Community {release}: made by relock.py, not by hand. Sizes in bytes.\n\n"
-        f'[engine]\nrelease = "{release}"\nmain = "{MAIN}"\n\n[jars]\n'
+        f'[engine]\nrelease = "{release}"\nmain = "{main}"\n\n[jars]\n'
     )
     path.write_text(head + "".join(sorted(lines)))
     return path

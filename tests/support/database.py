@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from graphmem import neo4j_local, settings
+from graphmem.neo4j_local import lock
 from graphmem.runtime import connection
 from graphmem.settings import Settings
 
 IMAGE = "neo4j:5.26-community"
 GIVEN = "GRAPHMEM_TEST_NEO4J_URI"
+VERSION = "GRAPHMEM_TEST_NEO4J_VERSION"
+"""Which Neo4j to start, where none is given: that of every installation unless said."""
 
 
 @contextlib.contextmanager
@@ -34,7 +37,8 @@ def database(folder: Path) -> Iterator[Settings]:
         with container as running:
             yield _at(running.get_connection_url(), running.password, folder)
         return
-    embedded = settings.load(env="test", data_dir=folder, neo4j_fast_start=True)
+    version = os.environ.get(VERSION)
+    embedded = settings.load(env="test", data_dir=folder, neo4j_fast_start=True, neo4j_version=version)
     try:
         found = asyncio.run(connection(embedded))
         yield _at(found.uri, found.password, folder)
@@ -58,7 +62,9 @@ def _container() -> Any:
         return None
     from testcontainers.neo4j import Neo4jContainer
 
-    return Neo4jContainer(IMAGE).with_env("NEO4J_db_memory_transaction_max", "128m")
+    version = os.environ.get(VERSION)
+    image = f"neo4j:{lock.read(version).release}-community" if version else IMAGE
+    return Neo4jContainer(image).with_env("NEO4J_db_memory_transaction_max", "128m")
 
 
 def _engine_answers() -> bool:
