@@ -26,6 +26,7 @@ GraphmemError                     500  exit 1
 │   ├── DatabaseUnavailable                     DB_CONNECTION_FAILED
 │   ├── DatabaseTimeout                         DB_TIMEOUT
 │   ├── DatabaseFull                            DB_OUT_OF_MEMORY
+│   ├── DiskFull                                DB_DISK_FULL
 │   ├── ServiceBusy                             SERVICE_BUSY
 │   ├── ServiceUnreachable                      SERVICE_UNREACHABLE
 │   └── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE
@@ -269,6 +270,12 @@ class DatabaseFull(Unavailable):
     """The database ran out of memory for this, and nothing was written: ask for less, or try again."""
 
     code = "DB_OUT_OF_MEMORY"
+
+
+class DiskFull(Unavailable):
+    """The disk of the database is nearly full, and nothing was written: free some space there."""
+
+    code = "DB_DISK_FULL"
 
 
 class ServiceBusy(Unavailable):

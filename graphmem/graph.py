@@ -216,6 +216,7 @@ class Graph:
         """
         try:
             async with (
+                self._patience(self._settings.write_timeout),
                 self._driver.session(database=self._database) as session,
                 await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
             ):
@@ -277,20 +278,32 @@ class Graph:
     ) -> list[Row]:
         with self._statement(name):
             async with (
+                self._patience(timeout),
                 self._driver.session(
                     # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
                     database=self._database,
                     default_access_mode="WRITE",
                     fetch_size=-1,
                 ) as session,
-                # The server ends what takes too long; this ends the wait for a server that is gone.
-                asyncio.timeout(timeout + GRACE),
             ):
                 result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
                 rows = await _rows(result)
                 if self._on_notification:
                     self._remark(name, await result.consume())
                 return rows
+
+    @contextlib.asynccontextmanager
+    async def _patience(self, seconds: float) -> AsyncIterator[None]:
+        """End the wait for a server that is gone: one that is there has ended what takes too long itself.
+
+        Its other connections are as silent, and are given up as well: not by one such wait for each.
+        """
+        try:
+            async with asyncio.timeout(seconds + GRACE):
+                yield
+        except TimeoutError:
+            await self._driver._pool.mark_all_stale()
+            raise
 
     def _remark(self, name: str, summary: neo4j.ResultSummary) -> None:
         assert self._on_notification
@@ -376,6 +389,11 @@ def _worth_another_try(exc: Exception) -> bool:
     if isinstance(exc, neo4j.exceptions.AuthError):
         return False
     return isinstance(translate(exc), DatabaseUnavailable)
+
+
+def has_fallen(exc: GraphmemError) -> bool:
+    """Return whether a server answers that its database needs to be restarted, as after a full disk."""
+    return getattr(exc.__cause__, "code", None) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
 
 
 async def wait_until_up(graph: Graph, seconds: float) -> None:

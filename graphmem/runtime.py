@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 from collections.abc import AsyncIterator
 
 import stamina
@@ -13,7 +14,7 @@ from graphmem import failpoints, migrations, neo4j_local, operations
 from graphmem.embedding import LocalEmbedder
 from graphmem.embedding_remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
-from graphmem.graph import Graph, OnNotification, wait_until_up
+from graphmem.graph import Graph, OnNotification, has_fallen, wait_until_up
 from graphmem.neo4j_local import Connection, Progress
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
@@ -31,6 +32,9 @@ stamina.instrumentation.set_on_retry_hooks([])
 
 WATCH_SECONDS = 1.0
 """How often a service looks whether its embedded database is up."""
+
+ROOM = 64_000_000
+"""Bytes that must be free before a database that fell is started again."""
 
 REMOTE_PATIENCE = 30.0
 """Seconds that a database at ``NEO4J_URI`` may take to answer when graphmem starts."""
@@ -97,20 +101,32 @@ async def warm(services: Services) -> None:
 async def keep_up(services: Services) -> None:
     """Start the embedded database again whenever it is found down; for as long as a service runs.
 
-    It keeps its ports, so the connections come back by themselves. A database at ``NEO4J_URI`` is somebody
-    else's to start.
+    It keeps its ports, so the connections come back by themselves. One that answers that its database has
+    fallen, as that of a full disk does, never mends by itself: it is stopped first. A database at
+    ``NEO4J_URI`` is somebody else's to start.
     """
     settings = services.settings
+    fallen: int | None = None
     while settings.neo4j_uri is None:
         await asyncio.sleep(WATCH_SECONDS)
         try:
             await services.graph.verify()
-        except GraphmemError:
-            _log.warning("the embedded Neo4j does not answer: starting it again")
+            fallen = None
+        except GraphmemError as exc:
+            if has_fallen(exc):
+                fallen = neo4j_local.running(settings)
+            if fallen and shutil.disk_usage(settings.data_path).free < ROOM:
+                _log.warning("the embedded Neo4j has fallen, and needs space on its disk to be started again")
+                continue
+            _log.warning("the embedded Neo4j does not answer: starting it again", fallen=fallen)
             try:
+                if fallen:
+                    await asyncio.to_thread(neo4j_local.stop, settings, only=fallen)
                 await connection(settings)
-            except SetupError as exc:
-                _log.error("the embedded Neo4j cannot be started", reason=str(exc)[:500])
+            except SetupError as failed:
+                _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
+                # The one that does not come up after a fall is stopped as well.
+                fallen = fallen and neo4j_local.running(settings)
 
 
 def _probe(settings: Settings) -> neo4j_local.Probe:

@@ -81,6 +81,11 @@ class Settings(BaseSettings):
         default=False,
         description="Start the embedded Neo4j with the quick compiler only: up sooner, slower later.",
     )
+    disk_reserve: int = Field(
+        default=256_000_000,
+        ge=0,
+        description="Bytes that writes leave free on the disk of the embedded Neo4j: full, it falls.",
+    )
     pool_size: int = Field(default=64, ge=1, description="Most connections to Neo4j of one process.")
     acquisition_timeout: Seconds = Field(
         default=5.0, description="Seconds that a request waits for a connection to Neo4j."

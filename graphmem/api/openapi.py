@@ -18,6 +18,7 @@ from graphmem.errors import (
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
+    DiskFull,
     Envelope,
     Forbidden,
     GraphmemError,
@@ -159,7 +160,7 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
     errors += WITH_BODY if method == "POST" else ()
     errors += () if operation.public else (AuthRequired, AuthInvalid)
-    errors += (TransactionTooLarge,) if operation.scope is Scope.WRITE else ()
+    errors += (DiskFull, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
     return responses | _refusals(*errors)
 
 

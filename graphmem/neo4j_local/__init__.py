@@ -36,6 +36,7 @@ __all__ = [
     "java_version",
     "lacking",
     "logs",
+    "running",
     "start",
     "status",
     "stop",
@@ -107,8 +108,10 @@ def ensure(settings: Settings, probe: Probe, progress: Progress | None = None) -
 start = ensure
 
 
-def stop(settings: Settings, timeout: float = 30.0) -> bool:
+def stop(settings: Settings, timeout: float = 30.0, *, only: int | None = None) -> bool:
     """Stop the server, killing it after ``timeout`` seconds; False if none was running.
+
+    ``only`` is the process that is meant: one that somebody started in its place meanwhile is left alone.
 
     While another process starts it, that is waited for, at most ``timeout`` seconds.
     """
@@ -117,9 +120,9 @@ def stop(settings: Settings, timeout: float = 30.0) -> bool:
         return False
     try:
         with instance.lock(timeout):
-            return _stop(instance, timeout)
+            return _stop(instance, timeout, only)
     except filelock.Timeout:
-        return _stop(instance, timeout)
+        return _stop(instance, timeout, only)
 
 
 def status(settings: Settings) -> Status:
@@ -145,6 +148,12 @@ def status(settings: Settings) -> Status:
         except psutil.NoSuchProcess:
             process = None
     return Status(process is not None, instance.root, instance.log, **known)  # pyright: ignore[reportArgumentType]
+
+
+def running(settings: Settings) -> int | None:
+    """Return the process id of the server that was started last, if it runs."""
+    process = server.find(Instance(settings), search=False)
+    return process.pid if process else None
 
 
 def info(settings: Settings) -> Connection:
@@ -248,8 +257,10 @@ def _failed(what: str, said: list[str]) -> EngineStartFailed:
     return EngineStartFailed(f"{what}. Its own last words:\n{text}", log=said)
 
 
-def _stop(instance: Instance, timeout: float) -> bool:
+def _stop(instance: Instance, timeout: float, only: int | None) -> bool:
     process = server.find(instance)
+    if only is not None and (process is None or process.pid != only):
+        return False
     if process is None:
         instance.run_file.unlink(missing_ok=True)
         return False

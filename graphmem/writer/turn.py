@@ -29,7 +29,7 @@ from graphmem.errors import (
 from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
 from graphmem.vocabulary import Vocabulary
-from graphmem.writer import meanings
+from graphmem.writer import disk, meanings
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
 from graphmem.writer.replay import Read, refold, refold_moved
@@ -79,8 +79,11 @@ class Writers:
         Raises:
             IdempotencyMismatch, StoreRefused: it is refused; nothing of it was written.
             ServiceBusy: too many requests of this owner wait already.
+            DiskFull: there is too little space where the database is.
             Unavailable: the database failed; ``details.in_doubt`` says whether it may have been written.
         """
+        if request.commit:
+            disk.check(self._settings)
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = _Writer(

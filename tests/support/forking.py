@@ -39,6 +39,7 @@ class Forks:
         *words: str,
         worker: bool = False,
         lock: bool = False,
+        clock: int = 0,
         **variables: str,
     ) -> int:
         """Start a command; return its process id.
@@ -46,9 +47,11 @@ class Forks:
         Args:
             worker: whether a service does what nobody waits for as well.
             lock: whether its writers take the lock first.
+            clock: how many microseconds its clock is ahead.
         """
         environ = environment(settings, folder, **variables)
-        said = {"environ": environ, "console": str(folder / "console"), "worker": worker, "lock": lock}
+        said = {"environ": environ, "console": str(folder / "console"), "worker": worker}
+        said |= {"lock": lock, "clock": clock}
         pid = self._ask({"words": words, **said})["pid"]
         self._living.add(pid)
         return pid
@@ -91,8 +94,11 @@ def _start(said: dict[str, Any]) -> int:
     sys.argv = ["graphmem", *said["words"]]
     from graphmem import worker
     from graphmem.cli.main import main
+    from graphmem.domain import times
     from graphmem.writer import turn
 
+    real, ahead = times.now, said["clock"]
+    times.now = lambda: real() + ahead
     if said["lock"]:
         turn.LOSSES_BEFORE_LOCK = 0
     if not said["worker"]:

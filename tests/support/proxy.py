@@ -1,4 +1,4 @@
-"""A TCP proxy between a service and its database that can refuse, cut, stall, and lose answers on demand."""
+"""A TCP proxy before a database: on demand it refuses, cuts, stalls, crawls, and loses answers."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ class Proxy:
         self._refusing = False
         self._lost: bytes | None = None
         self._refuse_then = False
+        self._silent_then = False
+        self._kept = 0
+        self._asking = asyncio.Event()
+        self._answering = asyncio.Event()
+        self._never = asyncio.Event()
+        self._forgotten: set[asyncio.StreamWriter] = set()
+        self._delay = 0.0
+        self._sip = 0
         self.connections = 0
         self.lost = 0
         """How many answers were lost so far."""
@@ -35,15 +43,18 @@ class Proxy:
 
     async def start(self) -> None:
         """Listen."""
-        self._flowing.set()
+        for way in (self._flowing, self._asking, self._answering):
+            way.set()
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
 
     async def close(self) -> None:
         """Stop listening and end every connection."""
         assert self._server
-        self._flowing.set()
+        self.resume()
         self._server.close()
         self.cut()
+        for task in self._tasks:
+            task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5)
 
@@ -61,19 +72,44 @@ class Proxy:
         """Keep connections open and pass nothing on: the database hangs, or a packet filter drops all."""
         self._flowing.clear()
 
+    def deafen(self) -> None:
+        """Pass on what the database says, and nothing that is said to it."""
+        self._asking.clear()
+
+    def mute(self) -> None:
+        """Pass on what is said to the database, and nothing that it says."""
+        self._answering.clear()
+
+    def forget(self) -> None:
+        """Pass nothing on any more of the connections that there are: a router lost them; new ones work."""
+        self._forgotten.update(self._open)
+
+    def slow(self, delay: float, sip: int = 65536) -> None:
+        """Wait so many seconds before passing on anything, of which only so many bytes at a time."""
+        self._delay, self._sip = delay, sip
+
     def resume(self) -> None:
         """Be an ordinary proxy again."""
         self._refusing = False
         self._lost = None
-        self._flowing.set()
+        self._delay = 0.0
+        for way in (self._flowing, self._asking, self._answering):
+            way.set()
 
-    def lose_the_answer_to(self, mark: bytes, *, and_refuse: bool = False) -> None:
+    def lose_the_answer_to(
+        self, mark: bytes, *, keep: int = 0, and_refuse: bool = False, in_silence: bool = False
+    ) -> None:
         """Pass on the next bytes that hold ``mark``; then cut that connection when the answer to it comes.
 
         The database has done what it was asked, and nobody hears of it.
+
+        Args:
+            keep: how many bytes of the answer come through before the cut.
+            and_refuse: be down from then on.
+            in_silence: keep the connection open instead, and pass nothing on.
         """
         self._lost = mark
-        self._refuse_then = and_refuse
+        self._refuse_then, self._silent_then, self._kept = and_refuse, in_silence, keep
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -95,7 +131,7 @@ class Proxy:
         there, back = await asyncio.open_connection(self._target.hostname, self._target.port)
         marked = asyncio.Event()
         ways = [
-            asyncio.create_task(self._forward(reader, back, marked)),
+            asyncio.create_task(self._forward(reader, writer, back, marked)),
             asyncio.create_task(self._return(there, writer, marked)),
         ]
         try:
@@ -107,34 +143,56 @@ class Proxy:
             back.transport.abort()
 
     async def _forward(
-        self, reader: asyncio.StreamReader, back: asyncio.StreamWriter, marked: asyncio.Event
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        back: asyncio.StreamWriter,
+        marked: asyncio.Event,
     ) -> None:
         tail = b""
         while data := await reader.read(65536):
-            await self._flowing.wait()
+            await self._pause(writer, self._asking)
             if self._lost is not None and self._lost in tail[1 - len(self._lost) :] + data:
                 self._lost = None
                 marked.set()
             tail = data[-200:]
-            back.write(data)
-            await back.drain()
+            await self._pass(back, data)
+
+    async def _pause(self, writer: asyncio.StreamWriter, way: asyncio.Event) -> None:
+        await self._flowing.wait()
+        await way.wait()
+        if writer in self._forgotten:
+            await self._never.wait()
+
+    async def _pass(self, writer: asyncio.StreamWriter, data: bytes) -> None:
+        while data:
+            sip = len(data)
+            if self._delay:
+                sip = self._sip
+                await asyncio.sleep(self._delay)
+            writer.write(data[:sip])
+            await writer.drain()
+            data = data[sip:]
 
     async def _return(
         self, there: asyncio.StreamReader, writer: asyncio.StreamWriter, marked: asyncio.Event
     ) -> None:
         while data := await there.read(65536):
-            await self._flowing.wait()
+            await self._pause(writer, self._answering)
             if marked.is_set():
                 # The first bytes of an answer may come before the work is done: give it time to be durable.
                 with contextlib.suppress(TimeoutError):
                     while await asyncio.wait_for(there.read(65536), 0.5):
                         pass
                 self.lost += 1
+                if self._silent_then:
+                    await self._never.wait()
+                writer.write(data[: self._kept])
+                await writer.drain()
                 if self._refuse_then:
                     self.refuse()
                 return
-            writer.write(data)
-            await writer.drain()
+            await self._pass(writer, data)
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,24 @@
+"""Whether there is room for what is written."""
+
+from __future__ import annotations
+
+import shutil
+
+from graphmem.errors import DiskFull
+from graphmem.settings import Settings
+
+
+def check(settings: Settings) -> None:
+    """Refuse to write where the embedded database has little space left.
+
+    A Neo4j that cannot write falls, and answers no reads either, until it is started again with more space.
+    One at ``NEO4J_URI`` has a disk that nobody sees from here.
+
+    Raises:
+        DiskFull: less than ``Settings.disk_reserve`` is free.
+    """
+    if settings.neo4j_uri is not None:
+        return
+    free = shutil.disk_usage(settings.data_path).free
+    if free < settings.disk_reserve:
+        raise DiskFull(free_bytes=free, needed_bytes=settings.disk_reserve, in_doubt=False)

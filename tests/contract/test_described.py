@@ -1,0 +1,139 @@
+"""What the description of the service says holds: no fault, no status, no answer but what it describes."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from graphmem.api import openapi
+from tests.support.dumping import rich
+from tests.support.faces import by_rest
+from tests.support.loop import Loop
+
+CHECKS = [
+    not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
+    response_schema_conformance,
+]  # fmt: skip
+DESCRIBED = schemathesis.openapi.from_dict(openapi.document())
+OPERATIONS = {
+    f"{found.ok().method.upper()} {found.ok().path}": found.ok() for found in DESCRIBED.get_all_operations()
+}
+QUICK, DEEP = 4, 300
+THINGS = ("entity_id", "source_entity_id", "target_entity_id")
+
+
+class World:
+    """An owner who has some of everything, and a client that asks for it."""
+
+    def __init__(self, loop: Loop, app: Any, owner: str) -> None:
+        self.loop, self.app = loop, app
+        self.headers = {"Authorization": f"Bearer {owner}"}
+        call = by_rest(loop, app, owner)
+        self.entities = sorted(rich(call).values())
+        relationship = call("relationships.list")["relationships"][0]
+        event = call("store", entities=[{"entity_type": "task", "title": "t", "due_date": "2026-01-01"}])
+        self.known = {
+            "relationship_key": relationship["relationship_key"],
+            "relationship_id": relationship["relationship_key"],
+            "entity_type": "wine",
+            "event_id": call("timeline.list")["events"][0]["id"],
+            "observation_id": event["entities"][0]["observation_id"],
+        }
+
+    def known_things(self, said: Any, pick: int) -> Any:
+        """Return arguments with names of what there is, where they name anything."""
+        if not isinstance(said, dict):
+            return said
+        known = self.known | {
+            name: self.entities[(pick + place) % len(self.entities)] for place, name in enumerate(THINGS)
+        }
+        return {
+            name: known[name] if name in known and isinstance(value, str) else self.known_things(value, pick)
+            for name, value in said.items()
+        }
+
+    def ask(self, case: schemathesis.Case) -> httpx.Response:
+        """Send a case."""
+        sent = case.as_transport_kwargs(base_url="http://localhost")
+        sent.pop("cookies", None)
+        if isinstance(sent.get("data"), str | bytes):
+            sent["content"] = sent.pop("data")
+
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(app=self.app, raise_app_exceptions=False)
+            headers = {**(sent.pop("headers", None) or {}), **self.headers}
+            async with httpx.AsyncClient(transport=transport) as http:
+                return await http.request(headers=headers, timeout=60.0, **sent)
+
+        return self.loop.run(send())
+
+
+@pytest.fixture(scope="module")
+def world(loop: Loop, services: Any) -> World:
+    """One for all cases: what they change is another state that answers must fit."""
+    from graphmem.api.app import create_app
+    from graphmem.auth import Actor
+
+    owner = str(uuid.uuid4())
+
+    def authenticate(settings: Any, authorization: str | None) -> Actor:
+        return Actor(owner=(authorization or "").removeprefix("Bearer ") or owner)
+
+    return World(loop, create_app(services, authenticate), owner)
+
+
+def holds(world: World, name: str, examples: int) -> None:
+    """Ask an operation in many ways; each answer is as it is described."""
+    operation = OPERATIONS[name]
+    modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+    cases = st.one_of(*(operation.as_strategy(mode) for mode in modes))
+
+    @given(case=cases, pick=st.none() | st.integers(0, 9))
+    @hypothesis_settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def ask(case: schemathesis.Case, pick: int | None) -> None:
+        if pick is not None:
+            case.body = world.known_things(case.body, pick)
+            for part in (case.path_parameters, case.query):
+                part.update(world.known_things(dict(part), pick))
+        try:
+            answer = world.ask(case)
+        except httpx.InvalidURL:
+            # Longer than this client sends.
+            return
+        case.validate_response(answer, checks=CHECKS)
+
+    ask()
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_answers_as_it_is_described(world: World, name: str) -> None:
+    holds(world, name, QUICK)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_answers_as_it_is_described_whatever_it_is_asked(world: World, name: str) -> None:
+    holds(world, name, DEEP)

@@ -1,0 +1,182 @@
+"""The network between service and database is slow, silent in one direction, or forgets its connections."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+from graphmem import graph
+from graphmem.errors import GraphmemError
+from graphmem.registry import Services
+from graphmem.settings import Settings
+from graphmem.writer import turn
+from tests.reliability.test_database_faults import ADA, BOUND, COMMIT, WRITE, Faulty, faulty
+from tests.support.faces import by_runner
+from tests.support.loop import Loop
+
+__all__ = ["faulty"]
+
+RECOVERY = 3.0
+"""Seconds within which a call is answered once the network is well again."""
+
+
+@pytest.fixture
+def patient(settings: Settings, services: Services, loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings that wait for little; all that is asked for here has been planned before."""
+    ready = by_runner(loop, services, str(uuid.uuid4()))
+    for _ in range(2):
+        ready("store", entities=[ADA])
+        ready("entities.query")
+        ready("server.stats")
+    monkeypatch.setattr(graph, "GRACE", 0.3)
+    waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
+    return settings.model_copy(update=dict.fromkeys(waits, 1.0))
+
+
+def do(faulty: Faulty, act: str, *arguments: Any, **how: Any) -> None:
+    faulty.do(lambda: getattr(faulty.proxy, act)(*arguments, **how))
+
+
+def many(faulty: Faulty, count: int, name: str = "entities.query") -> list[dict[str, Any] | GraphmemError]:
+    """Ask so often at the same time; every answer, or error."""
+
+    async def one(i: int) -> dict[str, Any] | GraphmemError:
+        arguments = {"entities": [{**ADA, "n": i}]} if name == "store" else {}
+        try:
+            return await faulty.ask(name, **arguments)
+        except GraphmemError as exc:
+            return exc
+
+    async def every() -> list[dict[str, Any] | GraphmemError]:
+        return await asyncio.gather(*map(one, range(count)))
+
+    return faulty.loop.run(every())
+
+
+def quickly(faulty: Faulty, name: str, **arguments: Any) -> dict[str, Any]:
+    begin = time.monotonic()
+    answer = faulty.call(name, **arguments)
+    assert time.monotonic() - begin < RECOVERY
+    return answer
+
+
+# Slow
+
+
+@pytest.mark.parametrize(("delay", "sip"), [(0.03, 65536), (0.001, 150)])
+def test_a_slow_network_is_slow_and_no_more(faulty: Faulty, delay: float, sip: int) -> None:
+    do(faulty, "slow", delay, sip)
+    for _ in range(2):
+        assert faulty.call("store", entities=[ADA])["success"]
+    assert len(faulty.call("entities.query")["entities"]) == 1
+    assert [one for one in many(faulty, 8, "store") if isinstance(one, GraphmemError)] == []
+    do(faulty, "resume")
+    assert faulty.call("server.stats")["sequence"] == 10
+
+
+def test_a_network_that_is_too_slow_is_told_in_time(faulty: Faulty) -> None:
+    faulty.call("store", entities=[ADA])
+    do(faulty, "slow", 0.2, 20)
+    begin = time.monotonic()
+    assert faulty.told("store", entities=[ADA], idempotency_key="k").details["in_doubt"] is False
+    assert faulty.told("entities.query").code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
+    assert time.monotonic() - begin < 2 * BOUND
+    do(faulty, "resume")
+    assert not quickly(faulty, "store", entities=[ADA], idempotency_key="k")["replayed"]
+    assert faulty.call("server.stats")["sequence"] == 2
+
+
+# One direction
+
+
+@pytest.mark.parametrize(
+    ("name", "act"),
+    [
+        ("store", "deafen"),
+        ("entities.query", "mute"),
+        ("server.health", "mute"),
+        *(
+            pytest.param(*one, marks=pytest.mark.long)
+            for one in (
+                ("store", "mute"),
+                ("entities.query", "deafen"),
+                ("server.health", "deafen"),
+            )
+        ),
+    ],
+)
+def test_a_connection_that_is_silent_in_one_direction_is_503_in_time(
+    faulty: Faulty, name: str, act: str
+) -> None:
+    arguments = {"entities": [ADA]} if name == "store" else {}
+    faulty.call(name, **arguments)
+    do(faulty, act)
+    assert faulty.told(name, **arguments).code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
+    do(faulty, "resume")
+    assert quickly(faulty, name, **arguments)
+    assert faulty.call("server.stats")["sequence"] == (2 if name == "store" else 0)
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_write_whose_answer_never_comes_is_in_doubt_and_settled_by_its_key(
+    faulty: Faulty, monkeypatch: pytest.MonkeyPatch, locked: bool
+) -> None:
+    faulty.call("store", entities=[ADA])
+    if locked:
+        monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
+    request = {"entities": [{**ADA, "more": 1}], "idempotency_key": "k"}
+    do(faulty, "lose_the_answer_to", COMMIT if locked else WRITE, in_silence=True)
+    assert faulty.told("store", **request).details["in_doubt"] is True
+    assert faulty.proxy.lost == 1
+    assert quickly(faulty, "store", **request)["replayed"]
+    assert faulty.call("server.stats")["sequence"] == 2
+
+
+@pytest.mark.parametrize("mark", [b"owner.lock", WRITE, COMMIT])
+def test_a_lock_that_is_never_answered_holds_up_nobody_for_ever(
+    faulty: Faulty, monkeypatch: pytest.MonkeyPatch, mark: bytes
+) -> None:
+    faulty.call("store", entities=[ADA])
+    monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
+    mark = mark if mark == COMMIT else {b"owner.lock": b"SET owner.locked", WRITE: b"state_hash"}[mark]
+    do(faulty, "lose_the_answer_to", mark, in_silence=True)
+    faulty.told("store", entities=[{**ADA, "more": 1}], idempotency_key="k")
+    assert faulty.proxy.lost == 1
+    assert faulty.call("store", entities=[{**ADA, "more": 1}], idempotency_key="k")
+    assert faulty.call("server.stats")["sequence"] == 2
+
+
+# Half of an answer
+
+
+@pytest.mark.parametrize("keep", [1, 9])
+@pytest.mark.parametrize("locked", [False, True])
+def test_a_connection_that_breaks_in_the_midst_of_an_answer(
+    faulty: Faulty, monkeypatch: pytest.MonkeyPatch, keep: int, locked: bool
+) -> None:
+    faulty.call("store", entities=[ADA])
+    if locked:
+        monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
+    do(faulty, "lose_the_answer_to", COMMIT if locked else WRITE, keep=keep)
+    stored = quickly(faulty, "store", entities=[{**ADA, "more": 1}])
+    assert (faulty.proxy.lost, stored["replayed"]) == (1, False)
+    assert faulty.call("server.stats")["sequence"] == 2
+
+
+# Forgotten
+
+
+@pytest.mark.parametrize("name", ["store", "entities.query"])
+def test_connections_that_were_forgotten_are_given_up_after_the_first(faulty: Faulty, name: str) -> None:
+    assert not any(isinstance(one, GraphmemError) for one in many(faulty, 10))
+    assert faulty.proxy.connections >= 10
+    do(faulty, "forget")
+    arguments = {"entities": [ADA]} if name == "store" else {}
+    faulty.told(name, **arguments)
+    # Not one timeout for each of the connections that there were.
+    for _ in range(3):
+        assert quickly(faulty, name, **arguments)
