@@ -14,7 +14,7 @@ from graphmem.settings import Settings
 
 HASH_ROUNDS = 1024
 
-# Small new parts of a full-text or vector index are kept on the heap, in blocks that no vector fits into: they
+# Small new parts of a full-text or vector index are kept on the heap in blocks that no vector fits into: they
 # are read byte by byte, and a search by meaning takes five times as long as from a file. Up to 5 MB, the
 # default, is thousands of vectors; with nothing at all a store of one entity would write a dozen files.
 INDEX_FILES = {
