@@ -23,7 +23,7 @@ Vector = list[float]
 
 
 class Embedder(Protocol):
-    """What turns texts into vectors of 256 dimensions and of length one.
+    """What turns texts into vectors of 256 dimensions; only their direction counts.
 
     Attributes:
         model: names what makes the vectors: those of another model cannot be compared with them.
