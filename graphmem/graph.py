@@ -22,19 +22,28 @@ from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, Asyn
 
 from graphmem import cypher, failpoints, tracing
 from graphmem.admission import Admission
+from graphmem.driver_errors import refused, translate
 from graphmem.errors import (
-    ConfigurationInvalid,
-    DatabaseFull,
-    DatabaseTimeout,
     DatabaseUnavailable,
     GraphmemError,
     InternalError,
-    SetupError,
 )
 from graphmem.metrics import Metrics
 from graphmem.settings import DEFAULT_OWNER, Settings
 
 Row = dict[str, Any]
+FIRST = (
+    "write.look",
+    "write.turn",
+    "duplicate.near",
+    "entity.get",
+    "entity.find",
+    "entity.page[asc]",
+    "search.find",
+)
+"""Queries that are planned first when a service starts."""
+REST = 3.0
+"""How much longer than it takes to plan one of the others the service rests before the next."""
 GRACE = 2.0
 """Seconds that an answer may take beyond its statement's own limit."""
 OnNotification = Callable[[str, str], None]
@@ -44,69 +53,6 @@ round_trips: ContextVar[list[int]] = ContextVar("round_trips")
 """A cell that counts the statements sent for one request, where one is set."""
 
 _log = structlog.get_logger("graphmem.graph")
-
-_TIMEOUTS = frozenset({
-    "Neo.ClientError.Transaction.TransactionTimedOut",
-    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
-    "Neo.ClientError.Transaction.LockClientStopped",
-    "Neo.ClientError.Transaction.TransactionTerminated",
-    "Neo.TransientError.Transaction.LockAcquisitionTimeout",
-    "Neo.TransientError.Transaction.Terminated",
-})  # fmt: skip
-
-
-_FULL = frozenset({
-    "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
-    "Neo.TransientError.General.TransactionMemoryLimit",
-    "Neo.TransientError.General.OutOfMemoryError",
-    "Neo.TransientError.General.TransactionOutOfMemoryError",
-})  # fmt: skip
-"""What was asked for does not fit: it was rolled back for certain, and fails again if it is tried again."""
-
-
-def translate(exc: BaseException) -> GraphmemError:
-    """Return the catalogue's error for one of the driver's; the text of a driver's error is never shown."""
-    code = getattr(exc, "code", None) or ""
-    if isinstance(exc, GraphmemError):
-        return exc
-    if code in _TIMEOUTS or isinstance(exc, TimeoutError):
-        return DatabaseTimeout()
-    if code in _FULL:
-        return DatabaseFull()
-    if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):
-        return DatabaseTimeout("every connection to the database is in use: try again in a moment")
-    # Out of disk, memory or sync: the database is there and cannot work now.
-    if isinstance(
-        exc,
-        neo4j.exceptions.TransientError
-        | neo4j.exceptions.DatabaseError
-        | neo4j.exceptions.ServiceUnavailable
-        | neo4j.exceptions.SessionExpired
-        | neo4j.exceptions.ConnectionPoolError
-        | neo4j.exceptions.AuthError
-        | OSError
-        | TimeoutError,
-    ):
-        return DatabaseUnavailable()
-    return InternalError()
-
-
-def refused(exc: BaseException, settings: Settings) -> SetupError | None:
-    """Return the error of a setting that makes this database unusable, ``None`` if waiting may help."""
-    if isinstance(exc, neo4j.exceptions.AuthError):
-        return ConfigurationInvalid(
-            f"Neo4j at {settings.neo4j_uri or 'the embedded address'} refuses the user "
-            f"{settings.neo4j_username!r}: check NEO4J_USERNAME and NEO4J_PASSWORD",
-            setting="NEO4J_PASSWORD",
-        )
-    if isinstance(exc, neo4j.exceptions.ConfigurationError | ValueError):
-        return ConfigurationInvalid(f"NEO4J_URI cannot be used: {exc}", setting="NEO4J_URI")
-    if getattr(exc, "code", "") == "Neo.ClientError.Database.DatabaseNotFound":
-        return ConfigurationInvalid(
-            f"Neo4j has no database {settings.neo4j_database!r}: check NEO4J_DATABASE",
-            setting="NEO4J_DATABASE",
-        )
-    return None
 
 
 class Graph:
@@ -248,14 +194,21 @@ class Graph:
             raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
 
     async def warm(self, edge_types: frozenset[str]) -> None:
-        """Have every query planned, so that its first caller need not wait; failures do not matter."""
-        for name in cypher.names():
+        """Have every query planned, so that its first caller need not wait; failures do not matter.
+
+        Those that most callers begin with come first. The others take their time: to plan all of them at once
+        would take half a minute of a core from those who are there already.
+        """
+        for name in [*FIRST, *(name for name in cypher.names() if name not in FIRST)]:
             # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
             nothing = dict.fromkeys(cypher.query(name).params)
             params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
             explained = cast("LiteralString", f"EXPLAIN {self._text(name, edge_types)}")
+            start = time.monotonic()
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
                 await self._run("explain", explained, self._settings.read_timeout, params)
+            if name not in FIRST:
+                await asyncio.sleep(REST * (time.monotonic() - start))
 
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)

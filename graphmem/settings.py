@@ -6,6 +6,7 @@ The README's table of settings is made from this class.
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -171,7 +172,7 @@ class Settings(BaseSettings):
             return self.port
         return 3180 if self.env == "production" else 3080
 
-    @property
+    @cached_property
     def data_path(self) -> Path:
         """The data directory: the one that was set, else the user's, one per environment."""
         ours = platformdirs.user_data_path("graphmem", appauthor=False)

@@ -75,7 +75,9 @@ async def _again(services: Services, what: Callable[[Services], Awaitable[int]])
             _log.warning("the worker goes on later", work=what.__name__, reason=str(exc)[:500])
         except Exception:
             _log.exception("unexpected fault of the worker: it goes on later", work=what.__name__)
-        await asyncio.sleep(time.monotonic() - start if done and what is not work_once else INTERVAL)
+        # A few wait until there are more: each statement costs as much as dozens of vectors.
+        full = what is not work_once and done >= min(PLACED, UNDERSTOOD)
+        await asyncio.sleep(time.monotonic() - start if full else INTERVAL)
 
 
 async def place_once(services: Services) -> int:

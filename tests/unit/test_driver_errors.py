@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import neo4j.exceptions
 import pytest
 
+from graphmem.driver_errors import translate
 from graphmem.errors import DatabaseFull, DatabaseTimeout, InternalError, Unavailable
-from graphmem.graph import translate
 
 SECRET = "what only the log may say"
 ROOTS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from operator import mul
+
 import pytest
 
 from graphmem.embedding import FLOOR, LocalEmbedder
@@ -63,7 +66,7 @@ def similarities(embedder: LocalEmbedder, query: str) -> list[float]:
     (asked,) = embedder.vectors([query])
     assert asked is not None
     stored = [vector for vector in embedder.vectors(list(THINGS)) if vector is not None]
-    return [sum(a * b for a, b in zip(asked, vector, strict=True)) for vector in stored]
+    return [sum(map(mul, asked, vector)) / (math.hypot(*asked) * math.hypot(*vector)) for vector in stored]
 
 
 def test_most_of_what_is_meant_is_found_and_comes_first(embedder: LocalEmbedder) -> None:
