@@ -148,7 +148,11 @@ class TestRunning:
         assert any("Started." in line for line in neo4j_local.logs(settings))
         assert len(neo4j_local.logs(settings, 2)) == 2
 
-    @pytest.mark.parametrize("content", [json.dumps({"pid": os.getpid()}), '{"pid": 999999999}', "", None])
+    @pytest.mark.parametrize(
+        "content",
+        [json.dumps({"pid": os.getpid()}), '{"pid": 999999999}', "", None],
+        ids=["another", "nobody", "empty", "none"],
+    )
     def test_stale_run_file_misleads_nobody(self, running, content):
         settings, connection = running
         pid = neo4j_local.status(settings).pid
