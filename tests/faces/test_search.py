@@ -14,6 +14,7 @@ from graphmem.domain import meaning, wording
 from graphmem.domain.meaning import Vector
 from graphmem.embedding import LocalEmbedder
 from graphmem.errors import EmbeddingUnavailable, InvalidInput
+from graphmem.operations import searching
 from graphmem.registry import Services
 from graphmem.worker import claim, place_once, understand_once
 from tests.support.faces import Call, by_runner
@@ -455,3 +456,24 @@ def test_a_search_is_not_mixed_with_what_it_does_not_look_at(run: Call, more: di
     (issue,) = refused.value.details["issues"]
     assert issue["path"].endswith(next(iter(more)))
     assert "search" in issue["message"]
+
+
+def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
+    run: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Amid a large load no search reads all that is new, and none fails for want of memory."""
+    names = [{"entity_type": "thing", "name": f"green house {i}"} for i in range(600)]
+    run("store", entities=names, find_duplicates=False)
+    monkeypatch.setattr(searching, "FEW", 0)
+    monkeypatch.setattr(searching, "NEAR", 1)
+
+    def asked() -> tuple[str, int, bool]:
+        told = run("search.explain", search="a building", limit=1)
+        compared = told["compared"]
+        return told["semantic"], compared["one_by_one"], compared["by_index"]
+
+    assert asked() == ("ready", 600, True)
+    monkeypatch.setattr(searching, "FRESH", 50)
+    assert asked() == ("pending", 50, True)
+    monkeypatch.setattr(searching, "FEW", 2_000)
+    assert asked() == ("ready", 600, False)
