@@ -350,10 +350,12 @@ def profile(loop: Loop, services: Services, owner: str, name: str, frontier: lis
     """Return the database hits of one step of a walk."""
     step: dict[str, Any] = {
         "frontier": frontier, "origin": origin, "outgoing": True, "incoming": True, "hub": walks.HUB,
-        "through": False, "most": walks.EXAMINED, "after": "", "room": 100, "depth": 3,
+        "through": False, "most": walks.EXAMINED, "after": "", "room": 100,
     }  # fmt: skip
     if name.endswith("as_of"):
         step |= {"at": 2**60, "at_ingested": 2**60}
+    if name.endswith("reach"):
+        step |= {"depth": 3}
     text = "PROFILE " + cypher.with_types(name, frozenset(BUILTIN))
 
     async def profiled() -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from graphmem import cypher
 from graphmem.auth import Actor
-from graphmem.domain import canonical
+from graphmem.domain import canonical, state_hash
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
@@ -108,7 +108,7 @@ def test_a_turn_that_lost_twice_takes_the_lock(
     async def losing(writer: Any, batch: list[Any]) -> str:
         nonlocal lost
         if lost == 0:
-            await writer.graph.write("owner.create", writer.owner)
+            await writer.graph.write("owner.create", writer.owner, state_hash=state_hash.EMPTY)
         lost += 1
         return "lost"
 

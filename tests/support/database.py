@@ -53,6 +53,8 @@ def _at(uri: str, password: str, folder: Path) -> Settings:
         neo4j_uri=uri,
         neo4j_password=password,
         log_level="warning",
+        # Tests ask much at once, on whatever machine; tests/reliability/test_admission.py has its own places.
+        heavy_queries=32,
     )
 
 

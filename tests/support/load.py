@@ -63,6 +63,8 @@ class Writer:
         self.url, self.owner, self.name, self.ledger, self.dice = url, owner, name, ledger, dice
         self.living: list[str] = []
         self.deleted: list[str] = []
+        self.leaving: set[str] = set()
+        """What a deletion was sent of, whether it is answered yet or not: a reader may find it gone."""
         self.merged: list[str] = []
         self.edges: list[str] = []
         self.versions: dict[str, int] = {}
@@ -89,6 +91,8 @@ class Writer:
         key = f"{self.name}:{self.count}"
         sent = Sent(self.owner, key, path, body, observations)
         self.ledger.sent.append(sent)
+        if path == "/delete_entity":
+            self.leaving.add(body["entity_id"])
         end = time.monotonic() + 4 * TIMEOUT
         while sent.answer is None:
             assert time.monotonic() < end, f"{path} is not settled: {key}"
@@ -214,5 +218,5 @@ class Writer:
                     self.ledger.faults.append(f"{home} is at {got.json()['version']}, was at {version}")
             elif got.status_code == 503:
                 await asyncio.sleep(PAUSE)
-            elif home in self.living and self.versions[home] == version:
+            elif home not in self.leaving:
                 self.ledger.faults.append(f"GET {home}: {got.status_code} {got.text[:300]}")
