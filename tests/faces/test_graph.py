@@ -350,17 +350,15 @@ def profile(loop: Loop, services: Services, owner: str, name: str, frontier: lis
     """Return the database hits of one step of a walk."""
     step: dict[str, Any] = {
         "frontier": frontier, "origin": origin, "outgoing": True, "incoming": True, "hub": walks.HUB,
-        "through": False, "most": walks.EXAMINED, "after": "", "room": 100,
+        "through": False, "most": walks.EXAMINED, "after": "", "room": 100, "depth": 3, "at": 2**60,
+        "at_ingested": 2**60,
     }  # fmt: skip
-    if name.endswith("as_of"):
-        step |= {"at": 2**60, "at_ingested": 2**60}
-    if name.endswith("reach"):
-        step |= {"depth": 3}
+    taken = {name: step[name] for name in cypher.query(name).params}
     text = "PROFILE " + cypher.with_types(name, frozenset(BUILTIN))
 
     async def profiled() -> dict[str, Any]:
         async with services.graph._driver.session() as session:
-            result = await session.run(text, cypher.bind(name, step, owner))
+            result = await session.run(text, cypher.bind(name, taken, owner))
             return (await result.consume()).profile or {}
 
     def total(node: dict[str, Any]) -> int:
