@@ -17,6 +17,9 @@ projection is said once; ``RELATIONSHIP_TYPES`` for the relationship types asked
 filter by parameter would expand every edge of a hub. Migrations are in ``migrations/``, see
 :mod:`graphmem.migrations`.
 
+A seek of a range in an index of several properties is demanded, ``USING INDEX SEEK``: an index of which Neo4j
+believes that it is empty seems as cheap to read as a whole, and a plan made then stays for long.
+
 An order is that of an index, and cannot be a parameter: a query in whose text ``WAY`` stands has a form for
 each way, ``entity.page[asc]`` and ``entity.page[desc]``. ``WAY`` is ``ASC`` or ``DESC`` then, ``BEYOND`` the
 ``>`` or ``<`` that leads on. One whose header says ``// keys    name_key, created_at`` has forms for each of

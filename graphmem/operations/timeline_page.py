@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from typing_extensions import TypedDict
 
+from graphmem import cypher
 from graphmem.arguments import invalid
 from graphmem.domain import dates, timeline, times
 from graphmem.domain.reduction import Stale
@@ -83,6 +84,11 @@ class Wanted:
     counted: bool = False
 
     @property
+    def way(self) -> cypher.Way:
+        """The way in which an index is read for it."""
+        return "desc" if self.descending else "asc"
+
+    @property
     def start(self) -> tuple[int, str]:
         """The place after which the page begins."""
         if self.place is not None:
@@ -143,9 +149,10 @@ async def page(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
 
 def _common(wanted: Wanted) -> dict[str, Any]:
     at, after = wanted.start
+    reach = wanted.offset + wanted.limit + 1
     return {
-        "since": wanted.since, "until": wanted.until, "descending": wanted.descending,
-        "at": at, "after": after, "offset": wanted.offset, "reach": wanted.offset + wanted.limit + 1,
+        "since": wanted.since, "until": wanted.until, "at": at, "after": after,
+        "offset": wanted.offset, "reach": reach,
     }  # fmt: skip
 
 
@@ -154,12 +161,20 @@ async def _read(context: Context, wanted: Wanted) -> dict[str, Any]:
     common = {**_common(wanted), "counted": wanted.counted}
     if wanted.event_type is not None:
         row = await context.graph.one(
-            "event.page_by_type", event_type=wanted.event_type, entity_type=wanted.entity_type, **common
+            cypher.form("event.page_of", wanted.way, "event_type"),
+            key=wanted.event_type,
+            entity_type=wanted.entity_type,
+            **common,
         )
     elif wanted.entity_type is not None:
-        row = await context.graph.one("event.page_by_entity_type", entity_type=wanted.entity_type, **common)
+        row = await context.graph.one(
+            cypher.form("event.page_of", wanted.way, "entity_type"),
+            key=wanted.entity_type,
+            entity_type=None,
+            **common,
+        )
     else:
-        row = await context.graph.one("event.page", **common)
+        row = await context.graph.one(cypher.form("event.page", wanted.way), **common)
     assert row is not None
     return row
 
@@ -170,6 +185,7 @@ async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Page:
         entity_id=entity_id,
         event_type=wanted.event_type,
         entity_type=wanted.entity_type,
+        descending=wanted.descending,
         **_common(wanted),
     )
     if row is None:

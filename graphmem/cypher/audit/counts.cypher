@@ -9,6 +9,7 @@ OPTIONAL MATCH (found:Owner {id: $owner})
 WITH coalesce(found.revision, 0) AS revision, found.state_hash AS state_hash LIMIT 1
 CALL () {
   MATCH (counted:Count)
+  USING INDEX SEEK counted:Count(owner, kind, type)
   WHERE counted.owner = $owner AND counted.kind IS NOT NULL AND counted.type IS NOT NULL
   RETURN collect([counted.kind, counted.type, counted.total, counted.known, counted.observations, counted.recorded])
     AS counts

@@ -9,12 +9,14 @@
 CALL () {
   WITH $entities AS wanted WHERE wanted
   MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(owner, type, live, id)
   WHERE entity.owner = $owner AND entity.type = $type AND entity.live = $live AND entity.id > $after
   WITH entity ORDER BY entity.owner, entity.type, entity.live, entity.id LIMIT $limit
   RETURN entity.id AS home, [0, entity.id] AS place
   UNION ALL
   WITH $entities AS wanted WHERE NOT wanted
   MATCH (relationship:Relationship)
+  USING INDEX SEEK relationship:Relationship(owner, type, last_observation_at, id)
   WHERE relationship.owner = $owner AND relationship.type = $type AND relationship.last_observation_at >= $since
     AND relationship.id IS NOT NULL
     AND CASE relationship.last_observation_at WHEN $since THEN relationship.id > $after ELSE true END

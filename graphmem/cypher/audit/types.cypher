@@ -8,11 +8,13 @@
 // They are taken from the things themselves: what counts them is derived as well.
 CALL () {
   MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(owner, type, live, id)
   WHERE entity.owner = $owner AND entity.type IS NOT NULL AND entity.live IS NOT NULL AND entity.id IS NOT NULL
   RETURN collect(DISTINCT entity.type) AS entities, count(entity) AS known
 }
 CALL () {
   MATCH (relationship:Relationship)
+  USING INDEX SEEK relationship:Relationship(owner, type, last_observation_at, id)
   WHERE relationship.owner = $owner AND relationship.type IS NOT NULL
     AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
   RETURN collect(DISTINCT relationship.type) AS relationships, count(relationship) AS related

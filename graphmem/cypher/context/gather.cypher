@@ -29,6 +29,7 @@ CALL (found, fitting) {
     WITH entity, member.id AS home
     CALL (home) {
       MATCH ()-[seen:OBSERVED]->(observation:Observation)
+      USING INDEX SEEK seen:OBSERVED(home, at)
       WHERE seen.home = home AND seen.at IS NOT NULL
       RETURN observation
       ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
@@ -46,6 +47,7 @@ CALL (found, fitting) {
   CALL (entity) {
     CALL (entity) {
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = entity.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
         AND relationship.shown_as IS NULL AND relationship.live
@@ -56,6 +58,7 @@ CALL (found, fitting) {
         relationship.id DESC LIMIT $relationships
       UNION ALL
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = entity.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
         AND relationship.shown_as IS NULL AND relationship.live

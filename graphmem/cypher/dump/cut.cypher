@@ -10,6 +10,7 @@ OPTIONAL MATCH (found:Owner {id: $owner})
 WITH coalesce(found.sequence, 0) AS sequence LIMIT 1
 CALL () {
   MATCH (counted:Count)
+  USING INDEX SEEK counted:Count(owner, kind, type)
   WHERE counted.owner = $owner AND counted.kind IS NOT NULL AND counted.type IS NOT NULL
   RETURN sum(counted.recorded) AS observations,
     collect(CASE counted.kind WHEN 'relationship' THEN counted.type END) AS relationship_types

@@ -8,6 +8,7 @@
 // It goes on after the transaction `after` of the time `since`. A stretch ends early where its values are large.
 CALL () {
   MATCH (transaction:Transaction)
+  USING INDEX SEEK transaction:Transaction(owner, recorded_at, id)
   WHERE transaction.owner = $owner AND transaction.recorded_at >= $since AND transaction.id IS NOT NULL
     AND CASE transaction.recorded_at WHEN $since THEN transaction.id > $after ELSE true END
     AND transaction.sequence <= $sequence

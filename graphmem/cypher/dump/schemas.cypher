@@ -8,12 +8,14 @@
 // `type` is null at the end.
 CALL () {
   MATCH (schema:Schema)
+  USING INDEX SEEK schema:Schema(owner, entity_type)
   WHERE schema.owner = $owner AND schema.entity_type > $after
   WITH schema ORDER BY schema.owner, schema.entity_type LIMIT 1
   RETURN max(schema.entity_type) AS type
 }
 CALL (type) {
   MATCH (schema:Schema)
+  USING INDEX SEEK schema:Schema(owner, entity_type)
   WHERE schema.owner = $owner AND schema.entity_type = type AND schema.version IS NOT NULL
   MATCH (schema)-[:IN_TRANSACTION]->(transaction:Transaction)
   WHERE transaction.sequence <= $sequence

@@ -10,6 +10,7 @@
 // identifier, the first 50 that are met.
 CALL () {
   MATCH (identifier:Identifier)
+  USING INDEX SEEK identifier:Identifier(owner, kind, value)
   WHERE identifier.owner = $owner AND identifier.kind = 'name' AND identifier.value > $after
   WITH identifier ORDER BY identifier.owner, identifier.kind, identifier.value LIMIT $limit
   RETURN collect(identifier) AS names

@@ -9,6 +9,7 @@
 UNWIND $types AS type
 CALL (type) {
   MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(owner, listed, id)
   WHERE entity.owner = $owner AND entity.listed = type AND entity.id > $after
   RETURN entity ORDER BY entity.owner, entity.listed, entity.id LIMIT $limit
 }

@@ -23,10 +23,12 @@ CALL () {
     UNWIND probe.beside AS pair
     CALL (pair) {
       MATCH (identifier:Identifier)
+      USING INDEX SEEK identifier:Identifier(owner, kind, value)
       WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value > pair[1]
       RETURN identifier ORDER BY identifier.owner, identifier.kind, identifier.value LIMIT $reach
       UNION ALL
       MATCH (identifier:Identifier)
+      USING INDEX SEEK identifier:Identifier(owner, kind, value)
       WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value < pair[1]
       RETURN identifier
       ORDER BY identifier.owner DESC, identifier.kind DESC, identifier.value DESC LIMIT $reach

@@ -4,16 +4,19 @@
 UNWIND types AS type
 CALL (type) {
   MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(owner, listed, KEY, id)
   WHERE entity.owner = $owner AND entity.listed = type AND entity.KEY = $key AND entity.id BEYOND $after
   RETURN entity ORDER BY entity.owner WAY, entity.listed WAY, entity.KEY WAY, entity.id WAY LIMIT $reach
   UNION ALL
   MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(owner, listed, KEY, id)
   WHERE entity.owner = $owner AND entity.listed = type AND entity.KEY BEYOND $key AND entity.KEY >= $least
     AND entity.id IS NOT NULL
   RETURN entity ORDER BY entity.owner WAY, entity.listed WAY, entity.KEY WAY, entity.id WAY LIMIT $reach
   UNION ALL
   WITH type WHERE $include_deleted OR $include_merged
   MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(owner, unlisted, id)
   WHERE entity.owner = $owner AND entity.unlisted = type AND entity.id IS NOT NULL AND <entity._wanted>
     AND entity.KEY >= $least AND (entity.KEY BEYOND $key OR entity.KEY = $key AND entity.id BEYOND $after)
   RETURN entity ORDER BY entity.KEY WAY, entity.id WAY LIMIT $reach

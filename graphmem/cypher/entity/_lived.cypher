@@ -3,6 +3,7 @@
 // for observations first.
 UNWIND CASE WHEN entity.turn IS NULL THEN [] ELSE [entity.id] END AS home
 MATCH ()-[seen:OBSERVED]->()
+USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known AND seen.kind IN ['delete', 'restore']
 WITH max([seen.at, seen.observation_id, seen.kind]) AS turn
 RETURN coalesce(turn[2] <> 'delete', true) AS lived

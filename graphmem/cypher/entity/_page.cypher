@@ -9,6 +9,7 @@ CALL (found, fitting) {
   MATCH (entity)-[:MERGED_INTO*1..]->(root:Entity)
   WHERE root.merged_into IS NULL
   OPTIONAL MATCH (head:Schema)
+  USING INDEX SEEK head:Schema(owner, head)
   WHERE head.owner = $owner AND head.head = root.type
   RETURN collect([entity.id, entity.merged_into, head.projection, head.active_version]) AS merged
 }

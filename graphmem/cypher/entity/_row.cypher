@@ -1,5 +1,9 @@
 // One entity with its current snapshot; domain side: graphmem.operations.answers.EntityRow. The last part is the
 // head of its type's schema: the rules that the snapshot must be folded under, and the registered version.
 [<entity._columns>,
- COLLECT { MATCH (head:Schema) WHERE head.owner = $owner AND head.head = entity.type
-   RETURN [head.projection, head.active_version] }]
+ COLLECT {
+   MATCH (head:Schema)
+   USING INDEX SEEK head:Schema(owner, head)
+   WHERE head.owner = $owner AND head.head = entity.type
+   RETURN [head.projection, head.active_version]
+ }]

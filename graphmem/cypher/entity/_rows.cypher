@@ -6,6 +6,7 @@ CALL (found, fitting) {
     UNWIND shown AS one
     WITH DISTINCT one.type AS type
     MATCH (head:Schema)
+    USING INDEX SEEK head:Schema(owner, head)
     WHERE head.owner = $owner AND head.head = type
     RETURN collect([type, head.projection, head.active_version]) AS heads
   }

@@ -2,6 +2,7 @@
 // is merged counts too. Takes `$types` (none means all), `$include_deleted` and `$include_merged`.
 CALL () {
   MATCH (counted:Count)
+  USING INDEX SEEK counted:Count(owner, kind, type)
   WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type IS NOT NULL
     AND (size($types) = 0 OR counted.type IN $types)
   RETURN collect(counted.type) AS types, CASE WHEN $include_merged THEN -1

@@ -15,6 +15,7 @@ CALL (types) {
   UNWIND $values AS one
   CALL (type, one) {
     MATCH (value:FieldValue)
+    USING INDEX SEEK value:FieldValue(owner, type, field, value, entity_id)
     WHERE value.owner = $owner AND value.type = type AND value.field = $field AND value.value = one
       AND value.entity_id BEYOND $after
     RETURN value.entity_id AS id

@@ -15,21 +15,25 @@ CALL (types) {
   CALL (type) {
     WITH type WHERE $since = 'updated_at'
     MATCH (entity:Entity)
+    USING INDEX SEEK entity:Entity(owner, listed, updated_at, id)
     WHERE entity.owner = $owner AND entity.listed = type AND entity.updated_at >= $updated_since AND entity.id IS NOT NULL
     RETURN entity LIMIT $most
     UNION ALL
     WITH type WHERE $since = 'created_at'
     MATCH (entity:Entity)
+    USING INDEX SEEK entity:Entity(owner, listed, created_at, id)
     WHERE entity.owner = $owner AND entity.listed = type AND entity.created_at >= $created_since AND entity.id IS NOT NULL
     RETURN entity LIMIT $most
     UNION ALL
     WITH type WHERE $since IS NULL
     MATCH (entity:Entity)
+    USING INDEX SEEK entity:Entity(owner, listed, id)
     WHERE entity.owner = $owner AND entity.listed = type AND entity.id IS NOT NULL
     RETURN entity LIMIT $most
     UNION ALL
     WITH type WHERE $include_deleted OR $include_merged
     MATCH (entity:Entity)
+    USING INDEX SEEK entity:Entity(owner, unlisted, id)
     WHERE entity.owner = $owner AND entity.unlisted = type AND entity.id IS NOT NULL AND <entity._wanted>
     RETURN entity LIMIT $most
   }

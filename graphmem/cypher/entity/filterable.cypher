@@ -9,6 +9,7 @@
 CALL (types) {
   UNWIND types AS type
   MATCH (head:Schema)
+  USING INDEX SEEK head:Schema(owner, head)
   WHERE head.owner = $owner AND head.head = type AND head.pending IS NULL AND head.filterable IS NOT NULL
   RETURN collect(head.filterable) AS fields
 }

@@ -14,12 +14,14 @@ CALL (types) {
   UNWIND types AS type
   CALL (type) {
     MATCH (value:FieldValue)
+    USING INDEX SEEK value:FieldValue(owner, type, field, value, entity_id)
     WHERE value.owner = $owner AND value.type = type AND value.field = $field AND value.value = $key
       AND value.entity_id BEYOND $after
     RETURN value
     ORDER BY value.owner WAY, value.type WAY, value.field WAY, value.value WAY, value.entity_id WAY LIMIT $reach
     UNION ALL
     MATCH (value:FieldValue)
+    USING INDEX SEEK value:FieldValue(owner, type, field, value, entity_id)
     WHERE value.owner = $owner AND value.type = type AND value.field = $field AND value.value BEYOND $key
       AND value.value < $beyond AND value.entity_id IS NOT NULL
     RETURN value

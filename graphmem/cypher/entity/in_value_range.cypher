@@ -15,6 +15,7 @@ CALL (types) {
   UNWIND types AS type
   UNWIND $ranges AS range
   MATCH (value:FieldValue)
+  USING INDEX SEEK value:FieldValue(owner, type, field, value, entity_id)
   WHERE value.owner = $owner AND value.type = type AND value.field = $field AND value.value >= range[0]
     AND value.value < range[1] AND value.entity_id IS NOT NULL
     AND (range[2] = '' OR value.value CONTAINS range[2] OR size(value.value) > $lossy)

@@ -16,6 +16,7 @@ CALL (known) {
   WHERE entity.owner = $owner
   CALL (entity) {
     OPTIONAL MATCH (head:Schema)
+    USING INDEX SEEK head:Schema(owner, head)
     WHERE head.owner = $owner AND head.head = entity.type
     RETURN head.projection AS projection, head.active_version AS active_version, head.document AS document
   }

@@ -8,6 +8,7 @@
 // It goes on after the observation `after` at the time `from`. A stretch ends early where its values are large.
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
+  USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = $home AND seen.at >= $from AND seen.at <= $at AND seen.recorded_at <= $at_ingested
     AND (seen.at > $from OR seen.observation_id > $after) AND observation.owner = $owner
     AND seen.kind IN ['value', 'correction', 'create']

@@ -9,11 +9,13 @@
 CALL () {
   WITH $entity_type AS wanted WHERE wanted IS NOT NULL
   MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(owner, type, live, id)
   WHERE entity.owner = $owner AND entity.type = wanted AND entity.live IS NOT NULL AND entity.id IS NOT NULL
   RETURN entity.id AS id LIMIT $limit + 1
   UNION ALL
   WITH $entity_type AS wanted WHERE wanted IS NULL
   MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(owner, type, live, id)
   WHERE entity.owner = $owner AND entity.type IS NOT NULL AND entity.live IS NOT NULL AND entity.id IS NOT NULL
   RETURN entity.id AS id LIMIT $limit + 1
 }

@@ -11,6 +11,7 @@ WHERE event.owner = $owner
 MATCH (entity:Entity {id: event.entity_id})
 MATCH (observation:Observation {id: event.observation_id})
 OPTIONAL MATCH (head:Schema)
+USING INDEX SEEK head:Schema(owner, head)
 WHERE head.owner = $owner AND head.head = entity.type
 RETURN <event._row> AS event, event.listed_at IS NOT NULL AS listed,
   CASE WHEN entity.merged_into IS NULL AND coalesce(entity.projection, '') <> coalesce(head.projection, '')

@@ -14,6 +14,7 @@ WHERE given.owner = $owner
 MATCH (given)-[:MERGED_INTO*0..]->(shown:Entity)
 WHERE shown.merged_into IS NULL AND shown.live
 OPTIONAL MATCH (head:Schema)
+USING INDEX SEEK head:Schema(owner, head)
 WHERE head.owner = $owner AND head.head = shown.type
 CALL (shown) {
   MATCH (shown)-[:HAS_EVENT]->(event:TimelineEvent)
@@ -27,11 +28,6 @@ WITH shown, head, size(every) AS total,
   [event IN CASE WHEN $descending THEN reverse(every) ELSE every END WHERE CASE
     WHEN event.listed_at = $at THEN CASE WHEN $descending THEN event.id < $after ELSE event.id > $after END
     ELSE (event.listed_at < $at) = $descending END][$offset..$reach] AS found
-CALL (found) {
-  UNWIND found AS event
-  MATCH (event)<-[:HAS_EVENT]-(entity:Entity)
-  MATCH (observation:Observation {id: event.observation_id})
-  RETURN collect(<event._row>) AS page
-}
+<event._page>
 RETURN page, total,
   CASE WHEN coalesce(shown.projection, '') <> coalesce(head.projection, '') THEN shown.id END AS stale

@@ -1,50 +1,32 @@
 // event.page: one page of an owner's timeline, by time and id, with the total where it is asked for.
 //
-// params  since: INTEGER, until: INTEGER, descending: BOOLEAN, at: INTEGER, after: STRING, offset: INTEGER,
-//         reach: INTEGER, counted: BOOLEAN
+// params  since: INTEGER, until: INTEGER, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER,
+//         counted: BOOLEAN
 // returns page: LIST<LIST>, total: INTEGER, pending: LIST<LIST>
 // mode    read
 // index   event_by_time (owner, listed_at, id), schema_waiting (owner, pending)
 // cost    light
-// It goes on after the event `after` at the time `at`, which is outside of [since, until) at the beginning. `reach` is
-// offset + limit: neither of the two seeks reads further than that.
+// It goes on behind the event `after` at the time `at`, which is outside of [since, until) at the beginning: one seek
+// for those of that time, one for those beyond. `reach` is offset + limit: neither reads further than that.
 CALL () {
-  WITH $descending AS descending WHERE NOT descending
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.listed_at = $at AND event.id > $after
-  WITH event ORDER BY event.owner, event.listed_at, event.id LIMIT $reach
-  RETURN 0 AS part, collect(event) AS events
+  USING INDEX SEEK event:TimelineEvent(owner, listed_at, id)
+  WHERE event.owner = $owner AND event.listed_at = $at AND event.id BEYOND $after
+  RETURN event ORDER BY event.owner WAY, event.listed_at WAY, event.id WAY LIMIT $reach
   UNION ALL
-  WITH $descending AS descending WHERE NOT descending
   MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.listed_at > $at AND event.listed_at < $until AND event.id IS NOT NULL
-  WITH event ORDER BY event.owner, event.listed_at, event.id LIMIT $reach
-  RETURN 1 AS part, collect(event) AS events
-  UNION ALL
-  WITH $descending AS descending WHERE descending
-  MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.listed_at = $at AND event.id < $after
-  WITH event ORDER BY event.owner DESC, event.listed_at DESC, event.id DESC LIMIT $reach
-  RETURN 2 AS part, collect(event) AS events
-  UNION ALL
-  WITH $descending AS descending WHERE descending
-  MATCH (event:TimelineEvent)
-  WHERE event.owner = $owner AND event.listed_at < $at AND event.listed_at >= $since AND event.id IS NOT NULL
-  WITH event ORDER BY event.owner DESC, event.listed_at DESC, event.id DESC LIMIT $reach
-  RETURN 3 AS part, collect(event) AS events
+  USING INDEX SEEK event:TimelineEvent(owner, listed_at, id)
+  WHERE event.owner = $owner AND event.listed_at BEYOND $at AND event.listed_at >= $since
+    AND event.listed_at < $until AND event.id IS NOT NULL
+  RETURN event ORDER BY event.owner WAY, event.listed_at WAY, event.id WAY LIMIT $reach
 }
-WITH part, events ORDER BY part
-WITH collect(events) AS parts
-WITH reduce(every = [], events IN parts | every + events)[$offset..$reach] AS found
-CALL (found) {
-  UNWIND found AS event
-  MATCH (event)<-[:HAS_EVENT]-(entity:Entity)
-  MATCH (observation:Observation {id: event.observation_id})
-  RETURN collect(<event._row>) AS page
-}
+WITH event ORDER BY event.listed_at WAY, event.id WAY LIMIT $reach
+WITH collect(event)[$offset..] AS found
+<event._page>
 CALL () {
   WITH $counted AS counted WHERE counted
   MATCH (event:TimelineEvent)
+  USING INDEX SEEK event:TimelineEvent(owner, listed_at, id)
   WHERE event.owner = $owner AND event.listed_at >= $since AND event.listed_at < $until AND event.id IS NOT NULL
   RETURN count(event) AS total
 }

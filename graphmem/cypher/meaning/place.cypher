@@ -8,6 +8,7 @@
 // tenancy global: the worker serves every owner; it moves their vectors into the index and tells nobody of them
 // In the order of ids, as a turn of the writer takes them: neither waits for the other in a circle.
 MATCH (meaning:Meaning)
+USING INDEX SEEK meaning:Meaning(fresh, owner)
 WHERE meaning.fresh > '' AND meaning.owner IS NOT NULL
 WITH meaning LIMIT $limit
 WITH meaning ORDER BY meaning.entity_id

@@ -11,10 +11,12 @@ MATCH (used:Model {use: 'meaning'})
 WHERE used.model = $model
 CALL () {
   MATCH (meaning:Meaning)
+  USING INDEX SEEK meaning:Meaning(model)
   WHERE meaning.model < $model AND ($only IS NULL OR meaning.owner = $only)
   RETURN meaning LIMIT $limit
   UNION ALL
   MATCH (meaning:Meaning)
+  USING INDEX SEEK meaning:Meaning(model)
   WHERE meaning.model > $model AND ($only IS NULL OR meaning.owner = $only)
   RETURN meaning LIMIT $limit
 }

@@ -1,6 +1,7 @@
 // What holds each field of a home as of two clocks, under plain rules, as [field, correction, observed_at, observation,
 // value]. Takes `home` and `known`.
 MATCH ()-[seen:OBSERVED]->(observation:Observation)
+USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known
   AND seen.kind IN ['value', 'correction', 'create']
 WITH observation.fields AS fields, observation.values AS values, observation.id AS observation_id,

@@ -26,11 +26,13 @@ CALL (entity) {
   }
   CALL (member) {
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
+    USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at = $at AND seen.observation_id < $after
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= $recorded_until
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
     UNION ALL
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
+    USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at < $at
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= $recorded_until
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach

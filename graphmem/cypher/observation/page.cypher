@@ -10,6 +10,7 @@
 CALL () {
   CALL () {
     MATCH (observation:Observation)
+    USING INDEX SEEK observation:Observation(owner, observed_at, id, entity_id)
     WHERE observation.owner = $owner AND observation.observed_at = $at AND observation.id < $after
       AND observation.entity_id IS NOT NULL
     <observation._live>
@@ -18,6 +19,7 @@ CALL () {
     LIMIT $reach
     UNION ALL
     MATCH (observation:Observation)
+    USING INDEX SEEK observation:Observation(owner, observed_at, id, entity_id)
     WHERE observation.owner = $owner AND observation.observed_at < $at AND observation.id IS NOT NULL
       AND observation.entity_id IS NOT NULL
     <observation._live>
@@ -31,6 +33,7 @@ CALL () {
 }
 CALL () {
   MATCH (counted:Count)
+  USING INDEX SEEK counted:Count(owner, kind, type)
   WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type IS NOT NULL
   RETURN sum(CASE WHEN $include_deleted THEN counted.recorded ELSE counted.observations END) AS total
 }

@@ -11,6 +11,7 @@
 CALL () {
   CALL () {
     MATCH (observation:Observation)
+    USING INDEX SEEK observation:Observation(owner, entity_type, observed_at, id)
     WHERE observation.owner = $owner AND observation.entity_type = $entity_type
       AND observation.observed_at = $at AND observation.id < $after
     <observation._live>
@@ -19,6 +20,7 @@ CALL () {
     LIMIT $reach
     UNION ALL
     MATCH (observation:Observation)
+    USING INDEX SEEK observation:Observation(owner, entity_type, observed_at, id)
     WHERE observation.owner = $owner AND observation.entity_type = $entity_type
       AND observation.observed_at < $at AND observation.id IS NOT NULL
     <observation._live>

@@ -8,6 +8,7 @@
 // cost    light
 // It reads what was recorded since then, and sorts that by when it was so. No types means any.
 MATCH (observation:Observation)
+USING INDEX SEEK observation:Observation(owner, recorded_at, id, entity_id)
 WHERE observation.owner = $owner AND observation.recorded_at >= $recorded_since AND observation.id IS NOT NULL
   AND observation.entity_id IS NOT NULL AND (size($types) = 0 OR observation.entity_type IN $types)
   AND CASE observation.observed_at WHEN $at THEN observation.id < $after ELSE observation.observed_at < $at END

@@ -10,6 +10,7 @@
 OPTIONAL MATCH (owner:Owner {id: $owner})
 CALL () {
   MATCH (counted:Count)
+  USING INDEX SEEK counted:Count(owner, kind, type)
   WHERE counted.owner = $owner AND counted.kind IS NOT NULL AND counted.type IS NOT NULL
   WITH counted ORDER BY counted.owner, counted.kind, counted.type
   RETURN collect([counted.kind, counted.type, counted.total, counted.observations]) AS counts
@@ -18,10 +19,12 @@ CALL (counts) {
   UNWIND [count IN counts WHERE count[0] = 'entity' | count[1]] AS type
   CALL (type) {
     MATCH (old:Meaning)
+    USING INDEX SEEK old:Meaning(owner, type, model)
     WHERE old.owner = $owner AND old.type = type AND old.model < $model
     RETURN count(old) AS olds
     UNION ALL
     MATCH (old:Meaning)
+    USING INDEX SEEK old:Meaning(owner, type, model)
     WHERE old.owner = $owner AND old.type = type AND old.model > $model
     RETURN count(old) AS olds
   }
@@ -29,12 +32,14 @@ CALL (counts) {
 }
 CALL () {
   MATCH (head:Schema)
+  USING INDEX SEEK head:Schema(owner, head)
   WHERE head.owner = $owner AND head.head IS NOT NULL AND head.pending
   WITH head ORDER BY head.head
   RETURN collect(head.head) AS pending
 }
 CALL () {
   MATCH (event:TimelineEvent)
+  USING INDEX SEEK event:TimelineEvent(owner, listed_at, id)
   WHERE event.owner = $owner AND event.listed_at IS NOT NULL AND event.id IS NOT NULL
   RETURN count(event) AS events
 }

@@ -1,6 +1,7 @@
 // The lifecycle observation that decides whether a relationship lived as of two clocks, as [at, id, kind]; null
 // where it was not there yet. Takes `key` and `known`.
 MATCH ()-[seen:OBSERVED]->()
+USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = key AND seen.at <= $at AND seen.recorded_at <= known
 RETURN max(CASE WHEN seen.kind IN ['create', 'delete', 'restore'] THEN [seen.at, seen.observation_id, seen.kind] END) AS turn,
   max(seen.at) AS last

@@ -13,12 +13,14 @@ CALL (known) {
   CALL (known) {
     UNWIND CASE WHEN $outgoing THEN $homes ELSE [] END AS home
     MATCH (relationship:Relationship)
+    USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
     WHERE relationship.owner = $owner AND relationship.source = home
       AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     RETURN relationship
     UNION
     UNWIND CASE WHEN $incoming THEN $homes ELSE [] END AS home
     MATCH (relationship:Relationship)
+    USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
     WHERE relationship.owner = $owner AND relationship.target = home
       AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     RETURN relationship

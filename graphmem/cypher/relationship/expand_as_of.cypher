@@ -39,6 +39,7 @@ CALL (known) {
     MATCH (node)-[edge:RELATIONSHIP_TYPES]-()
     CALL (edge, known) {
       MATCH ()-[seen:OBSERVED]->()
+      USING INDEX SEEK seen:OBSERVED(home, at)
       WHERE seen.home = edge.key AND seen.at <= $at AND seen.recorded_at <= known
       RETURN seen LIMIT 1
     }

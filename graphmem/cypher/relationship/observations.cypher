@@ -13,6 +13,7 @@ MATCH (relationship)<-[:SHOWN_AS*0..1]-(member:Relationship)
 WITH DISTINCT member WHERE $shown OR member.key IN $keys
 CALL (member) {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
+  USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = member.key AND seen.at <= $at AND seen.recorded_at <= $at_ingested
   RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
 }

@@ -28,6 +28,7 @@ CALL (origin, other) {
     UNWIND CASE WHEN $outgoing THEN [true] ELSE [] END AS wanted
     CALL (origin, other) {
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at = $time AND relationship.id < $after
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
@@ -39,6 +40,7 @@ CALL (origin, other) {
         relationship.id DESC LIMIT $reach
       UNION ALL
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
@@ -54,6 +56,7 @@ CALL (origin, other) {
     UNWIND CASE WHEN $incoming THEN [true] ELSE [] END AS wanted
     CALL (origin, other) {
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at = $time AND relationship.id < $after
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
@@ -65,6 +68,7 @@ CALL (origin, other) {
         relationship.id DESC LIMIT $reach
       UNION ALL
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
@@ -88,6 +92,7 @@ CALL (origin, other) {
     UNWIND CASE WHEN $counted AND $outgoing THEN [true] ELSE [] END AS wanted
     CALL (origin, other) {
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
@@ -101,6 +106,7 @@ CALL (origin, other) {
     UNWIND CASE WHEN $counted AND $incoming THEN [true] ELSE [] END AS wanted
     CALL (origin, other) {
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)

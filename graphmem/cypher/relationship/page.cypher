@@ -11,6 +11,7 @@
 CALL () {
   CALL () {
     MATCH (relationship:Relationship)
+    USING INDEX SEEK relationship:Relationship(owner, last_observation_at, id)
     WHERE relationship.owner = $owner AND relationship.last_observation_at = $time AND relationship.id < $after
       AND <relationship._shown>
     <relationship._ends>
@@ -19,6 +20,7 @@ CALL () {
     LIMIT $reach
     UNION ALL
     MATCH (relationship:Relationship)
+    USING INDEX SEEK relationship:Relationship(owner, last_observation_at, id)
     WHERE relationship.owner = $owner AND relationship.last_observation_at < $time
       AND relationship.id IS NOT NULL AND <relationship._shown>
     <relationship._ends>
@@ -35,6 +37,7 @@ CALL () {
 CALL () {
   UNWIND CASE WHEN $counted THEN [true] ELSE [] END AS wanted
   MATCH (relationship:Relationship)
+  USING INDEX SEEK relationship:Relationship(owner, last_observation_at, id)
   WHERE relationship.owner = $owner AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     AND <relationship._shown>
   <relationship._ends>

@@ -6,5 +6,6 @@
 // index   count_type (owner, kind, type)
 // cost    light
 MATCH (counted:Count)
+USING INDEX SEEK counted:Count(owner, kind, type)
 WHERE counted.owner = $owner AND counted.kind = 'relationship' AND counted.type IN $types
 RETURN collect([counted.type, counted.total]) AS counts

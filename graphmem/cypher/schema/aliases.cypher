@@ -6,5 +6,6 @@
 // index   type_alias_name (owner, name)
 // cost    light
 MATCH (alias:TypeAlias)
+USING INDEX SEEK alias:TypeAlias(owner, name)
 WHERE alias.owner = $owner AND alias.name IS NOT NULL
 RETURN collect([alias.name, alias.type]) AS aliases

@@ -6,6 +6,7 @@
 // index   schema_head (owner, head)
 // cost    light
 MATCH (head:Schema)
+USING INDEX SEEK head:Schema(owner, head)
 WHERE head.owner = $owner AND head.head = $type AND coalesce(head.projection, '') = coalesce($projection, '')
 SET head.pending = null
 RETURN true AS done

@@ -10,6 +10,7 @@
 // them is stored. An owner has some hundred types at most: they are all sorted and counted.
 CALL () {
   MATCH (schema:Schema)
+  USING INDEX SEEK schema:Schema(owner, head)
   WHERE schema.owner = $owner AND schema.head IS NOT NULL
     AND ($keyword IS NULL OR schema.head CONTAINS $keyword
       OR any(name IN schema.fields WHERE toLower(name) CONTAINS $keyword)
@@ -19,6 +20,7 @@ CALL () {
   UNION ALL
   UNWIND $shipped AS type
   OPTIONAL MATCH (schema:Schema)
+  USING INDEX SEEK schema:Schema(owner, head)
   WHERE schema.owner = $owner AND schema.head = type
   WITH type, schema WHERE schema IS NULL
   RETURN type, schema

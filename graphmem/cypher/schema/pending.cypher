@@ -7,6 +7,7 @@
 // cost    light
 // tenancy global: the worker serves every owner; what it reads is their ids and types, and goes to nobody
 MATCH (head:Schema)
+USING INDEX SEEK head:Schema(pending)
 WHERE head.pending = true
 WITH head LIMIT $limit
 RETURN collect([head.owner, head.head, head.projection]) AS pending

@@ -7,10 +7,12 @@
 // cost    heavy
 // `types` is how many at most, `limit` how many observations of each, `cut` how many characters of each value.
 MATCH (schema:Schema)
+USING INDEX SEEK schema:Schema(owner, head)
 WHERE schema.owner = $owner AND schema.head IS NOT NULL AND ($entity_type IS NULL OR schema.head = $entity_type)
 WITH schema ORDER BY schema.owner, schema.head LIMIT $types
 CALL (schema) {
   MATCH (observation:Observation)
+  USING INDEX SEEK observation:Observation(owner, entity_type, observed_at, id)
   WHERE observation.owner = $owner AND observation.entity_type = schema.head AND observation.observed_at IS NOT NULL
     AND observation.id IS NOT NULL
   WITH observation

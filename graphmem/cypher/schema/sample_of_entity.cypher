@@ -9,9 +9,11 @@
 MATCH (entity:Entity {id: $entity_id})
 WHERE entity.owner = $owner AND entity.live
 OPTIONAL MATCH (schema:Schema)
+USING INDEX SEEK schema:Schema(owner, head)
 WHERE schema.owner = $owner AND schema.head = entity.type
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
+  USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = $entity_id AND seen.at IS NOT NULL
   WITH seen, observation
   ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit

@@ -7,6 +7,7 @@
 // cost    light
 // `limit` bounds what is looked at; `last` is where to go on, null at the end.
 MATCH (entity:Entity)
+USING INDEX SEEK entity:Entity(owner, type, live, id)
 WHERE entity.owner = $owner AND entity.type = $type AND entity.live = $live AND entity.id > $after
 WITH entity ORDER BY entity.owner, entity.type, entity.live, entity.id LIMIT $limit
 WITH collect(entity) AS looked

@@ -1,6 +1,7 @@
 // The entities that one of `$pairs` names, each with the place of its strongest kind in `$kinds`. A few seeks.
 UNWIND $pairs AS pair
 MATCH (identifier:Identifier)
+USING INDEX SEEK identifier:Identifier(owner, kind, value)
 WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value = pair[1]
 MATCH (identifier)-[:IDENTIFIES]->(named:Entity)
 WHERE named.owner = $owner

@@ -30,6 +30,7 @@ CALL () {
 }
 CALL () {
   MATCH (counted:Count)
+  USING INDEX SEEK counted:Count(owner, kind, type)
   WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type IS NOT NULL
     AND (size($types) = 0 OR counted.type IN $types)
   RETURN collect(counted.type) AS types, sum(counted.total) AS total
@@ -48,8 +49,15 @@ CALL (types, total, every, asked, indexed) {
 }
 CALL (types) {
   UNWIND types AS type
-  RETURN collect(EXISTS { MATCH (old:Meaning) WHERE old.owner = $owner AND old.type = type AND old.model < $model }
-    OR EXISTS { MATCH (old:Meaning) WHERE old.owner = $owner AND old.type = type AND old.model > $model }) AS olds
+  RETURN collect(EXISTS {
+    MATCH (old:Meaning)
+    USING INDEX SEEK old:Meaning(owner, type, model)
+    WHERE old.owner = $owner AND old.type = type AND old.model < $model
+  } OR EXISTS {
+    MATCH (old:Meaning)
+    USING INDEX SEEK old:Meaning(owner, type, model)
+    WHERE old.owner = $owner AND old.type = type AND old.model > $model
+  }) AS olds
 }
 CALL (beside, seen) {
   UNWIND beside + seen AS one

@@ -10,6 +10,7 @@ MATCH (entity:Entity {id: $entity_id})
 WHERE entity.owner = $owner
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
+  USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at <= $at_ingested
   WITH seen, observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $most
   MATCH (observation)-[:FROM_SOURCE]->(source:Source)

@@ -53,11 +53,13 @@ CALL () {
     WHERE part.owner = $owner
     CALL (part) {
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = part.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
       RETURN relationship, 1 AS end
       UNION
       MATCH (relationship:Relationship)
+      USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = part.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
       RETURN relationship, 2 AS end
@@ -110,6 +112,7 @@ RETURN owner,
     UNWIND $types + [one IN members | one.type] AS type
     WITH DISTINCT type
     MATCH (schema:Schema)
+    USING INDEX SEEK schema:Schema(owner, head)
     WHERE schema.owner = $owner AND schema.head = type
     RETURN [schema.head, schema.fields, schema.seen, schema.active_version, schema.document]
   } AS schemas,

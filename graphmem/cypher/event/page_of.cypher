@@ -1,0 +1,38 @@
+// event.page_of: one page of an owner's events of one type, or of the entities of one type, by time and id, with the
+// total where it is asked for. `entity_type` narrows what is read of an event type; it is null where it is the key.
+//
+// params  key: STRING, entity_type: STRING, since: INTEGER, until: INTEGER, at: INTEGER, after: STRING,
+//         offset: INTEGER, reach: INTEGER, counted: BOOLEAN
+// returns page: LIST<LIST>, total: INTEGER, pending: LIST<LIST>
+// mode    read
+// index   event_by_type or event_by_entity_type (owner, the key, listed_at, id), schema_waiting (owner, pending)
+// cost    light
+// keys    event_type, entity_type
+// It goes on as event.page does.
+CALL () {
+  MATCH (event:TimelineEvent)
+  USING INDEX SEEK event:TimelineEvent(owner, KEY, listed_at, id)
+  WHERE event.owner = $owner AND event.KEY = $key AND event.listed_at = $at AND event.id BEYOND $after
+    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+  RETURN event ORDER BY event.owner WAY, event.KEY WAY, event.listed_at WAY, event.id WAY LIMIT $reach
+  UNION ALL
+  MATCH (event:TimelineEvent)
+  USING INDEX SEEK event:TimelineEvent(owner, KEY, listed_at, id)
+  WHERE event.owner = $owner AND event.KEY = $key AND event.listed_at BEYOND $at AND event.listed_at >= $since
+    AND event.listed_at < $until AND event.id IS NOT NULL
+    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+  RETURN event ORDER BY event.owner WAY, event.KEY WAY, event.listed_at WAY, event.id WAY LIMIT $reach
+}
+WITH event ORDER BY event.listed_at WAY, event.id WAY LIMIT $reach
+WITH collect(event)[$offset..] AS found
+<event._page>
+CALL () {
+  WITH $counted AS counted WHERE counted
+  MATCH (event:TimelineEvent)
+  USING INDEX SEEK event:TimelineEvent(owner, KEY, listed_at, id)
+  WHERE event.owner = $owner AND event.KEY = $key AND event.listed_at >= $since AND event.listed_at < $until
+    AND event.id IS NOT NULL AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+  RETURN count(event) AS total
+}
+<event._pending>
+RETURN page, total, pending
