@@ -17,8 +17,9 @@ projection is said once; ``RELATIONSHIP_TYPES`` for the relationship types asked
 filter by parameter would expand every edge of a hub. Migrations are in ``migrations/``, see
 :mod:`graphmem.migrations`.
 
-A seek of a range in an index of several properties is demanded, ``USING INDEX SEEK``: an index of which Neo4j
-believes that it is empty seems as cheap to read as a whole, and a plan made then stays for long.
+A seek of a range in an index of several properties is demanded, ``USING INDEX SEEK``: an index of which
+Neo4j believes that it is empty seems as cheap to read as a whole, and a plan made then stays for long. So
+is that of a node by its unique key: :func:`parse` adds the demand to ``MATCH (entity:Entity {id: $id})``.
 
 An order is that of an index, and cannot be a parameter: a query in whose text ``WAY`` stands has a form for
 each way, ``entity.page[asc]`` and ``entity.page[desc]``. ``WAY`` is ``ASC`` or ``DESC`` then, ``BEYOND`` the
@@ -52,6 +53,10 @@ _USED = re.compile(r"\$(\w+)")
 _FRAGMENT = re.compile(r"<(\w+)\.(_\w+)>")
 _NAME = re.compile(r"(?P<file>\w+\.\w+)(?:\[(?:(?P<key>\w+) )?(?P<way>asc|desc)\])?")
 _TYPES = "RELATIONSHIP_TYPES"
+_KEYED = re.compile(
+    r"MATCH [^\n]*\((?P<name>\w+):(?P<label>\w+) \{(?P<properties>[^}]*)\}\)[^\n]*$", re.MULTILINE
+)
+_UNIQUE = re.compile(r"FOR \(n:(\w+)\) REQUIRE \(?(n\.\w+(?:, n\.\w+)*)\)? IS UNIQUE")
 _BEYOND = {"asc": ">", "desc": "<"}
 
 Way = Literal["asc", "desc"]
@@ -90,6 +95,7 @@ def parse(name: str, source: str) -> Query:
     text = "\n".join(line for line in source[match.end() :].splitlines() if not line.startswith("//")).strip()
     while (filled := _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)) != text:
         text = filled
+    text = _KEYED.sub(_sought, text)
     if not text:
         raise ValueError(f"{name}: there is no query below the header")
     if name not in _forms(named["file"], match["keys"], text):
@@ -191,6 +197,27 @@ def _formed(text: str, key: str | None, way: str | None) -> str:
         if said:
             text = re.sub(rf"\b{marker}\b", said, text)
     return text
+
+
+def _sought(found: re.Match[str]) -> str:
+    """Return a MATCH with the demand to seek the node whose unique key it gives."""
+    keys = tuple(part.partition(":")[0].strip() for part in found["properties"].split(","))
+    if (found["label"], keys) not in _unique():
+        return found[0]
+    return f"{found[0]}\nUSING INDEX SEEK {found['name']}:{found['label']}({', '.join(keys)})"
+
+
+@cache
+def _unique() -> frozenset[tuple[str, tuple[str, ...]]]:
+    """Return the unique keys that the migrations demand: labels, and their properties in order."""
+    folder = resources.files(__name__).joinpath("migrations")
+    shipped = "".join(
+        file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".cypher")
+    )
+    return frozenset(
+        (label, tuple(one.removeprefix("n.") for one in properties.split(", ")))
+        for label, properties in _UNIQUE.findall(shipped)
+    )
 
 
 def _in_one_map(found: re.Match[str]) -> str:

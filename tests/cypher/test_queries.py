@@ -88,8 +88,8 @@ def plan(
     return loop.run(explain())
 
 
-RANGE = re.compile(r"(?P<index>\w+:\w+\(\w+, [\w, ]+\))(?:\]->\(\w+\))? WHERE (?P<predicates>.*)")
-"""What a plan says of a seek in an index of several properties."""
+SEEK = re.compile(r"(?P<index>\w+:\w+\(\w+(?:, \w+)*\))(?:\]->\(\w+\))? WHERE ")
+"""What a plan says of a seek in an index."""
 
 
 def _sample(kind: str) -> Any:
@@ -131,14 +131,16 @@ def test_a_query_uses_the_indexes_that_its_header_names(
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_query_demands_its_seeks_of_ranges(name: str, loop: Loop, services: Services, world: None) -> None:
-    """While an index is empty, and for minutes after a load, until Neo4j has counted what it holds, reading
-    all of it seems as cheap as a seek; and what is planned then stays. So a query says which seek it means.
+def test_a_query_demands_its_seeks(name: str, loop: Loop, services: Services, world: None) -> None:
+    """While an index is empty, and after a load until Neo4j has counted what it holds, reading all of it
+    seems as cheap as a seek; and what is planned then stays. So a query says which seek it means.
     """
     text = cypher.query(name).text
-    for _, details in operators(plan(loop, services, name)[0]):
-        sought = RANGE.search(details)
-        if sought and re.search("<|>|IS NOT NULL", sought["predicates"]):
+    for operator, details in operators(plan(loop, services, name)[0]):
+        sought = SEEK.search(details)
+        # A MERGE seeks by itself; what it makes at the end of an edge has no name.
+        merged = operator.endswith("(Locking)") or operator == "MergeUniqueNode"
+        if sought and not merged and not sought["index"].startswith("anon_"):
             assert f"USING INDEX SEEK {sought['index']}" in text, details
 
 

@@ -8,6 +8,7 @@
 // tenancy global: a dump of the database holds every owner; only a local command makes one
 // `limit` bounds what is looked at; `last` is where to go on, null at the end.
 MATCH (owner:Owner)
+USING INDEX SEEK owner:Owner(id)
 WHERE owner.id > $after
 WITH owner ORDER BY owner.id LIMIT $limit
 WITH collect(owner) AS looked

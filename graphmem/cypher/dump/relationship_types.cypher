@@ -7,6 +7,7 @@
 // cost    light
 // tenancy global: the vocabulary belongs to the database, and no type says anything about anybody's data
 MATCH (type:RelationshipType)
+USING INDEX SEEK type:RelationshipType(name)
 WHERE type.name > ''
 WITH type ORDER BY type.name
 RETURN collect([type.name, type.inverse, type.description, type.registered_at, type.agent]) AS types

@@ -6,16 +6,16 @@
 // mode    read
 // index   identifier_value (owner, kind, value): a seek for each value, a short range on both sides of each name
 // cost    light
+// That a found one is not the probe is no comparison: for one, the planner may read all ids there are.
 // A probe: id, type, exact and beside (pairs of kind and value). `reach` is how far to look on each side.
 CALL () {
   UNWIND $probes AS probe
   CALL (probe) {
     UNWIND probe.exact AS pair
-    MATCH (identifier:Identifier)
-    WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value = pair[1]
+    MATCH (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
     CALL (probe, identifier) {
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
-      WHERE entity.listed = probe.type AND entity.id <> probe.id
+      WHERE entity.listed = probe.type AND CASE entity.id WHEN probe.id THEN false ELSE true END
       RETURN entity LIMIT 20
     }
     RETURN entity
@@ -35,7 +35,7 @@ CALL () {
     }
     CALL (probe, identifier) {
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
-      WHERE entity.listed = probe.type AND entity.id <> probe.id
+      WHERE entity.listed = probe.type AND CASE entity.id WHEN probe.id THEN false ELSE true END
       RETURN entity LIMIT 5
     }
     RETURN entity

@@ -19,7 +19,7 @@ MATCH (given)-[:MERGED_INTO*0..]->(origin:Entity)
 WHERE origin.merged_into IS NULL AND (origin.live OR $include_deleted)
 CALL () {
   // What stands at the other end: what it is merged into, where it is.
-  OPTIONAL MATCH (:Entity {id: $other})-[:MERGED_INTO*0..]->(end:Entity)
+  OPTIONAL MATCH (wanted:Entity {id: $other})-[:MERGED_INTO*0..]->(end:Entity)
   WHERE end.owner = $owner AND end.merged_into IS NULL
   RETURN coalesce(end.id, $other) AS other LIMIT 1
 }

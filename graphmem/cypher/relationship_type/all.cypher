@@ -11,6 +11,7 @@ OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 CALL () {
   MATCH (type:RelationshipType)
+  USING INDEX SEEK type:RelationshipType(name)
   WHERE type.name > ''
   WITH type ORDER BY type.name
   RETURN collect([type.name, type.inverse, type.description]) AS types

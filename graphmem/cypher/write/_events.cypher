@@ -4,7 +4,7 @@
 CALL () {
   CALL () {
     UNWIND $renewed AS home
-    MATCH (:Entity {id: home})-[has:HAS_EVENT]->(event:TimelineEvent)
+    MATCH (entity:Entity {id: home})-[has:HAS_EVENT]->(event:TimelineEvent)
     RETURN has, event
     UNION
     UNWIND $superseded AS id

@@ -49,7 +49,7 @@ CALL () {
     RETURN given[1] + ':' + from.id + ':' + to.id AS key
     UNION
     UNWIND $moved AS id
-    MATCH (:Entity {id: id})<-[:MERGED_INTO*0..]-(part:Entity)
+    MATCH (moved:Entity {id: id})<-[:MERGED_INTO*0..]-(part:Entity)
     WHERE part.owner = $owner
     CALL (part) {
       MATCH (relationship:Relationship)

@@ -40,7 +40,7 @@ CALL () {
   }
   CALL (row, entity) {
     UNWIND row.identifiers_removed AS pair
-    MATCH (entity)<-[gone:IDENTIFIES]-(:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
+    MATCH (entity)<-[gone:IDENTIFIES]-(identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
     DELETE gone
   }
   CALL (row, entity) {
