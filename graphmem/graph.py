@@ -28,7 +28,6 @@ from graphmem.errors import (
     GraphmemError,
     InternalError,
 )
-from graphmem.metrics import Metrics
 from graphmem.settings import DEFAULT_OWNER, Settings
 
 Row = dict[str, Any]
@@ -76,6 +75,9 @@ class Graph:
         self._database = database
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries)
+        # Imported by who serves alone: the library takes longer than all else that `--help` needs.
+        from graphmem.metrics import Metrics
+
         self.metrics = Metrics()
         self.metrics.connections_max.set(settings.pool_size)
         self.metrics.connections.set_function(lambda: self._connections()[0])
@@ -118,9 +120,9 @@ class Graph:
 
         async def attempt() -> list[Row]:
             if cypher.query(name).cost == "light":
-                return await self._step(name, text, timeout, bound)
+                return await self._run(name, text, timeout, bound)
             async with self.heavy.place():
-                return await self._step(name, text, timeout, bound)
+                return await self._run(name, text, timeout, bound)
 
         try:
             async for trial in stamina.retry_context(
@@ -149,7 +151,7 @@ class Graph:
         """
         try:
             bound = cypher.bind(name, params, owner)
-            return await self._step(name, self._text(name, edge_types), self._settings.write_timeout, bound)
+            return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -167,17 +169,15 @@ class Graph:
                 await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
             ):
                 yield Transaction(self, tx, owner)
-                failpoints.reach("before", failpoints.COMMIT)
-                with self._statement("commit"):
+                with self._statement(failpoints.COMMIT):
                     await tx.commit()
-                failpoints.reach("after", failpoints.COMMIT)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("transaction", exc) from exc
 
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
         """Run one statement of a migration or an administrative command, which belongs to no owner."""
         try:
-            return await self._step(failpoints.SCRIPT, text, self._settings.write_timeout, params)
+            return await self._run(failpoints.SCRIPT, text, self._settings.write_timeout, params)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
 
@@ -213,14 +213,6 @@ class Graph:
     def _text(self, name: str, types: frozenset[str] | None) -> LiteralString:
         query = cypher.query(name)
         return cypher.with_types(name, types or frozenset()) if query.takes_types else query.text
-
-    async def _step(
-        self, name: str, text: LiteralString, timeout: float, params: dict[str, Any]
-    ) -> list[Row]:
-        failpoints.reach("before", name)
-        rows = await self._run(name, text, timeout, params)
-        failpoints.reach("after", name)
-        return rows
 
     async def _run(
         self,
@@ -266,7 +258,8 @@ class Graph:
 
     @contextlib.contextmanager
     def _statement(self, name: str) -> Iterator[None]:
-        """Count and time one statement: for the request, and for the process."""
+        """Count and time one statement: for the request, and for the process. Failpoints are around it."""
+        failpoints.reach("before", name)
         cell = round_trips.get(None)
         if cell is not None:
             cell[0] += 1
@@ -276,6 +269,7 @@ class Graph:
                 yield
         finally:
             self.metrics.statement(name, time.perf_counter() - start)
+        failpoints.reach("after", name)
 
     def _connections(self) -> tuple[int, int]:
         """Return how many connections are open, and how many of them work; only the driver's pool knows."""
@@ -307,11 +301,8 @@ class Transaction:
     async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
         bound = cypher.bind(name, params, self._owner)
-        failpoints.reach("before", name)
         with self._graph._statement(name):
-            rows = await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
-        failpoints.reach("after", name)
-        return rows
+            return await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
 
 
 class OwnerGraph:

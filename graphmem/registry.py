@@ -12,7 +12,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, LiteralString, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, LiteralString, TypeVar, get_type_hints
 
 import orjson
 import structlog
@@ -25,11 +25,13 @@ from graphmem.domain.meaning import Embedder
 from graphmem.domain.reduction import Stale, Torn
 from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.graph import Graph, OwnerGraph, Row, round_trips
-from graphmem.metrics import Metrics
 from graphmem.settings import Settings
 from graphmem.type_aliases import TypeAliases
 from graphmem.vocabulary import Vocabulary
 from graphmem.writer import Writers
+
+if TYPE_CHECKING:
+    from graphmem.metrics import Metrics
 
 _log = structlog.get_logger("graphmem.operation")
 

@@ -12,12 +12,14 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import structlog
 
 from graphmem.domain import meaning
 from graphmem.domain.meaning import Vector
-from graphmem.errors import DatabaseFull, EmbeddingRefused, GraphmemError, TransactionTooLarge
+from graphmem.errors import EmbeddingRefused, GraphmemError
+from graphmem.halving import in_halves
 from graphmem.registry import Services
 
 INTERVAL = 2.0
@@ -152,19 +154,7 @@ async def _fold(services: Services, owner: str, kind: str, live: bool, projectio
             "schema.unfolded", owner, type=kind, live=live, projection=projection, after=after, limit=STRETCH
         )
         if row["entities"]:
-            await _refold(services, owner, row["entities"])
+            await in_halves(row["entities"], partial(services.writers.refold, owner))
             done += len(row["entities"])
         after = row["last"]
     return done
-
-
-async def _refold(services: Services, owner: str, entity_ids: list[str]) -> None:
-    """Fold some entities again; in halves, where their values are too large to be held at once."""
-    try:
-        await services.writers.refold(owner, entity_ids)
-    except (DatabaseFull, TransactionTooLarge):
-        if len(entity_ids) < 2:
-            raise
-        half = len(entity_ids) // 2
-        for some in (entity_ids[:half], entity_ids[half:]):
-            await _refold(services, owner, some)

@@ -99,7 +99,7 @@ class _Maker:
 
     async def run(self, asked: Sequence[str]) -> Created:
         owners = sorted(set(asked) or [owner async for owner in self._owners()])
-        cuts = {owner: (await self._graph.read("dump.cut", owner))[0] for owner in owners}
+        cuts = {owner: await self._cut(owner) for owner in owners}
         for owner in asked:
             if not cuts[owner]["sequence"]:
                 raise DumpRefused(f"the owner {owner} has stored nothing here", owner=owner)
@@ -113,6 +113,12 @@ class _Maker:
             "owners": [one.said() for one in made.owners], "relationship_types": made.relationship_types,
         })  # fmt: skip
         return made
+
+    async def _cut(self, owner: str) -> dict[str, Any]:
+        """Return where an owner's dump ends: at a write that is seen whole, which the lock waits for."""
+        locked = await self._graph.write("owner.lock", owner)
+        (row,) = await self._graph.read("dump.cut", owner)
+        return {"sequence": locked[0]["sequence"] if locked else 0, **row}
 
     async def _owners(self) -> AsyncIterator[str]:
         after: str | None = ""

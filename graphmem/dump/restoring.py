@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +22,8 @@ from graphmem.dump.batches import Batch, Begun, Part, batches
 from graphmem.dump.conflicts import Conflict, Present, asked, missing
 from graphmem.dump.container import damaged
 from graphmem.dump.verifying import Verified, opened, read, verify
-from graphmem.errors import DatabaseFull, TransactionTooLarge
 from graphmem.graph import Graph
+from graphmem.halving import in_halves
 from graphmem.vocabulary import Vocabulary
 from graphmem.writer import Audit, Restoring, WriteRequest, Writers, Written
 from graphmem.writer.replay import merges
@@ -123,8 +124,11 @@ class _Restorer:
         """
         for contents in self.result.verified.manifest.contents["owners"]:
             owner = contents["owner"]
-            (cut,) = await self._graph.read("dump.cut", owner)
-            if self.result.dry_run or cut["sequence"] <= contents["transactions"]:
+            if self.result.dry_run:
+                continue
+            # Nothing is returned for one who has nothing here, not even after the restore.
+            rows = await self._graph.write("owner.lock", owner)
+            if not rows or rows[0]["sequence"] <= contents["transactions"]:
                 continue
             (kinds,) = await self._graph.read("audit.types", owner)
             self._tell("check", 0, kinds["total"])
@@ -213,11 +217,11 @@ class _Restorer:
         here = {one[0] for one in row["observations"]}
         result.known_observations += sum(one.id in here for one in batch.observations)
         if found.parts and not result.dry_run:
-            await self._write_parts(batch.owner, found.parts)
+            await in_halves(found.parts, partial(self._write_parts, batch.owner))
         self._tell("restore", len(batch.observations), None)
 
     async def _write_parts(self, owner: str, parts: list[Part]) -> None:
-        """Write some transactions; in halves, where the database cannot hold them at once."""
+        """Write some transactions in one turn."""
         written = tuple(
             Written(
                 {name: getattr(part.transaction, name) for name in _PROPERTIES},
@@ -230,14 +234,7 @@ class _Restorer:
         restoring = Restoring(written)
         if restoring.merge is not None:
             restoring = Restoring(written, moves=await self._moves(owner, restoring.merge))
-        try:
-            await self._write(owner, restoring)
-        except (DatabaseFull, TransactionTooLarge):
-            if len(parts) < 2:
-                raise
-            half = len(parts) // 2
-            for some in (parts[:half], parts[half:]):
-                await self._write_parts(owner, some)
+        await self._write(owner, restoring)
 
     async def _moves(self, owner: str, said: reduction.Observation) -> bool:
         """Return whether a merge, or its end, is the newest fact of its entity."""
@@ -261,19 +258,13 @@ class _Restorer:
         await self._writers.submit(request)
 
     async def _present(self, batch: Batch, schemas: list[str]) -> dict[str, Any]:
-        params: dict[str, Any] = dict(asked(batch, schemas))
-        try:
+        async def look(parts: list[Part]) -> dict[str, Any]:
+            params: dict[str, Any] = dict(asked(Batch(batch.owner, parts), schemas))
             (row,) = await self._graph.read("dump.present", batch.owner, **params)
-        except DatabaseFull:
-            if len(batch.parts) < 2:
-                raise
-            half = len(batch.parts) // 2
-            rows = [
-                await self._present(Batch(batch.owner, some), schemas)
-                for some in (batch.parts[:half], batch.parts[half:])
-            ]
-            return {name: rows[0][name] + rows[1][name] for name in rows[0]}
-        return row
+            return row
+
+        rows = await in_halves(batch.parts, look)
+        return {name: [one for row in rows for one in row[name]] for name in rows[0]}
 
 
 _PROPERTIES: Final = (

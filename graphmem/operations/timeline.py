@@ -189,6 +189,11 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     if not clocks.now:
         found = await _then(context, arguments, known, clocks)
         return {"event": timeline_page.event(found), **clocks.said}
+    if row is None or not row["listed"]:
+        # Rules that have just changed may give it back: it is there once its entity is folded again.
+        await timeline_page.fold_pending(context)
+        row = await context.graph.one("event.get", event_id=arguments.event_id)
+        known = EventRow(*row["event"]) if row else None
     if row is None or known is None:
         raise NotFound(f"there is no timeline event {arguments.event_id}", event_id=arguments.event_id)
     if row["stale"]:

@@ -195,6 +195,17 @@ async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Page:
     return Page([EventRow(*one) for one in row["page"]], row["total"])
 
 
+async def fold_pending(context: Context) -> None:
+    """Have all entities folded whose rules have changed, of types that are not too large for it.
+
+    Raises:
+        Stale: some were not; they are folded again, and what was read is read again.
+    """
+    row = await context.graph.one("event.pending")
+    assert row is not None
+    await _pending(context, Wanted(), row["pending"])
+
+
 async def _pending(context: Context, wanted: Wanted, pending: list[list[Any]]) -> list[str]:
     """Return the types of which not all could be looked at whether they are folded under today's rules.
 

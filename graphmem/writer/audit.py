@@ -8,6 +8,7 @@ summed up on the way, and compared where nothing was written meanwhile.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -87,6 +88,8 @@ class Audit:
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
         """Check everything of these types."""
+        # Commits that others make just now are seen whole by then: what is read next is no older than them.
+        await self.graph.write("owner.lock", self.owner)
         before = await self._counted()
         for kind in sorted(set(entity_types)):
             for live in (True, False):
@@ -95,8 +98,8 @@ class Audit:
         for kind in sorted(set(relationship_types)):
             async for homes in self._homes(False, kind, True):
                 await self._check([], homes)
-        if self.deep and (await self._counted())["revision"] == before["revision"] + self.mended:
-            await self._discover()
+        if self.deep:
+            await self._discover(before["revision"])
         await self._settle(before)
         return self.report
 
@@ -125,7 +128,7 @@ class Audit:
             for some in (slice(None, None, 2), slice(1, None, 2)):
                 await self._check(entities[some], relationships[some])
             return
-        if self.fix and stretch.differences and not await self._mend(stretch):
+        if self.fix and stretch.differences:
             stretch = await self._mend_locked(entities, relationships)
         self._take(stretch)
 
@@ -158,16 +161,22 @@ class Audit:
             looked = await self._look({*wanted, *log.touches}, relationships)
             if looked is None:
                 return None
-            if stale := looked.stale():
+            if looked.stale():
                 # Its schema has changed: it is folded again as any reading of it would do.
-                await replay.refold(self._read, looked, stale)
-                self.mended += bool(await self._turn(rows.parameters(looked, self.owner)))
+                async with self._locked():
+                    await self._refold({*wanted, *log.touches}, relationships)
                 continue
             # The merges are those of after the look: one that came between shows as a change when looked
             # at again.
             log = await replay.merges(self._read, sorted(wanted))
             if all(looked.entities.get(home) for home in log.touches):
                 return looked, log
+
+    async def _refold(self, entities: set[str], relationships: list[str]) -> None:
+        state = await self._look(entities, relationships)
+        if state is not None and (stale := state.stale()):
+            await replay.refold(self._read, state, stale)
+            self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
 
     async def _nodes(self, looked: State) -> dict[str, Any]:
         types = {looked.relationships[key].kind for key in looked.relationships}
@@ -252,25 +261,31 @@ class Audit:
                     seen[name] = seen.get(name, frozenset()) | ({shape} if shape else frozenset())
         return folded
 
-    async def _discover(self) -> None:
-        """Compare what was seen with the heads of the schemas, and set those right where that is asked."""
-        state = await self._look(set(), [], sorted(self.seen))
-        if state is None:
-            return
-        for kind, seen in sorted(self.seen.items()):
-            head = state.heads.get(kind) or Head(kind)
-            if head.seen != seen:
-                self.report.note([Difference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))])
-                state.heads[kind] = replace(head, seen=seen)
-                state.touched_heads[kind] = state.recorded_at
-        if self.fix and state.touched_heads:
-            params = rows.parameters(state, self.owner)
-            written = bool(await self._turn(params))
-            self.mended += written
-            self.report.fixed += len(state.touched_heads) if written else 0
+    async def _discover(self, before: int) -> None:
+        """Compare what was seen with the heads of the schemas, and set those right where that is asked.
 
-    async def _mend(self, stretch: Stretch) -> bool:
-        """Write what was derived; return false where another write was faster.
+        Neither is done where another wrote since the owner's revision was this.
+        """
+        async with self._locked():
+            if (await self._counted())["revision"] != before + self.mended:
+                return
+            state = await self._look(set(), [], sorted(self.seen))
+            if state is None:
+                return
+            for kind, seen in sorted(self.seen.items()):
+                head = state.heads.get(kind) or Head(kind)
+                if head.seen != seen:
+                    self.report.note(
+                        [Difference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))]
+                    )
+                    state.heads[kind] = replace(head, seen=seen)
+                    state.touched_heads[kind] = state.recorded_at
+            if self.fix and state.touched_heads:
+                self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
+                self.report.fixed += len(state.touched_heads)
+
+    async def _mend(self, stretch: Stretch) -> None:
+        """Write what was derived, under the lock.
 
         Counters and the state hash are left alone: they were kept apart from what was damaged.
         """
@@ -280,25 +295,30 @@ class Audit:
             params[part] = [row for row in params[part] if row["home"] in stretch.differences]
         params |= {"counts": [], "state_hash": derived.hash}
         stretch.correct(params)
-        written = bool(await self._turn(params))
-        self.mended += written
-        if written:
-            stretch.mended = len(stretch.differences)
-            self.moved.update(stretch.differences)
-        return written
+        self.mended += bool(await self._turn(params))
+        stretch.mended = len(stretch.differences)
+        self.moved.update(stretch.differences)
 
     async def _mend_locked(self, entities: list[str], relationships: list[str]) -> Stretch:
-        """Compare and mend a stretch under the owner's lock: others write all the time."""
-        async with self.graph.transaction(self.owner) as tx:
-            await tx.run("owner.lock")
-            self._tx = tx
+        """Compare a stretch once more, and mend it, under the owner's lock."""
+        async with self._locked():
+            stretch = await self._compared(entities, relationships)
+            if stretch.differences:
+                await self._mend(stretch)
+        return stretch
+
+    @contextlib.asynccontextmanager
+    async def _locked(self) -> AsyncIterator[None]:
+        """Hold the owner's lock, under which everything that was committed is seen whole."""
+        if self._tx is not None:
+            yield
+            return
+        async with self.graph.transaction(self.owner) as self._tx:
             try:
-                stretch = await self._compared(entities, relationships)
-                if stretch.differences:
-                    await self._mend(stretch)
+                await self._tx.run("owner.lock")
+                yield
             finally:
                 self._tx = None
-        return stretch
 
     async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
         await meanings.embed(params, self.embedder)

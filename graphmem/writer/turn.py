@@ -47,7 +47,7 @@ QUEUE_CHARACTERS = 64_000_000
 """Characters of values that may wait for one owner; more is refused with 503."""
 
 REMEMBERED = 10_000
-"""Registered rules of identity that a process remembers; each turn looks whether they still hold."""
+"""Registered rules of identity, and owners' revisions, that a process remembers."""
 
 LOSSES_BEFORE_LOCK = 2
 """Turns lost to another process before the lock is taken first."""
@@ -65,6 +65,7 @@ class Writers:
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
         self._identity: dict[tuple[str, str], Alternatives] = {}
+        self._settled: dict[str, int] = {}
 
     def alternatives(self, owner: str) -> Callable[[str], Alternatives | None]:
         """Return how the registered alternatives of a type were when this process last saw them.
@@ -87,8 +88,9 @@ class Writers:
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = _Writer(
-                self._graph, self._vocabulary, request.owner, self._settings, self._identity, self.embedder
-            )
+                self._graph, self._vocabulary, request.owner, self._settings, self._identity, self._settled,
+                self.embedder,
+            )  # fmt: skip
             self._writers[request.owner] = writer
         if len(writer.waiting) >= self._settings.max_waiting or writer.weight > QUEUE_CHARACTERS:
             raise ServiceBusy(waiting=len(writer.waiting))
@@ -143,6 +145,7 @@ class _Writer:
     owner: str
     settings: Settings
     identity: dict[tuple[str, str], Alternatives]
+    settled: dict[str, int]
     embedder: Embedder
     waiting: deque[Waiting] = field(default_factory=deque)
     weight: int = 0
@@ -263,16 +266,29 @@ class _Writer:
             if any(waiting.request.commit for waiting in batch):
                 await self._write("owner.create", state_hash=state_hash.EMPTY)
             state = states.empty()
+        if state.revision not in (0, self.settled.get(self.owner)):
+            # Another process wrote, perhaps just now. Of a commit a reader may see the owner's revision and
+            # not yet what is found by an index: who holds the lock sees all of it.
+            return await self._locked(batch)
         if stale := state.stale():
             # Folded again first, by a write of its own: the turn then looks at what it will write to.
             await refold(self._read, state, stale)
-            await self._write("write.turn", **await self._params(state))
+            if await self._write("write.turn", **await self._params(state)):
+                self._seen_whole(state.revision + 1)
             return "looked_again"
         await self._move(state, batch, self._read)
         decided = self._decide(state, batch)
-        if decided.writes and not await self._write("write.turn", **await self._params(state)):
-            return "lost"
+        if decided.writes:
+            if not await self._write("write.turn", **await self._params(state)):
+                return "lost"
+            self._seen_whole(state.revision + 1)
         return decided.answer()
+
+    def _seen_whole(self, revision: int) -> None:
+        """Remember up to where every commit of this owner is known to be seen whole."""
+        if len(self.settled) > REMEMBERED:
+            self.settled.clear()
+        self.settled[self.owner] = revision
 
     async def _locked(self, batch: list[Waiting]) -> str:
         try:
@@ -283,6 +299,7 @@ class _Writer:
             # Whether a commit that was not answered was done is as unknown as with a single statement.
             exc.details["wrote"] = True
             raise
+        self._seen_whole(decided.state.revision + decided.writes)
         return decided.answer()
 
     async def _under_lock(self, batch: list[Waiting]) -> Decided:

@@ -279,6 +279,21 @@ def test_a_schema_says_which_fields_are_times(run: Call, loop: Loop, services: S
     assert run("server.check_snapshots")["healthy"]
 
 
+def test_an_event_that_rules_give_back_is_there_at_once(run: Call) -> None:
+    item = {"entity_type": "wine", "name": "W", "bottled": "2020-01-01", "due": "2021-01-01"}
+    run("store", entities=[item])
+    fields = {name: {"type": "string"} for name in ("name", "bottled", "due")}
+    (event,) = run("timeline.list")["events"]
+    run(
+        "schemas.register",
+        schema={"entity_type": "wine", "fields": fields, "temporal_fields": [{"field": "bottled"}]},
+    )
+    with pytest.raises(NotFound, match="no longer says so"):
+        run("timeline.get", event_id=event["id"])
+    run("schemas.update", entity_type="wine", temporal_fields=[{"field": "due", "event_type": "Due"}])
+    assert run("timeline.get", event_id=event["id"])["event"]["text"] == "2021-01-01"
+
+
 def test_types_too_large_to_fold_at_once_are_named(
     run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,67 @@ def test_the_sequence_is_read_before_what_is_decided_on(loop: Loop, services: Se
     assert not late
 
 
+@pytest.mark.parametrize("replayed", [True, False])
+def test_a_commit_that_is_seen_in_part_is_not_built_on(
+    loop: Loop,
+    services: Services,
+    second: Services,
+    owner: str,
+    replayed: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a commit by another a reader may see the owner's revision, and not yet what an index finds."""
+    looks: list[list[dict[str, Any]]] = []
+    real = second.graph.read
+
+    async def read(name: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
+        rows = await real(name, *args, **params)
+        if name != "write.look":
+            return rows
+        looks.append(rows)
+        # The first look, before the commit, is what the second one sees beside the new revision.
+        return rows if len(looks) != 2 else [{**looks[0][0], "owner": rows[0]["owner"]}]
+
+    def ada(**said: Any) -> dict[str, Any]:
+        return {"entities": [{"entity_type": "person", "name": "Ada", **said}]}
+
+    async def both() -> tuple[dict[str, Any], dict[str, Any]]:
+        await ask(second, owner, "store", entities=[{"entity_type": "person", "name": "Mary"}])
+        monkeypatch.setattr(second.graph, "read", read)
+        await ask(second, owner, "store", **ada(born=1815), idempotency_key="k", commit=False)
+        stored = await ask(services, owner, "store", **ada(born=1815), idempotency_key="k")
+        more: dict[str, Any] = {"born": 1815, "idempotency_key": "k"} if replayed else {"died": 1852}
+        key = more.pop("idempotency_key", None)
+        again = await ask(second, owner, "store", **ada(**more), idempotency_key=key)
+        assert again["replayed"] == replayed
+        assert (again["transaction_id"] == stored["transaction_id"]) == replayed
+        (first,) = stored["entities"]
+        return more, await ask(services, owner, "entities.get", entity_id=first["entity_id"])
+
+    more, found = loop.run(both())
+    assert found["snapshot"] == {"name": "Ada", "born": 1815, **more}
+    assert found["version"] == found["observation_count"] == (1 if replayed else 2)
+    assert loop.run(ask(services, owner, "server.check_snapshots"))["healthy"]
+
+
+def test_the_revision_of_an_own_write_is_built_on_without_the_lock(
+    loop: Loop, services: Services, second: Services, owner: str, locked: list[int]
+) -> None:
+    def store(where: Services) -> None:
+        loop.run(ask(where, owner, "store", entities=[ADA]))
+
+    for _ in range(3):
+        store(services)
+    assert not locked
+    store(second)
+    assert locked == [1]
+    store(second)
+    store(second)
+    assert locked == [1]
+    store(services)
+    assert locked == [1, 1]
+
+
 def _ancestors(tree: list[Any], mark: str) -> list[str]:
     """Return the details of the operators that come after one whose details hold ``mark``."""
     details, *children = tree

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmem.settings import Settings
-from tests.support.service import environment
+from tests.support.service import environment, rest
 
 
 class Forks:
@@ -102,16 +102,12 @@ def _start(said: dict[str, Any]) -> int:
     if said["lock"]:
         turn.LOSSES_BEFORE_LOCK = 0
     if not said["worker"]:
-        worker.work = _rest
+        worker.work = rest
     try:
         main()
     except SystemExit as exc:
         os._exit(exc.code if isinstance(exc.code, int) else 1)
     os._exit(0)
-
-
-async def _rest(services: Any) -> None:
-    """Do nothing that nobody waits for."""
 
 
 def main() -> None:

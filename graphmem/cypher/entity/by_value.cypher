@@ -10,6 +10,7 @@
 // cost    light
 // `entries` counts what the index named, `last` is the last of it. Live entities alone are in that index.
 <entity._types>
+<entity._trusted>
 CALL (types) {
   UNWIND types AS type
   UNWIND $values AS one
@@ -27,4 +28,4 @@ CALL (types) {
 CALL (entries) {
   <entity._of_values>
 }
-RETURN <entity._trusted> AS trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total
+RETURN trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total

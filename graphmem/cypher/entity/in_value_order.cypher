@@ -10,6 +10,7 @@
 // cost    light
 // As entity.by_value. Elements of lists, and what has no place in the order, stand at `beyond` and behind it.
 <entity._types>
+<entity._trusted>
 CALL (types) {
   UNWIND types AS type
   CALL (type) {
@@ -33,4 +34,4 @@ CALL (types) {
 CALL (entries) {
   <entity._of_values>
 }
-RETURN <entity._trusted> AS trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total
+RETURN trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total

@@ -11,6 +11,7 @@
 // A range is [from, up to, what its keys hold]; keys longer than `lossy` may stand for what they do not hold. `most`
 // bounds the entities. `keys` are of the property `key`.
 <entity._types>
+<entity._trusted>
 CALL (types) {
   UNWIND types AS type
   UNWIND $ranges AS range
@@ -28,4 +29,4 @@ CALL (entries) {
   WHERE entity.owner = $owner AND entity.listed IS NOT NULL
   RETURN collect(<entity._candidate>) AS found, collect([<entity._key>]) AS keys
 }
-RETURN <entity._trusted> AS trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total
+RETURN trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total

@@ -8,20 +8,23 @@
 // cost    light
 // It goes on behind the event `after` at the time `at`, which is outside of [since, until) at the beginning: one seek
 // for those of that time, one for those beyond. `reach` is offset + limit: neither reads further than that.
+<event._pending>
 CALL () {
-  MATCH (event:TimelineEvent)
-  USING INDEX SEEK event:TimelineEvent(owner, listed_at, id)
-  WHERE event.owner = $owner AND event.listed_at = $at AND event.id BEYOND $after
-  RETURN event ORDER BY event.owner WAY, event.listed_at WAY, event.id WAY LIMIT $reach
-  UNION ALL
-  MATCH (event:TimelineEvent)
-  USING INDEX SEEK event:TimelineEvent(owner, listed_at, id)
-  WHERE event.owner = $owner AND event.listed_at BEYOND $at AND event.listed_at >= $since
-    AND event.listed_at < $until AND event.id IS NOT NULL
-  RETURN event ORDER BY event.owner WAY, event.listed_at WAY, event.id WAY LIMIT $reach
+  CALL () {
+    MATCH (event:TimelineEvent)
+    USING INDEX SEEK event:TimelineEvent(owner, listed_at, id)
+    WHERE event.owner = $owner AND event.listed_at = $at AND event.id BEYOND $after
+    RETURN event ORDER BY event.owner WAY, event.listed_at WAY, event.id WAY LIMIT $reach
+    UNION ALL
+    MATCH (event:TimelineEvent)
+    USING INDEX SEEK event:TimelineEvent(owner, listed_at, id)
+    WHERE event.owner = $owner AND event.listed_at BEYOND $at AND event.listed_at >= $since
+      AND event.listed_at < $until AND event.id IS NOT NULL
+    RETURN event ORDER BY event.owner WAY, event.listed_at WAY, event.id WAY LIMIT $reach
+  }
+  WITH event ORDER BY event.listed_at WAY, event.id WAY LIMIT $reach
+  RETURN collect(event)[$offset..] AS found
 }
-WITH event ORDER BY event.listed_at WAY, event.id WAY LIMIT $reach
-WITH collect(event)[$offset..] AS found
 <event._page>
 CALL () {
   WITH $counted AS counted WHERE counted
@@ -30,5 +33,4 @@ CALL () {
   WHERE event.owner = $owner AND event.listed_at >= $since AND event.listed_at < $until AND event.id IS NOT NULL
   RETURN count(event) AS total
 }
-<event._pending>
 RETURN page, total, pending

@@ -9,22 +9,25 @@
 // cost    light
 // keys    event_type, entity_type
 // It goes on as event.page does.
+<event._pending>
 CALL () {
-  MATCH (event:TimelineEvent)
-  USING INDEX SEEK event:TimelineEvent(owner, KEY, listed_at, id)
-  WHERE event.owner = $owner AND event.KEY = $key AND event.listed_at = $at AND event.id BEYOND $after
-    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
-  RETURN event ORDER BY event.owner WAY, event.KEY WAY, event.listed_at WAY, event.id WAY LIMIT $reach
-  UNION ALL
-  MATCH (event:TimelineEvent)
-  USING INDEX SEEK event:TimelineEvent(owner, KEY, listed_at, id)
-  WHERE event.owner = $owner AND event.KEY = $key AND event.listed_at BEYOND $at AND event.listed_at >= $since
-    AND event.listed_at < $until AND event.id IS NOT NULL
-    AND ($entity_type IS NULL OR event.entity_type = $entity_type)
-  RETURN event ORDER BY event.owner WAY, event.KEY WAY, event.listed_at WAY, event.id WAY LIMIT $reach
+  CALL () {
+    MATCH (event:TimelineEvent)
+    USING INDEX SEEK event:TimelineEvent(owner, KEY, listed_at, id)
+    WHERE event.owner = $owner AND event.KEY = $key AND event.listed_at = $at AND event.id BEYOND $after
+      AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    RETURN event ORDER BY event.owner WAY, event.KEY WAY, event.listed_at WAY, event.id WAY LIMIT $reach
+    UNION ALL
+    MATCH (event:TimelineEvent)
+    USING INDEX SEEK event:TimelineEvent(owner, KEY, listed_at, id)
+    WHERE event.owner = $owner AND event.KEY = $key AND event.listed_at BEYOND $at AND event.listed_at >= $since
+      AND event.listed_at < $until AND event.id IS NOT NULL
+      AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    RETURN event ORDER BY event.owner WAY, event.KEY WAY, event.listed_at WAY, event.id WAY LIMIT $reach
+  }
+  WITH event ORDER BY event.listed_at WAY, event.id WAY LIMIT $reach
+  RETURN collect(event)[$offset..] AS found
 }
-WITH event ORDER BY event.listed_at WAY, event.id WAY LIMIT $reach
-WITH collect(event)[$offset..] AS found
 <event._page>
 CALL () {
   WITH $counted AS counted WHERE counted
@@ -34,5 +37,4 @@ CALL () {
     AND event.id IS NOT NULL AND ($entity_type IS NULL OR event.entity_type = $entity_type)
   RETURN count(event) AS total
 }
-<event._pending>
 RETURN page, total, pending

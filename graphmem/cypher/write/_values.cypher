@@ -1,13 +1,19 @@
 // Make the filterable values of an entity those that `row` has, where it has any to tell. Takes `row` and `entity`.
+// What there is is found from the entity alone: a pattern that names the value may be sought in all of its index.
 WITH row, entity WHERE row.values IS NOT NULL
+WITH row, entity, COLLECT {
+  MATCH (entity)-[:HAS_VALUE]->(held)
+  WHERE [held.owner, held.type, held.entity_id] = [$owner, entity.type, row.home]
+  RETURN [held.field, held.value]
+} AS kept
 CALL (row, entity) {
-  MATCH (entity)-[:HAS_VALUE]->(gone:FieldValue)
+  MATCH (entity)-[:HAS_VALUE]->(gone)
   WHERE NOT [gone.field, gone.value] IN row.values
     OR NOT [gone.owner, gone.type, gone.entity_id] = [$owner, entity.type, row.home]
   DETACH DELETE gone
 }
-CALL (row, entity) {
-  UNWIND row.values AS pair
-  MERGE (entity)-[:HAS_VALUE]->(:FieldValue {owner: $owner, type: entity.type, field: pair[0], value: pair[1],
+CALL (row, entity, kept) {
+  UNWIND [pair IN row.values WHERE NOT pair IN kept] AS pair
+  CREATE (entity)-[:HAS_VALUE]->(:FieldValue {owner: $owner, type: entity.type, field: pair[0], value: pair[1],
     entity_id: row.home})
 }
