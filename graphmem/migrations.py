@@ -13,10 +13,13 @@ from functools import cache
 from importlib import resources
 from typing import LiteralString, cast
 
+import structlog
+
 from graphmem.domain import times
 from graphmem.errors import MigrationRefused
 from graphmem.graph import Graph
 
+_log = structlog.get_logger("graphmem.migrations")
 _NAME = re.compile(r"V(\d{4})__(\w+)\.cypher")
 
 
@@ -67,6 +70,9 @@ async def apply(graph: Graph, await_seconds: int = 300) -> list[Migration]:
     for migration in new:
         for statement in migration.statements:
             await graph.script(statement)
+    if new and done:
+        # A migration makes indexes; what they hold of an entity is written with it.
+        _log.warning("an older database: lists and searches find all of it after `graphmem rebuild`")
     if new:
         await graph.script("CALL db.awaitIndexes($seconds)", seconds=await_seconds)
         # What was planned before an index existed stays slow until it is planned again.

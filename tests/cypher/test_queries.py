@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 import graphmem
 from graphmem import cypher, migrations, worker
@@ -198,6 +199,23 @@ def test_every_query_is_used_and_every_call_gives_its_parameters() -> None:
 
 def test_migrations_can_be_applied_twice(loop: Loop, services: Services) -> None:
     assert loop.run(migrations.apply(services.graph)) == []
+
+
+def test_whoever_opens_an_older_database_is_told_to_rebuild(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = migrations.Migration(migrations.shipped()[-1].version + 1, "empty", "0" * 64, ())
+    known = (*migrations.shipped(), newer)
+    monkeypatch.setattr(migrations, "shipped", lambda: known)
+    try:
+        with structlog.testing.capture_logs() as said:
+            assert loop.run(migrations.apply(services.graph)) == [newer]
+            assert loop.run(migrations.apply(services.graph)) == []
+    finally:
+        query = "MATCH (n:Migration {version: $version}) DELETE n"
+        loop.run(services.graph.script(query, version=newer.version))
+    (one,) = said
+    assert "graphmem rebuild" in one["event"]
 
 
 def test_a_database_of_a_newer_version_is_refused(loop: Loop, services: Services) -> None:
