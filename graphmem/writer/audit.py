@@ -122,14 +122,14 @@ class Audit:
         """Check a stretch; one whose values are too large to be held at once is halved."""
         try:
             stretch = await self._compared(entities, relationships)
+            if stretch.differences:
+                stretch = await self._sure(entities, relationships)
         except DatabaseFull:
             if len(entities) + len(relationships) < 2:
                 raise
             for some in (slice(None, None, 2), slice(1, None, 2)):
                 await self._check(entities[some], relationships[some])
             return
-        if self.fix and stretch.differences:
-            stretch = await self._mend_locked(entities, relationships)
         self._take(stretch)
 
     async def _compared(self, entities: list[str], relationships: list[str]) -> Stretch:
@@ -284,27 +284,40 @@ class Audit:
                 self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
                 self.report.fixed += len(state.touched_heads)
 
-    async def _mend(self, stretch: Stretch) -> None:
-        """Write what was derived, under the lock.
+    async def _mend(self, stretch: Stretch) -> bool:
+        """Write what was derived, where that is asked; return false where another write was faster.
 
         Counters and the state hash are left alone: they were kept apart from what was damaged.
         """
+        if not self.fix or not stretch.differences:
+            return True
         derived = stretch.derived
         params = rows.parameters(derived, self.owner, always=set(stretch.differences))
         for part in ("entities", "relationships"):
             params[part] = [row for row in params[part] if row["home"] in stretch.differences]
         params |= {"counts": [], "state_hash": derived.hash}
         stretch.correct(params)
-        self.mended += bool(await self._turn(params))
-        stretch.mended = len(stretch.differences)
-        self.moved.update(stretch.differences)
+        written = bool(await self._turn(params))
+        self.mended += written
+        if written:
+            stretch.mended = len(stretch.differences)
+            self.moved.update(stretch.differences)
+        return written
 
-    async def _mend_locked(self, entities: list[str], relationships: list[str]) -> Stretch:
-        """Compare a stretch once more, and mend it, under the owner's lock."""
+    async def _sure(self, entities: list[str], relationships: list[str]) -> Stretch:
+        """Compare a stretch once more, of a revision that is seen whole, and mend it where that is asked.
+
+        Another's commit that is seen in part looks like damage. Where others write all the time, it is done
+        under the owner's lock.
+        """
+        for _ in range(TRIES if self._tx is None else 0):
+            (whole,) = await self.graph.write("owner.lock", self.owner)
+            stretch = await self._compared(entities, relationships)
+            if stretch.looked.revision == whole["revision"] and await self._mend(stretch):
+                return stretch
         async with self._locked():
             stretch = await self._compared(entities, relationships)
-            if stretch.differences:
-                await self._mend(stretch)
+            await self._mend(stretch)
         return stretch
 
     @contextlib.asynccontextmanager

@@ -164,3 +164,28 @@ def test_the_worker_folds_again_what_nobody_reads(
     assert folded() == 5
     assert run("entities.get", entity_id=ids[1])["snapshot"] == {"year": 1991}
     assert run("server.check_snapshots")["healthy"]
+
+
+@pytest.mark.parametrize("auto_fix", [False, True])
+def test_a_commit_that_is_seen_in_part_is_no_damage(
+    run: Call, services: Services, auto_fix: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a commit by another process a reader may see the nodes, and not yet what an index finds."""
+    reduced: list[Any] = []
+    real = services.graph.read
+
+    async def read(name: str, *args: Any, **params: Any) -> Any:
+        rows = await real(name, *args, **params)
+        if name != "audit.reduce":
+            return rows
+        reduced.append(rows)
+        return reduced[0] if len(reduced) == 2 else rows
+
+    run("store", entities=[{"entity_type": "thing", "name": "a", "n": 1}])
+    monkeypatch.setattr(services.graph, "read", read)
+    assert run("server.check_snapshots")["healthy"]
+    run("store", entities=[{"entity_type": "thing", "name": "a", "n": 2}])
+    found = run("server.check_snapshots", auto_fix=auto_fix)
+    assert len(reduced) > 2
+    assert (found["healthy"], found["stale"]) == (True, 0)
+    assert run("entities.query")["entities"][0]["snapshot"]["n"] == 2
