@@ -20,7 +20,7 @@ from tests.support.loop import Loop
 
 __all__ = ["faulty"]
 
-RECOVERY = 3.0
+RECOVERY = 5.0
 """Seconds within which a call is answered once the network is well again."""
 
 
@@ -34,7 +34,7 @@ def patient(settings: Settings, services: Services, loop: Loop, monkeypatch: pyt
         ready("server.stats")
     monkeypatch.setattr(graph, "GRACE", 0.3)
     waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
-    return settings.model_copy(update=dict.fromkeys(waits, 1.0))
+    return settings.model_copy(update=dict.fromkeys(waits, 2.0))
 
 
 def do(faulty: Faulty, act: str, *arguments: Any, **how: Any) -> None:

@@ -1,11 +1,8 @@
 // Make the filterable values of an entity those that `row` has, where it has any to tell. Takes `row` and `entity`.
 // What there is is found from the entity alone: a pattern that names the value may be sought in all of its index.
 WITH row, entity WHERE row.values IS NOT NULL
-WITH row, entity, COLLECT {
-  MATCH (entity)-[:HAS_VALUE]->(held)
-  WHERE [held.owner, held.type, held.entity_id] = [$owner, entity.type, row.home]
-  RETURN [held.field, held.value]
-} AS kept
+WITH row, entity, [(entity)-[:HAS_VALUE]->(held)
+  WHERE [held.owner, held.type, held.entity_id] = [$owner, entity.type, row.home] | [held.field, held.value]] AS kept
 CALL (row, entity) {
   MATCH (entity)-[:HAS_VALUE]->(gone)
   WHERE NOT [gone.field, gone.value] IN row.values
