@@ -61,7 +61,7 @@ async def open_services(
         await migrations.apply(graph)
         vocabulary = Vocabulary(graph, settings)
         embedder = RemoteEmbedder(settings) if settings.embedding_url else LocalEmbedder()
-        writers = Writers(graph, vocabulary, settings, embedder)
+        writers = Writers(graph, settings, embedder)
         graph.metrics.waiting.set_function(writers.waiting)
         try:
             yield Services(graph, vocabulary, TypeAliases(graph), writers, settings, embedder)

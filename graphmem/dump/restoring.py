@@ -122,10 +122,10 @@ class _Restorer:
         What was recorded between facts that are here already may change what those come to: how often a
         merged entity has changed, for one.
         """
+        if self.result.dry_run:
+            return
         for contents in self.result.verified.manifest.contents["owners"]:
             owner = contents["owner"]
-            if self.result.dry_run:
-                continue
             # Nothing is returned for one who has nothing here, not even after the restore.
             rows = await self._graph.write("owner.lock", owner)
             if not rows or rows[0]["sequence"] <= contents["transactions"]:
@@ -134,7 +134,6 @@ class _Restorer:
             self._tell("check", 0, kinds["total"])
             audit = Audit(
                 self._graph,
-                self._vocabulary,
                 owner,
                 self._writers.embedder,
                 fix=True,

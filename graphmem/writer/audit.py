@@ -21,7 +21,6 @@ from graphmem.domain.reduction import Turn, Winner
 from graphmem.domain.rules import PLAIN, Rules
 from graphmem.errors import DatabaseFull
 from graphmem.graph import Graph, Transaction
-from graphmem.vocabulary import Vocabulary
 from graphmem.writer import meanings, placing, replay, rows
 from graphmem.writer import state as states
 from graphmem.writer.heads import Head
@@ -74,7 +73,6 @@ class Audit:
     """
 
     graph: Graph
-    vocabulary: Vocabulary
     owner: str
     embedder: Embedder
     fix: bool = False
@@ -179,10 +177,8 @@ class Audit:
             self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
 
     async def _nodes(self, looked: State) -> dict[str, Any]:
-        types = {looked.relationships[key].kind for key in looked.relationships}
         (row,) = await self._read(
             "audit.nodes",
-            edge_types=await self.vocabulary.covering(types),
             entities=list(looked.entities),
             relationships=list(looked.relationships),
         )
@@ -335,10 +331,9 @@ class Audit:
 
     async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
         await meanings.embed(params, self.embedder)
-        covering = await self.vocabulary.covering(rows.edge_types(params))
         if self._tx is not None:
-            return await self._tx.run("write.turn", edge_types=covering, **params)
-        return await self.graph.write("write.turn", self.owner, edge_types=covering, **params)
+            return await self._tx.run("write.turn", **params)
+        return await self.graph.write("write.turn", self.owner, **params)
 
     async def _counted(self) -> dict[str, Any]:
         return (await self._read("audit.counts"))[0]
@@ -370,12 +365,10 @@ class Audit:
             report.fixed += len(differences) if written else 0
             report.settled = bool(written)
 
-    async def _read(
-        self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> list[dict[str, Any]]:
+    async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
         if self._tx is not None:
-            return await self._tx.run(name, edge_types=edge_types, **params)
-        return await self.graph.read(name, self.owner, edge_types, **params)
+            return await self._tx.run(name, **params)
+        return await self.graph.read(name, self.owner, **params)
 
 
 def _reduced(thing: Thing, reduced: list[Any]) -> Thing:

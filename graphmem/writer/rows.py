@@ -73,11 +73,6 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
     }
 
 
-def edge_types(params: Mapping[str, Any]) -> set[str]:
-    """Return the types of the relationships that a turn writes."""
-    return {row["properties"]["type"] for row in params["relationships"]}
-
-
 def counted(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
     """Return the rows of counters."""
     return [

@@ -28,13 +28,12 @@ from graphmem.errors import (
 )
 from graphmem.graph import Graph, round_trips
 from graphmem.settings import Settings
-from graphmem.vocabulary import Vocabulary
 from graphmem.writer import disk, meanings
 from graphmem.writer import state as states
 from graphmem.writer.decide import decide
 from graphmem.writer.replay import Read, refold, refold_moved
 from graphmem.writer.requests import Receipt, WriteRequest
-from graphmem.writer.rows import edge_types, parameters
+from graphmem.writer.rows import parameters
 from graphmem.writer.state import State
 from graphmem.writer.waiting import SETTLED, Decided, Waiting
 
@@ -58,10 +57,9 @@ _log = structlog.get_logger("graphmem.writer")
 class Writers:
     """The writers of one process: one per owner that has something to write."""
 
-    def __init__(self, graph: Graph, vocabulary: Vocabulary, settings: Settings, embedder: Embedder) -> None:
+    def __init__(self, graph: Graph, settings: Settings, embedder: Embedder) -> None:
         self._graph = graph
         self.embedder = embedder
-        self._vocabulary = vocabulary
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
         self._identity: dict[tuple[str, str], Alternatives] = {}
@@ -88,7 +86,7 @@ class Writers:
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = _Writer(
-                self._graph, self._vocabulary, request.owner, self._settings, self._identity, self._settled,
+                self._graph, request.owner, self._settings, self._identity, self._settled,
                 self.embedder,
             )  # fmt: skip
             self._writers[request.owner] = writer
@@ -141,7 +139,6 @@ class Writers:
 @dataclass(slots=True)
 class _Writer:
     graph: Graph
-    vocabulary: Vocabulary
     owner: str
     settings: Settings
     identity: dict[tuple[str, str], Alternatives]
@@ -363,10 +360,10 @@ class _Writer:
         return await self.graph.read(name, self.owner, **params)
 
     async def _params(self, state: State) -> dict[str, Any]:
-        """Return the parameters of a turn, and the types of all edges that it may meet."""
+        """Return the parameters of a turn, vectors included."""
         params = parameters(state, self.owner)
         await meanings.embed(params, self.embedder)
-        return {"edge_types": await self.vocabulary.covering(edge_types(params)), **params}
+        return params
 
     async def _write(self, name: str, **params: Any) -> bool:
         try:

@@ -95,7 +95,7 @@ CALL () {
   }
   CALL (row, source, target) {
     WITH row, source, target WHERE row.turned
-    MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target)
+    MATCH (source)-[edge:$(row.properties.type)]->(target)
     WHERE edge.key = row.home
     SET edge.live = row.properties.live
   }
