@@ -141,7 +141,9 @@ class Graph:
             raise self._failed(name, exc) from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
 
-    async def write(self, name: str, owner: str | None, /, **params: Any) -> list[Row]:
+    async def write(
+        self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
         """Run a write by name for one owner, once; return its rows.
 
         Raises:
@@ -149,7 +151,7 @@ class Graph:
         """
         try:
             bound = cypher.bind(name, params, owner)
-            return await self._run(name, self._text(name), self._settings.write_timeout, bound)
+            return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -296,11 +298,11 @@ class Transaction:
         self._tx = tx
         self._owner = owner
 
-    async def run(self, name: str, /, **params: Any) -> list[Row]:
+    async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
         """Run a query by name inside the transaction; return its rows."""
         bound = cypher.bind(name, params, self._owner)
         with self._graph._statement(name):
-            return await _rows(await self._tx.run(self._graph._text(name), bound))
+            return await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
 
 
 class OwnerGraph:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -72,6 +72,14 @@ _TABLE = (
 )
 BUILTIN: Final[Mapping[str, Kind]] = MappingProxyType({row[0]: Kind(*row) for row in _TABLE})
 """The types that every database has."""
+
+
+def with_builtin(types: Iterable[str]) -> frozenset[str]:
+    """Return these types and all that are built in.
+
+    The types stand in a query's text, and each text is planned for itself: so few queries have another one.
+    """
+    return frozenset(BUILTIN).union(types)
 
 
 class UnknownRelationshipType(ValueError):

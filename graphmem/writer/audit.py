@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from graphmem.domain import canonical, discovery, ids, ranks, reduction, state_hash, times
+from graphmem.domain import canonical, discovery, ids, ranks, reduction, relationship, state_hash, times
 from graphmem.domain.identity import CANONICAL_NAME
 from graphmem.domain.meaning import Embedder
 from graphmem.domain.merges import Merges
@@ -179,6 +179,9 @@ class Audit:
     async def _nodes(self, looked: State) -> dict[str, Any]:
         (row,) = await self._read(
             "audit.nodes",
+            edge_types=relationship.with_builtin(
+                looked.relationships[key].kind for key in looked.relationships
+            ),
             entities=list(looked.entities),
             relationships=list(looked.relationships),
         )
@@ -331,9 +334,10 @@ class Audit:
 
     async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
         await meanings.embed(params, self.embedder)
+        types = rows.edge_types(params)
         if self._tx is not None:
-            return await self._tx.run("write.turn", **params)
-        return await self.graph.write("write.turn", self.owner, **params)
+            return await self._tx.run("write.turn", edge_types=types, **params)
+        return await self.graph.write("write.turn", self.owner, edge_types=types, **params)
 
     async def _counted(self) -> dict[str, Any]:
         return (await self._read("audit.counts"))[0]
@@ -365,10 +369,12 @@ class Audit:
             report.fixed += len(differences) if written else 0
             report.settled = bool(written)
 
-    async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
+    async def _read(
+        self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[dict[str, Any]]:
         if self._tx is not None:
-            return await self._tx.run(name, **params)
-        return await self.graph.read(name, self.owner, **params)
+            return await self._tx.run(name, edge_types=edge_types, **params)
+        return await self.graph.read(name, self.owner, edge_types, **params)
 
 
 def _reduced(thing: Thing, reduced: list[Any]) -> Thing:

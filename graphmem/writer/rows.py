@@ -6,7 +6,17 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from graphmem.domain import canonical, comparing, identity, ids, meaning, reduction, state_hash, wording
+from graphmem.domain import (
+    canonical,
+    comparing,
+    identity,
+    ids,
+    meaning,
+    reduction,
+    relationship,
+    state_hash,
+    wording,
+)
 from graphmem.domain.reduction import Observation
 from graphmem.domain.rules import NULL, Rules
 from graphmem.writer import meanings
@@ -71,6 +81,12 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.renamed.items())],
         "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
+
+
+def edge_types(params: Mapping[str, Any]) -> frozenset[str]:
+    """Return the types of the edges among which a turn finds those that it changes."""
+    turned = (row for row in params["relationships"] if row["turned"])
+    return relationship.with_builtin(row["properties"]["type"] for row in turned)
 
 
 def counted(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ from graphmem.writer import state as states
 from graphmem.writer.decide import decide
 from graphmem.writer.replay import Read, refold, refold_moved
 from graphmem.writer.requests import Receipt, WriteRequest
-from graphmem.writer.rows import parameters
+from graphmem.writer.rows import edge_types, parameters
 from graphmem.writer.state import State
 from graphmem.writer.waiting import SETTLED, Decided, Waiting
 
@@ -360,10 +360,10 @@ class _Writer:
         return await self.graph.read(name, self.owner, **params)
 
     async def _params(self, state: State) -> dict[str, Any]:
-        """Return the parameters of a turn, vectors included."""
+        """Return the parameters of a turn, vectors included, and the types of the edges that it changes."""
         params = parameters(state, self.owner)
         await meanings.embed(params, self.embedder)
-        return params
+        return {"edge_types": edge_types(params), **params}
 
     async def _write(self, name: str, **params: Any) -> bool:
         try:

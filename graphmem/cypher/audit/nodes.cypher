@@ -27,7 +27,7 @@ CALL () {
   MATCH (source:Entity {id: relationship.source})
   MATCH (target:Entity {id: relationship.target})
   RETURN collect([key, properties(relationship),
-    COLLECT { MATCH (source)-[edge:$(relationship.type)]->(target) WHERE edge.key = key RETURN edge.live },
+    COLLECT { MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target) WHERE edge.key = key RETURN edge.live },
     COLLECT { MATCH (relationship)-[:SHOWN_AS]->(shown:Relationship) RETURN shown.key }]) AS relationships
 }
 RETURN entities, relationships, revision

@@ -15,6 +15,8 @@
 // together with them.
 // The sequence is read before everything else: what is committed after it makes the write find another one. Read
 // later, it could be that of a commit whose entities were read before it. The limit keeps the planner from moving it.
+// As with write.turn, its plan stays as it is.
+CYPHER replan=skip
 OPTIONAL MATCH (found:Owner {id: $owner})
 WITH CASE WHEN found IS NULL THEN null
   ELSE [found.sequence, found.revision, found.recorded_at, found.state_hash] END AS owner LIMIT 1
