@@ -6,8 +6,10 @@ same time need no lock. A shipped file is never edited: what it said is in the d
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
+import time
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -21,6 +23,10 @@ from graphmem.graph import Graph
 
 _log = structlog.get_logger("graphmem.migrations")
 _NAME = re.compile(r"V(\d{4})__(\w+)\.cypher")
+DERIVED = 9
+"""The last migration that needs what an older graphmem did not write with an entity."""
+TOLD_SECONDS = 10.0
+"""How often the progress of indexes that are being filled is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ def shipped() -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda migration: migration.version))
 
 
-async def apply(graph: Graph, await_seconds: int = 300) -> list[Migration]:
+async def apply(graph: Graph) -> list[Migration]:
     """Bring the database's schema to this version and wait until its indexes are online.
 
     Returns:
@@ -70,11 +76,11 @@ async def apply(graph: Graph, await_seconds: int = 300) -> list[Migration]:
     for migration in new:
         for statement in migration.statements:
             await graph.script(statement)
-    if new and done:
+    if done and new and new[0].version <= DERIVED:
         # A migration makes indexes; what they hold of an entity is written with it.
         _log.warning("an older database: lists and searches find all of it after `graphmem rebuild`")
     if new:
-        await graph.script("CALL db.awaitIndexes($seconds)", seconds=await_seconds)
+        await _filled(graph)
         # What was planned before an index existed stays slow until it is planned again.
         await graph.script("CALL db.clearQueryCaches()")
         for migration in new:
@@ -87,6 +93,29 @@ async def apply(graph: Graph, await_seconds: int = 300) -> list[Migration]:
                 at=times.now(),
             )
     return new
+
+
+async def _filled(graph: Graph) -> None:
+    """Wait until every index is there: those of a large database take minutes, and each look is a short one.
+
+    Raises:
+        MigrationRefused: the database could not make one of them.
+    """
+    told = time.monotonic()
+    while rows := await graph.script(
+        "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
+        "RETURN name, state, round(populationPercent) AS percent ORDER BY name"
+    ):
+        if failed := [row["name"] for row in rows if row["state"] == "FAILED"]:
+            raise MigrationRefused(
+                f"Neo4j could not make the index {failed[0]}: its debug.log says why; "
+                "mend that, drop the index and start again",
+                index=failed[0],
+            )
+        if time.monotonic() - told > TOLD_SECONDS:
+            told = time.monotonic()
+            _log.info("indexes are being filled", **{row["name"]: f"{row['percent']:.0f} %" for row in rows})
+        await asyncio.sleep(0.1)
 
 
 def _check(done: dict[int, str], known: dict[int, Migration]) -> None:

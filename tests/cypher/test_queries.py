@@ -16,6 +16,7 @@ import structlog
 import graphmem
 from graphmem import cypher, migrations, worker
 from graphmem.domain.relationship import BUILTIN, REGISTERED_LIMIT
+from graphmem.errors import MigrationRefused
 from graphmem.registry import Services
 from tests.support.faces import by_runner
 from tests.support.loop import Loop
@@ -207,15 +208,42 @@ def test_whoever_opens_an_older_database_is_told_to_rebuild(
     newer = migrations.Migration(migrations.shipped()[-1].version + 1, "empty", "0" * 64, ())
     known = (*migrations.shipped(), newer)
     monkeypatch.setattr(migrations, "shipped", lambda: known)
-    try:
-        with structlog.testing.capture_logs() as said:
-            assert loop.run(migrations.apply(services.graph)) == [newer]
-            assert loop.run(migrations.apply(services.graph)) == []
-    finally:
-        query = "MATCH (n:Migration {version: $version}) DELETE n"
-        loop.run(services.graph.script(query, version=newer.version))
-    (one,) = said
-    assert "graphmem rebuild" in one["event"]
+
+    def opened() -> list[str]:
+        try:
+            with structlog.testing.capture_logs() as said:
+                assert loop.run(migrations.apply(services.graph)) == [newer]
+                assert loop.run(migrations.apply(services.graph)) == []
+        finally:
+            query = "MATCH (n:Migration {version: $version}) DELETE n"
+            loop.run(services.graph.script(query, version=newer.version))
+        return [one["event"] for one in said]
+
+    assert not opened()  # It needs nothing of an entity that an older one did not write.
+    monkeypatch.setattr(migrations, "DERIVED", newer.version)
+    (one,) = opened()
+    assert "graphmem rebuild" in one
+
+
+def test_indexes_that_are_being_filled_are_waited_for(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = services.graph
+    looks = [[{"name": "some", "state": "POPULATING", "percent": 7.0}]] * 3
+    asked = graph.script
+
+    async def script(text: Any, /, **params: Any) -> list[dict[str, Any]]:
+        return looks.pop() if "SHOW INDEXES" in text and looks else await asked(text, **params)
+
+    monkeypatch.setattr(graph, "script", script)
+    monkeypatch.setattr(migrations, "TOLD_SECONDS", 0.0)
+    with structlog.testing.capture_logs() as said:
+        loop.run(migrations._filled(graph))
+    assert not looks
+    assert [one["some"] for one in said] == ["7 %"] * 3
+    looks.append([{"name": "some", "state": "FAILED", "percent": 0.0}])
+    with pytest.raises(MigrationRefused, match="could not make the index some"):
+        loop.run(migrations._filled(graph))
 
 
 def test_a_database_of_a_newer_version_is_refused(loop: Loop, services: Services) -> None:
@@ -250,4 +278,5 @@ def test_shipped_migrations_are_never_edited() -> None:
         7: "b961e9e9b0244c600ea409a5060875b07bd0f6e28211e0dc503a7e2b3f0824a4",
         8: "1e578d2cca656415b32110b8d1dc97654d087e4758a93e71427dc87b1fbb8c05",
         9: "f303af9c5302631d3b66632c6a87e43871b02ad70ebc1827324fac7d89a6d443",
+        10: "3dac605509ed294d7b5ccf9f4779a63a216d539826c7fb4c8e29d19e5b27e82f",
     }

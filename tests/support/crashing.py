@@ -201,3 +201,11 @@ async def audit(found: Found, url: str, owner: str) -> None:
         answer = (await http.post("/health_check_snapshots", json={})).json()
         if not answer.get("healthy") or not answer.get("counts_compared"):
             found.faults.append(f"the audit of {owner}: {answer}")
+        # The index of words follows the commits: what it had not taken in yet must be there after all.
+        asked = {"sort_by": "updated_at", "sort_order": "desc", "limit": 5}
+        for one in (await http.post("/entities/query", json=asked)).json()["entities"]:
+            words = {"search": one["canonical_name"], "limit": 100}
+            runs = (await http.get("/search/explain", params=words)).json()["strategies"]
+            by_words = next(run for run in runs if run["strategy"] == "text")
+            if one["entity_id"] not in [hit["entity_id"] for hit in by_words["hits"]]:
+                found.faults.append(f"{one['entity_id']} is not found by its words")

@@ -7,7 +7,7 @@
 // returns page: LIST<LIST>, truncated: BOOLEAN, ranked: LIST<LIST>, exact: LIST<LIST>, text: LIST<LIST>,
 //         meaning: LIST<LIST>, sight: LIST
 // mode    read
-// index   identifier_value, entity_text, count_type, meaning_by_type (owner, type, model), meaning_fresh (fresh, owner),
+// index   identifier_value, entity_words, count_type, meaning_by_type (owner, type, model), meaning_fresh (fresh, owner),
 //         meaning_vector, entity_id
 // cost    heavy
 // Pairs and kinds as in entity.find. No `lucene` (or no `vector`): words (or meaning) are not asked for. `alone`: meaning
