@@ -34,7 +34,6 @@ Row = dict[str, Any]
 FIRST = (
     "write.look",
     "write.turn",
-    "duplicate.near",
     "entity.get",
     "entity.find",
     "entity.page[asc]",

@@ -6,7 +6,7 @@ Nothing here merges, and nothing is resolved by resemblance: see :mod:`graphmem.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
 
@@ -15,7 +15,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId, NoBool, Offset
-from graphmem.domain import blocking, canonical, identity, lookup, similarity
+from graphmem.domain import blocking, similarity
 from graphmem.domain.blocking import Pair
 from graphmem.domain.similarity import COMPARED, Profile
 from graphmem.errors import GraphmemError, InvalidCursor, NotFound
@@ -25,7 +25,8 @@ from graphmem.operations.cursors import Cursor
 from graphmem.operations.entities import EntityType
 from graphmem.operations.writing import StoredEntity
 from graphmem.registry import Context, Scope, operation
-from graphmem.writer import Receipt
+from graphmem.writer import Receipt, likeness
+from graphmem.writer.requests import Near
 
 SCANNED = 20_000
 """Most entities that one call compares; a larger owner's are compared in stretches of the order of names."""
@@ -33,8 +34,6 @@ WALKED = 100_000
 """Most names that one call looks at, those of entities of other types among them."""
 PAGE = 2_500
 """How many entities, or names, one read takes."""
-VALUE_LIMIT = 1_000
-"""Characters up to which a value is compared, as in ``duplicate/_row.cypher``."""
 CANDIDATES_DEFAULT = 50
 CANDIDATES_LIMIT = 200
 
@@ -42,12 +41,8 @@ LIKELY = 0.9
 """The score from which on a store names a duplicate of what it created."""
 NAMED = 5
 """How many a store names for each entity."""
-LOOKED_FOR = 200
-"""A store that creates more entities than this names none."""
-REACH = 4
-"""How many names before and behind that of a new entity a store compares with it."""
 LOOK_SECONDS = 2.0
-"""How long a store that is written already may take to look for duplicates."""
+"""How long it may take to look for duplicates of what is planned."""
 
 _log = structlog.get_logger("graphmem.duplicates")
 _FIELDS = sorted(COMPARED)
@@ -200,7 +195,7 @@ async def _one(context: Context, entity_id: str) -> Profile:
     if row is None:
         raise answers.no_entity(entity_id)
     entity = EntityRow(*row["entity"])
-    texts = _compared(zip(entity.fields, entity.values, strict=True))
+    texts = likeness.compared(zip(entity.fields, entity.values, strict=True))
     weight = entity.observation_count, -(entity.created_at or 0)
     return Profile(entity.id, entity.type, entity.name, texts, weight)
 
@@ -228,7 +223,7 @@ async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
             "duplicate.by_type", types=types, after=after, limit=PAGE, compared=_FIELDS
         )
         assert row is not None
-        found += map(_profile, row["page"])
+        found += map(likeness.profile, row["page"])
         if len(types) > 1 or len(row["page"]) < PAGE or len(found) > SCANNED:
             return found
         after = max(one[0] for one in row["page"])
@@ -245,24 +240,12 @@ async def _along_names(context: Context, types: Sequence[str], after: str) -> _S
         assert row is not None
         if row["last"] is None:
             return _Scan(list(found.values()))
-        found.update((one.entity_id, one) for one in map(_profile, row["page"]))
+        found.update((one.entity_id, one) for one in map(likeness.profile, row["page"]))
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
         began, after = after, row["last"]
         if len(found) >= SCANNED:
             break
     return _Scan(list(found.values()), began)
-
-
-def _profile(row: list[Any]) -> Profile:
-    entity_id, name, observations, created_at, held = row[0], row[2], row[3], row[4], row[5]
-    # A commit may fall into the reading of an entity: a value that went with it is not compared.
-    texts = {field: value for field, value in held if value is not None}
-    return Profile(entity_id, row[1], name, texts, (observations, -created_at))
-
-
-def _compared(held: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return what of a snapshot is compared, as ``duplicate/_row.cypher`` does."""
-    return {name: text for name, text in held if name in COMPARED and len(text) <= VALUE_LIMIT}
 
 
 def _candidate(pair: Pair) -> Candidate:
@@ -293,31 +276,34 @@ async def name_likely(
 ) -> list[dict[str, Any]]:
     """Add to each entity that a store created its likely duplicates, where it has some; return warnings.
 
-    One read after the write, which is durable by then: whatever fails here becomes a warning. A replay is
-    left as it is.
+    What the turn that wrote it did not look for, as that of a plan, is read; whatever fails then becomes a
+    warning. A replay is left as it is.
     """
-    created: dict[str, Profile] = {}
-    for item, name, fold in zip(receipt.items, receipt.names, receipt.folds, strict=True):
-        if item.action == "created":
-            texts = _compared((field, winner.value) for field, winner in fold.items())
-            created[item.entity_id] = Profile(item.entity_id, item.entity_type, name, texts)
-    if receipt.replayed or not created:
+    if receipt.replayed:
         return []
-    if len(created) > LOOKED_FOR:
-        return [
-            _not_looked_for(f"{len(created)} entities were created, duplicates are named of {LOOKED_FOR}")
-        ]
+    near = receipt.near
+    if near is None:
+        created = likeness.created(receipt)
+        if not created:
+            return []
+        if len(created) > likeness.LOOKED_FOR:
+            message = f"{len(created)} entities were created, duplicates are named of {likeness.LOOKED_FOR}"
+            return [_not_looked_for(message)]
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                row = await context.graph.one("duplicate.near", **likeness.parameters(created.values()))
+        except (GraphmemError, TimeoutError):
+            return [_not_looked_for("the database did not answer in time")]
+        assert row is not None
+        near = likeness.near(created, row)
     try:
-        async with asyncio.timeout(LOOK_SECONDS):
-            likely = await _likely(context, created)
-    except (GraphmemError, TimeoutError):
-        return [_not_looked_for("the database did not answer in time")]
+        likely = _likely(near)
     except Exception:
         # What was written stays so, and its answer must say so.
-        _log.exception("looking for duplicates failed")
-        return [_not_looked_for("looking for them failed")]
+        _log.exception("comparing likely duplicates failed")
+        return [_not_looked_for("comparing them failed")]
     for entry, item in zip(stored, receipt.items, strict=True):
-        if item.action == "created" and likely[item.entity_id]:
+        if item.action == "created" and likely.get(item.entity_id):
             entry["duplicate_candidates"] = likely[item.entity_id]
     return []
 
@@ -327,21 +313,13 @@ def _not_looked_for(reason: str) -> dict[str, Any]:
     return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
 
 
-async def _likely(context: Context, created: dict[str, Profile]) -> dict[str, list[answers.Likeness]]:
-    row = await context.graph.one(
-        "duplicate.near",
-        probes=[_probe(one) for one in created.values()],
-        # Many together look less far, so that a large store does not take twice its time.
-        reach=max(1, min(REACH, 10 * REACH // len(created))),
-        compared=_FIELDS,
-    )
-    assert row is not None
-    found = {one.entity_id: one for one in map(_profile, row["found"])}
-    likely: dict[str, list[answers.Likeness]] = {entity_id: [] for entity_id in created}
-    for entity_id, near in row["near"]:
-        entities = [created[entity_id], *(found[one] for one in near)]
-        for pair in blocking.propose(entities, LIKELY, {entity_id}).pairs[:NAMED]:
-            likely[entity_id].append(_likeness(pair, entity_id))
+def _likely(near: Near) -> dict[str, list[answers.Likeness]]:
+    """Return the likely duplicates of what was created, by id."""
+    likely: dict[str, list[answers.Likeness]] = {}
+    for entity_id, beside in near.beside.items():
+        entities = [near.created[entity_id], *(near.found[one] for one in beside)]
+        pairs = blocking.propose(entities, LIKELY, {entity_id}).pairs[:NAMED]
+        likely[entity_id] = [_likeness(pair, entity_id) for pair in pairs]
     return likely
 
 
@@ -358,21 +336,4 @@ def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
         "canonical_name": other.shown,
         "score": pair.found.score,
         "reasons": reasons,
-    }
-
-
-def _probe(one: Profile) -> dict[str, Any]:
-    """Return where in the index of identifiers the likely duplicates of an entity stand."""
-    values = {name: canonical.decode(text) for name, text in one.texts.items() if name in lookup.FIELDS}
-    exact = lookup.identifiers(values, one.shown)
-    beside = {pair for pair in exact if pair[0] in ("name", "tokens")}
-    for name, _ in one.names:
-        # Without honorifics, legal forms and accents, as others may have stored it.
-        for kind, parts in (("name", name.words), ("tokens", sorted(name.words))):
-            beside.add((kind, identity.index_key(" ".join(parts))))
-    return {
-        "id": one.entity_id,
-        "type": one.entity_type,
-        "exact": sorted(map(list, exact | beside)),
-        "beside": sorted(map(list, beside)),
     }

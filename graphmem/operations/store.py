@@ -106,7 +106,10 @@ async def store(context: Context, arguments: Store) -> Stored:
         return found, related
 
     types = [link.relationship_type for link in arguments.relationships]
-    receipt = await accept(context, "store", arguments, read, types=types, commit=arguments.commit)
+    receipt = await accept(
+        context, "store", arguments, read, types=types, commit=arguments.commit,
+        find_duplicates=arguments.find_duplicates,
+    )  # fmt: skip
     fresh = not receipt.replayed
     stored = entries(receipt)
     if not arguments.commit and fresh:

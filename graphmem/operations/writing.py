@@ -118,6 +118,7 @@ async def accept(
     commit: bool = True,
     merging: Merging | None = None,
     change: Change | None = None,
+    find_duplicates: bool = False,
 ) -> Receipt:
     """Hand a write to its owner's writer; return its receipt with snapshots as of its transaction.
 
@@ -125,6 +126,7 @@ async def accept(
         parts: reads the items and links.
         merging, change: a merge, or a change of a schema, instead of them.
         types: the relationship types that the links name.
+        find_duplicates: whether the receipt tells what stands near what was created.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writer.Writers`.
@@ -153,6 +155,7 @@ async def accept(
         commit=commit,
         merging=merging,
         change=change,
+        find_duplicates=find_duplicates,
     )
     try:
         receipt = await context.services.writers.submit(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from graphmem.domain import canonical, ids
 from graphmem.domain.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.domain.reduction import Fold, Observation
 from graphmem.domain.schema import Change
+from graphmem.domain.similarity import Profile
 from graphmem.writer.restored import Restoring, merged_into
 
 
@@ -34,7 +36,8 @@ class WriteRequest:
     ``agent`` is the thumbprint of the writer's key (``anonymous`` without one), ``client`` the name that
     it gives itself; ``observed_at`` (microseconds) and ``observation_source`` are those of its links.
     ``looking`` are entities that are looked at, and folded again where their rules have changed;
-    ``restoring`` what was written elsewhere and is written again.
+    ``restoring`` what was written elsewhere and is written again. ``find_duplicates`` asks for what stands
+    near what it creates.
     """
 
     operation: str
@@ -53,6 +56,7 @@ class WriteRequest:
     change: Change | None = None
     looking: tuple[str, ...] = ()
     restoring: Restoring | None = None
+    find_duplicates: bool = False
 
     @property
     def alone(self) -> bool:
@@ -236,12 +240,22 @@ class StoredLink(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """What a request created, what stands near each of it, by ids, and what that is."""
+
+    created: Mapping[str, Profile]
+    beside: Mapping[str, list[str]]
+    found: Mapping[str, Profile]
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """What a request is answered with.
 
     ``folds`` and ``names`` are those of the items' entities, ``link_folds`` those of the relationships, as
     of the transaction: what holds each field, and what the entity is called. They are empty for a replay,
-    which reads them again. ``more`` is what an operation of another kind answers.
+    which reads them again. ``more`` is what an operation of another kind answers, ``near`` what the turn that
+    wrote it found near what it created, where that was asked for.
     """
 
     transaction_id: str
@@ -254,6 +268,7 @@ class Receipt:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     more: dict[str, Any] = field(default_factory=dict)
     replayed: bool = False
+    near: Near | None = None
 
     def remember(self) -> str:
         """Return what a transaction keeps of its answer, as canonical JSON."""

@@ -19,7 +19,8 @@ from graphmem.domain import (
 )
 from graphmem.domain.reduction import Observation
 from graphmem.domain.rules import NULL, Rules
-from graphmem.writer import meanings
+from graphmem.domain.similarity import Profile
+from graphmem.writer import likeness, meanings
 from graphmem.writer.events import Drawn
 from graphmem.writer.state import State
 from graphmem.writer.things import Thing, Things
@@ -30,11 +31,14 @@ _STALE: Final = "stale"
 """The projection of what shows something that was folded under other rules: no rules have this key."""
 
 
-def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[str, Any]:
+def parameters(
+    state: State, owner: str, always: Collection[str] = (), around: Collection[Profile] = ()
+) -> dict[str, Any]:
     """Return the parameters of ``write.turn`` for what was decided.
 
     Args:
         always: things that are written even where nothing was decided of them.
+        around: created entities near which likely duplicates are looked for.
     """
     said: dict[str, list[Observation]] = {}
     for observation in state.added:
@@ -80,6 +84,7 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
         "versions": state.versions,
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.renamed.items())],
         "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
+        **likeness.parameters(around),
     }
 
 

@@ -270,14 +270,16 @@ class _Writer:
         if stale := state.stale():
             # Folded again first, by a write of its own: the turn then looks at what it will write to.
             await refold(self._read, state, stale)
-            if await self._write("write.turn", **await self._params(state)):
+            if await self._write("write.turn", **await self._params(Decided(state, []))):
                 self._seen_whole(state.revision + 1)
             return "looked_again"
         await self._move(state, batch, self._read)
         decided = self._decide(state, batch)
         if decided.writes:
-            if not await self._write("write.turn", **await self._params(state)):
+            rows = await self._write("write.turn", **await self._params(decided))
+            if not rows:
                 return "lost"
+            decided.written(rows[0])
             self._seen_whole(state.revision + 1)
         return decided.answer()
 
@@ -305,12 +307,13 @@ class _Writer:
             state = await self._look(batch, tx.run) or states.empty()
             if stale := state.stale():
                 await refold(tx.run, state, stale)
-                await tx.run("write.turn", **await self._params(state))
+                await tx.run("write.turn", **await self._params(Decided(state, [])))
                 state = await self._look(batch, tx.run) or states.empty()
             await self._move(state, batch, tx.run)
             decided = self._decide(state, batch)
             if decided.writes:
-                await tx.run("write.turn", **await self._params(state))
+                (row,) = await tx.run("write.turn", **await self._params(decided))
+                decided.written(row)
         return decided
 
     @staticmethod
@@ -359,15 +362,15 @@ class _Writer:
     async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
         return await self.graph.read(name, self.owner, **params)
 
-    async def _params(self, state: State) -> dict[str, Any]:
+    async def _params(self, decided: Decided) -> dict[str, Any]:
         """Return the parameters of a turn, vectors included, and the types of the edges that it changes."""
-        params = parameters(state, self.owner)
+        params = parameters(decided.state, self.owner, around=decided.around())
         await meanings.embed(params, self.embedder)
         return {"edge_types": edge_types(params), **params}
 
-    async def _write(self, name: str, **params: Any) -> bool:
+    async def _write(self, name: str, **params: Any) -> list[dict[str, Any]]:
         try:
-            return bool(await self.graph.write(name, self.owner, **params))
+            return await self.graph.write(name, self.owner, **params)
         except Unavailable as exc:
             exc.details["wrote"] = True
             raise

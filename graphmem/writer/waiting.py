@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from graphmem.domain.similarity import Profile
 from graphmem.errors import GraphmemError
+from graphmem.writer import likeness
 from graphmem.writer.requests import Receipt, WriteRequest
 from graphmem.writer.state import State
 
@@ -34,11 +37,28 @@ class Decided:
     state: State
     batch: list[Waiting]
     outcomes: list[Receipt | GraphmemError] = field(default_factory=list)
+    created: list[dict[str, Profile]] = field(default_factory=list)
 
     @property
     def writes(self) -> bool:
         """Whether there is anything to write."""
         return bool(self.state.rows or self.state.added or self.state.touched_heads)
+
+    def around(self) -> list[Profile]:
+        """Return what was created by those requests that ask what stands near it."""
+        for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
+            created: dict[str, Profile] = {}
+            asks = waiting.request.find_duplicates and waiting.request.commit
+            if asks and isinstance(outcome, Receipt) and not outcome.replayed:
+                created = likeness.created(outcome)
+            self.created.append(created if len(created) <= likeness.LOOKED_FOR else {})
+        return [profile for created in self.created for profile in created.values()]
+
+    def written(self, row: Mapping[str, Any]) -> None:
+        """Take in what the statement that wrote the turn answered."""
+        for index, (outcome, created) in enumerate(zip(self.outcomes, self.created, strict=True)):
+            if created and isinstance(outcome, Receipt):
+                self.outcomes[index] = replace(outcome, near=likeness.near(created, row))
 
     def answer(self) -> str:
         """Tell each request whose caller still waits what became of it; return what the turn came to."""

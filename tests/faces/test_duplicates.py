@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from typing import Any
 
 import pytest
 
-from graphmem.domain import lookup
+from graphmem.auth import Actor
+from graphmem.domain import blocking, canonical, lookup
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.operations import duplicates
-from graphmem.registry import OwnerGraph, Services
+from graphmem.registry import REGISTRY, OwnerGraph, Services
+from graphmem.writer import likeness
 from tests.support.faces import Call, by_runner
 from tests.support.loop import Loop
 
@@ -278,7 +281,7 @@ def test_they_can_be_left_out_and_are_no_part_of_the_request(run: Call) -> None:
 
 
 def test_a_store_of_very_many_says_that_it_named_none(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicates, "LOOKED_FOR", 2)
+    monkeypatch.setattr(likeness, "LOOKED_FOR", 2)
     twins = [{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(3)]
     assert "duplicate_candidates" in run("store", entities=twins[:2])["entities"][0]
     stored = run("store", entities=twins)
@@ -286,22 +289,52 @@ def test_a_store_of_very_many_says_that_it_named_none(run: Call, monkeypatch: py
     assert not any("duplicate_candidates" in entry for entry in stored["entities"])
 
 
-@pytest.mark.parametrize("fault", [DatabaseTimeout(), RuntimeError("a fault of ours")])
-def test_a_store_that_is_written_never_fails_for_them(
-    run: Call, monkeypatch: pytest.MonkeyPatch, fault: Exception
-) -> None:
-    one = OwnerGraph.one
+def test_a_store_that_is_written_never_fails_for_them(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*given: Any) -> Any:
+        raise RuntimeError("a fault of ours")
 
-    async def failing(self: OwnerGraph, name: Any, /, **params: Any) -> Any:
-        if name == "duplicate.near":
-            raise fault
-        return await one(self, name, **params)
-
-    monkeypatch.setattr(OwnerGraph, "one", failing)
+    run("store", entities=[person("Ada Lovelace", email="ada@example.org")])
+    monkeypatch.setattr(blocking, "propose", failing)
     stored = run("store", entities=[person("Ada Lovelace")])
     assert stored["success"]
     assert [warning["code"] for warning in stored["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
     assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
+
+
+def test_a_plan_is_told_where_the_database_could_not_look(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = OwnerGraph.one
+
+    async def failing(self: OwnerGraph, name: Any, /, **params: Any) -> Any:
+        if name == "duplicate.near":
+            raise DatabaseTimeout
+        return await one(self, name, **params)
+
+    monkeypatch.setattr(OwnerGraph, "one", failing)
+    planned = run("store", entities=[person("Ada Lovelace")], commit=False)
+    assert [warning["code"] for warning in planned["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+
+
+def test_stores_that_share_a_turn_are_told_each_of_its_own(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    known = ids(run("store", entities=[person("Ada Lovelace", email="ada@x.example")]))
+    actor = Actor(owner=owner)
+
+    async def together() -> list[dict[str, Any]]:
+        asked = [
+            {"entities": [{**person("Ada Lovelace"), "intent": "create_new"}]},
+            {"entities": [person("Ada  Lovelace", phone="+44 1234567")], "find_duplicates": False},
+            {"entities": [person("Somebody else", phone="+44 7654321")]},
+            {"entities": [{**person("Lovelace, Ada"), "intent": "create_new"}]},
+        ]
+        answers = await asyncio.gather(*(REGISTRY["store"].run(services, actor, one) for one in asked))
+        return [canonical.decode(answer)["entities"][0] for answer in answers]
+
+    first, silent, other, last = loop.run(together())
+    found = [{one["entity_id"] for one in entry.get("duplicate_candidates", [])} for entry in (first, last)]
+    every = {*known, first["entity_id"], silent["entity_id"], last["entity_id"]}
+    assert found == [every - {first["entity_id"]}, every - {last["entity_id"]}]
+    assert not {"duplicate_candidates"} & (silent.keys() | other.keys())
 
 
 def test_another_owner_s_are_never_named(run: Call, loop: Loop, services: Services) -> None:

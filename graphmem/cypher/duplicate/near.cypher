@@ -6,47 +6,5 @@
 // mode    read
 // index   identifier_value (owner, kind, value): a seek for each value, a short range on both sides of each name
 // cost    light
-// That a found one is not the probe is no comparison: for one, the planner may read all ids there are.
-// A probe: id, type, exact and beside (pairs of kind and value). `reach` is how far to look on each side.
-CALL () {
-  UNWIND $probes AS probe
-  CALL (probe) {
-    UNWIND probe.exact AS pair
-    MATCH (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
-    CALL (probe, identifier) {
-      MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
-      WHERE entity.listed = probe.type AND CASE entity.id WHEN probe.id THEN false ELSE true END
-      RETURN entity LIMIT 20
-    }
-    RETURN entity
-    UNION
-    UNWIND probe.beside AS pair
-    CALL (pair) {
-      MATCH (identifier:Identifier)
-      USING INDEX SEEK identifier:Identifier(owner, kind, value)
-      WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value > pair[1]
-      RETURN identifier ORDER BY identifier.owner, identifier.kind, identifier.value LIMIT $reach
-      UNION ALL
-      MATCH (identifier:Identifier)
-      USING INDEX SEEK identifier:Identifier(owner, kind, value)
-      WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value < pair[1]
-      RETURN identifier
-      ORDER BY identifier.owner DESC, identifier.kind DESC, identifier.value DESC LIMIT $reach
-    }
-    CALL (probe, identifier) {
-      MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
-      WHERE entity.listed = probe.type AND CASE entity.id WHEN probe.id THEN false ELSE true END
-      RETURN entity LIMIT 5
-    }
-    RETURN entity
-  }
-  RETURN probe.id AS id, collect(DISTINCT entity) AS entities
-}
-WITH collect([id, [one IN entities | one.id]]) AS near, collect(entities) AS groups
-CALL (groups) {
-  UNWIND groups AS group
-  UNWIND group AS entity
-  WITH DISTINCT entity
-  RETURN collect(<duplicate._row>) AS found
-}
-RETURN near, found
+// What a store creates is looked for by the statement that writes it (write.turn); this is for what is only planned.
+<duplicate._near>

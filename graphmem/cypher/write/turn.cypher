@@ -3,8 +3,8 @@
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>,
-//         aliases: LIST<MAP>, counts: LIST<MAP>
-// returns sequence: INTEGER
+//         aliases: LIST<MAP>, counts: LIST<MAP>, probes: LIST<MAP>, reach: INTEGER, compared: LIST<STRING>
+// returns sequence: INTEGER, near: LIST<LIST>, found: LIST<LIST>
 // mode    write
 // index   owner_id and the constraints of every label that it writes
 // cost    light
@@ -142,4 +142,8 @@ CALL () {
   SET counted.total = counted.total + row.total, counted.known = counted.known + row.known,
     counted.observations = counted.observations + row.observations, counted.recorded = counted.recorded + row.recorded
 }
-RETURN owner.sequence AS sequence
+CALL () {
+  // What is created here is there by now, so that twins of one turn are found as well.
+  <duplicate._near>
+}
+RETURN owner.sequence AS sequence, near, found
