@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
@@ -22,6 +23,7 @@ from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, Asyn
 
 from graphmem import cypher, failpoints, tracing
 from graphmem.admission import Admission
+from graphmem.domain import relationship
 from graphmem.driver_errors import refused, translate
 from graphmem.errors import (
     DatabaseUnavailable,
@@ -42,6 +44,8 @@ FIRST = (
 """Queries that are planned first when a service starts."""
 REST = 3.0
 """How much longer than it takes to plan one of the others the service rests before the next."""
+QUIET = 1.0
+"""Seconds without any request, after which nobody is taken to be there."""
 GRACE = 2.0
 """Seconds that an answer may take beyond its statement's own limit."""
 OnNotification = Callable[[str, str], None]
@@ -74,6 +78,7 @@ class Graph:
         self._database = database
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries)
+        self._asked_at = -math.inf
         # Imported by who serves alone: the library takes longer than all else that `--help` needs.
         from graphmem.metrics import Metrics
 
@@ -195,19 +200,30 @@ class Graph:
     async def warm(self, edge_types: frozenset[str]) -> None:
         """Have every query planned, so that its first caller need not wait; failures do not matter.
 
-        Those that most callers begin with come first. The others take their time: to plan all of them at once
-        would take half a minute of a core from those who are there already.
+        Those that most callers begin with come first. The others wait until nobody asks for anything: to plan
+        all of them takes half a minute of a core.
         """
         for name in [*FIRST, *(name for name in cypher.names() if name not in FIRST)]:
             # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
             nothing = dict.fromkeys(cypher.query(name).params)
             params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
-            explained = cast("LiteralString", f"EXPLAIN {self._text(name, edge_types)}")
+            types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
+            explained = cast("LiteralString", f"EXPLAIN {self._text(name, types)}")
+            if name not in FIRST:
+                await self._quiet()
             start = time.monotonic()
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
                 await self._run("explain", explained, self._settings.read_timeout, params)
             if name not in FIRST:
                 await asyncio.sleep(REST * (time.monotonic() - start))
+
+    async def _quiet(self) -> None:
+        """Return once nobody has asked for anything for a moment."""
+        while True:
+            busy = self._asked_at + QUIET - time.monotonic()
+            if busy <= 0:
+                return
+            await asyncio.sleep(busy)
 
     def _text(self, name: str, types: frozenset[str] | None = None) -> LiteralString:
         query = cypher.query(name)
@@ -262,6 +278,7 @@ class Graph:
         cell = round_trips.get(None)
         if cell is not None:
             cell[0] += 1
+            self._asked_at = time.monotonic()
         start = time.perf_counter()
         try:
             with tracing.statement(name, self._database):

@@ -9,6 +9,7 @@ All of it goes on where another process, or the one before it, left off.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -31,12 +32,16 @@ WAITING = 1_000
 TAKEN = 20
 """Types that are taken at one look."""
 PLACED = 1_000
-"""Vectors that are put into the index by one statement: few large parts of it are searched sooner."""
+"""Vectors that are put into the index by one statement. Each makes a part of the index: few large ones are
+searched sooner, and to merge small ones takes most of what the index costs."""
 UNDERSTOOD = 64
 """Entities whose vectors are asked for at once."""
 
 WORK = {"work_once": "fold", "understand_once": "vector", "place_once": "index"}
 """Kinds of work, as they are counted."""
+
+FULL = {"understand_once": UNDERSTOOD, "place_once": PLACED}
+"""How much at once means that there is likely more."""
 
 _log = structlog.get_logger("graphmem.worker")
 
@@ -78,7 +83,7 @@ async def _again(services: Services, what: Callable[[Services], Awaitable[int]])
         except Exception:
             _log.exception("unexpected fault of the worker: it goes on later", work=what.__name__)
         # A few wait until there are more: each statement costs as much as dozens of vectors.
-        full = what is not work_once and done >= min(PLACED, UNDERSTOOD)
+        full = done >= FULL.get(what.__name__, math.inf)
         await asyncio.sleep(time.monotonic() - start if full else INTERVAL)
 
 

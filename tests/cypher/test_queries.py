@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import contextlib
 import re
 import time
 import uuid
@@ -17,6 +19,7 @@ import graphmem
 from graphmem import cypher, migrations, worker
 from graphmem.domain.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.errors import MigrationRefused
+from graphmem.graph import FIRST
 from graphmem.registry import Services
 from tests.support.faces import by_runner
 from tests.support.loop import Loop
@@ -280,3 +283,27 @@ def test_shipped_migrations_are_never_edited() -> None:
         9: "f303af9c5302631d3b66632c6a87e43871b02ad70ebc1827324fac7d89a6d443",
         10: "3dac605509ed294d7b5ccf9f4779a63a216d539826c7fb4c8e29d19e5b27e82f",
     }
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_while_somebody_asks_only_what_comes_first_is_planned_beforehand(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, busy: bool
+) -> None:
+    graph = services.graph
+    planned: list[str] = []
+
+    async def run(name: str, text: str, *given: Any) -> list[dict[str, Any]]:
+        planned.append(text)
+        return []
+
+    async def warm() -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.5):
+                await graph.warm(frozenset(BUILTIN))
+
+    by_runner(loop, services, str(uuid.uuid4()))("server.stats")
+    monkeypatch.setattr(graph, "_run", run)
+    if not busy:
+        monkeypatch.setattr("graphmem.graph.QUIET", 0.0)
+    loop.run(warm())
+    assert len(planned) == (len(FIRST) if busy else len(QUERIES))

@@ -16,15 +16,16 @@ class Served:
 
 
 @pytest.mark.parametrize(
-    ("done", "rests"),
+    ("kind", "done", "rests"),
     [
-        ([0, 0], [worker.INTERVAL, worker.INTERVAL]),
-        ([3, 40], [worker.INTERVAL, worker.INTERVAL]),
-        ([1_000, 64, 3], [0, 0, worker.INTERVAL]),
+        ("place_once", [0, 0], [worker.INTERVAL, worker.INTERVAL]),
+        ("place_once", [1_000, 64, 999], [0, worker.INTERVAL, worker.INTERVAL]),
+        ("understand_once", [64, 63], [0, worker.INTERVAL]),
+        ("work_once", [5_000, 1], [worker.INTERVAL, worker.INTERVAL]),
     ],
 )
 def test_a_few_that_wait_are_not_taken_one_after_the_other(
-    monkeypatch: pytest.MonkeyPatch, done: list[int], rests: list[float]
+    monkeypatch: pytest.MonkeyPatch, kind: str, done: list[int], rests: list[float]
 ) -> None:
     rested: list[float] = []
 
@@ -36,10 +37,12 @@ def test_a_few_that_wait_are_not_taken_one_after_the_other(
         if len(rested) == len(done):
             raise Over
 
-    async def place_once(services: Any) -> int:
+    async def once(services: Any) -> int:
         return done[len(rested)]
+
+    once.__name__ = kind
 
     monkeypatch.setattr(worker.asyncio, "sleep", rest)
     with pytest.raises(Over):
-        asyncio.run(worker._again(cast("Any", Served), place_once))
+        asyncio.run(worker._again(cast("Any", Served), once))
     assert rested == rests
