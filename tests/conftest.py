@@ -74,6 +74,16 @@ def services(settings: Settings, loop: Loop, remarks: list[tuple[str, str]]) -> 
     loop.run(opened.__aexit__(None, None, None))
 
 
+@pytest.fixture(scope="session")
+def planned(services: Services, loop: Loop) -> None:
+    """Have planned what most tests ask for: on a busy machine that takes longer than some of them wait."""
+    ready = faces.by_runner(loop, services, str(uuid.uuid4()))
+    for _ in range(2):
+        ready("store", entities=[{"entity_type": "person", "name": "Ada Lovelace"}])
+        ready("entities.query")
+        ready("server.stats")
+
+
 @pytest.fixture(autouse=True)
 def no_remarks(remarks: list[tuple[str, str]]) -> Iterator[None]:
     """Fail a test in which the database warned about one of our queries."""

@@ -20,7 +20,7 @@ from graphmem.graph import Graph
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
-from graphmem.writer import turn
+from graphmem.writer import Writers, turn
 from tests.support.loop import Loop
 from tests.support.proxy import Proxy, proxied
 
@@ -68,7 +68,7 @@ class Faulty:
 
 
 @pytest.fixture
-def patient(settings: Settings) -> Settings:
+def patient(settings: Settings, planned: None) -> Settings:
     return settings.model_copy(
         update={
             "retry_seconds": RETRY,
@@ -334,7 +334,7 @@ def test_a_caller_that_leaves_does_not_take_the_others_along(faulty: Faulty) -> 
 def test_more_than_may_wait_is_refused_as_busy(faulty: Faulty) -> None:
     settings = faulty.services.settings.model_copy(update={"max_waiting": 2})
     services = faulty.services
-    writers = type(services.writers)(services.graph, services.vocabulary, settings, services.embedder)
+    writers = Writers(services.graph, settings, services.embedder)
     outcomes = at_once(replace(faulty, services=replace(faulty.services, writers=writers)), 10)
     busy = [one for one in outcomes if isinstance(one, ServiceBusy)]
     assert (len(busy), len(outcomes) - len(busy)) == (8, 2)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from typing import Any
 
 import pytest
 
 from graphmem import graph
 from graphmem.errors import GraphmemError
-from graphmem.registry import Services
 from graphmem.settings import Settings
 from graphmem.writer import turn
 from tests.reliability.test_database_faults import ADA, BOUND, COMMIT, WRITE, Faulty, faulty
-from tests.support.faces import by_runner
-from tests.support.loop import Loop
 
 __all__ = ["faulty"]
 
@@ -25,13 +21,8 @@ RECOVERY = 5.0
 
 
 @pytest.fixture
-def patient(settings: Settings, services: Services, loop: Loop, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings that wait for little; all that is asked for here has been planned before."""
-    ready = by_runner(loop, services, str(uuid.uuid4()))
-    for _ in range(2):
-        ready("store", entities=[ADA])
-        ready("entities.query")
-        ready("server.stats")
+def patient(settings: Settings, planned: None, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings that wait for little."""
     monkeypatch.setattr(graph, "GRACE", 0.3)
     waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
     return settings.model_copy(update=dict.fromkeys(waits, 2.0))
