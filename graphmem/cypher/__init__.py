@@ -93,9 +93,7 @@ def parse(name: str, source: str) -> Query:
     if named is None or match is None or match["name"] != named["file"]:
         raise ValueError(f"{name}: the header must say name, params, returns, mode, index and cost")
     text = "\n".join(line for line in source[match.end() :].splitlines() if not line.startswith("//")).strip()
-    while (filled := _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)) != text:
-        text = filled
-    text = _KEYED.sub(_sought, text)
+    text = _KEYED.sub(_sought, _whole(text))
     if not text:
         raise ValueError(f"{name}: there is no query below the header")
     if name not in _forms(named["file"], match["keys"], text):
@@ -175,10 +173,7 @@ def _forms_of(file: str) -> tuple[str, ...]:
     """Return the names of the forms that the query of a file has."""
     source = _read(*file.split("."))
     match = _HEADER.match(source)
-    text = source
-    while (filled := _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)) != text:
-        text = filled
-    return tuple(_forms(file, match["keys"] if match else None, text))
+    return tuple(_forms(file, match["keys"] if match else None, _whole(source)))
 
 
 def _forms(file: str, keys: str | None, text: str) -> list[str]:
@@ -189,6 +184,13 @@ def _forms(file: str, keys: str | None, text: str) -> list[str]:
         for key in ([f"{one} " for one in keys.split(", ")] if keys else [""])
         for way in _BEYOND
     ]
+
+
+def _whole(text: str) -> str:
+    """Return a text with its fragments, and theirs, filled in."""
+    while (filled := _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)) != text:
+        text = filled
+    return text
 
 
 def _formed(text: str, key: str | None, way: str | None) -> str:

@@ -301,9 +301,8 @@ def test_while_somebody_asks_only_what_comes_first_is_planned_beforehand(
             async with asyncio.timeout(0.5):
                 await graph.warm(frozenset(BUILTIN))
 
+    monkeypatch.setattr("graphmem.graph.QUIET", 60.0 if busy else 0.0)
     by_runner(loop, services, str(uuid.uuid4()))("server.stats")
     monkeypatch.setattr(graph, "_run", run)
-    if not busy:
-        monkeypatch.setattr("graphmem.graph.QUIET", 0.0)
     loop.run(warm())
     assert len(planned) == (len(FIRST) if busy else len(QUERIES))
