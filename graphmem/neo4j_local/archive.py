@@ -6,6 +6,7 @@ them (about 20 s of one core, 140 MB in the cache). Nothing depends on it: Java 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import subprocess
 import time
@@ -48,17 +49,24 @@ def make_in_background(class_path: list[Path], home: Path) -> None:
     unfinished = archive.with_suffix(".partial")
     if archive.exists() or not _class_list(home).exists() or psutil.virtual_memory().available < ROOM:
         return
+    # Several processes may start their servers at this moment, and the server of each is up by now.
+    with contextlib.suppress(OSError):
+        if unfinished.exists():
+            if time.time() - _changed(unfinished) < PATIENCE:
+                return
+            unfinished.unlink(missing_ok=True)
+        unfinished.touch(exist_ok=False)
+        for old in sorted(archive.parent.glob("classes-*.jsa"), key=_changed)[: -KEPT + 1]:
+            old.unlink(missing_ok=True)
+        _start(class_path, home, unfinished, archive)
+
+
+def _changed(file: Path) -> float:
+    """Return when a file was last changed, in seconds of the clock; 0 of one that is not there."""
     try:
-        if time.time() - unfinished.stat().st_mtime < PATIENCE:
-            return
+        return file.stat().st_mtime
     except FileNotFoundError:
-        pass
-    for old in sorted(archive.parent.glob("classes-*.jsa"), key=lambda file: file.stat().st_mtime)[
-        : -KEPT + 1
-    ]:
-        old.unlink(missing_ok=True)
-    unfinished.touch()
-    _start(class_path, home, unfinished, archive)
+        return 0.0
 
 
 def _start(class_path: list[Path], home: Path, unfinished: Path, archive: Path) -> None:
