@@ -281,23 +281,14 @@ async def name_likely(
     """
     if receipt.replayed:
         return []
-    near = receipt.near
-    if near is None:
-        created = likeness.created(receipt)
-        if not created:
-            return []
-        if len(created) > likeness.LOOKED_FOR:
-            message = f"{len(created)} entities were created, duplicates are named of {likeness.LOOKED_FOR}"
-            return [_not_looked_for(message)]
-        try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                row = await context.graph.one("duplicate.near", **likeness.parameters(created.values()))
-        except (GraphmemError, TimeoutError):
-            return [_not_looked_for("the database did not answer in time")]
-        assert row is not None
-        near = likeness.near(created, row)
+    many = sum(item.action == "created" for item in receipt.items)
+    if receipt.near is None and many > likeness.LOOKED_FOR:
+        reason = f"{many} entities were created, duplicates are named of {likeness.LOOKED_FOR}"
+        return [_not_looked_for(reason)]
     try:
-        likely = _likely(near)
+        likely = _likely(receipt.near or await _near(context, receipt)) if many else {}
+    except (GraphmemError, TimeoutError):
+        return [_not_looked_for("the database did not answer in time")]
     except Exception:
         # What was written stays so, and its answer must say so.
         _log.exception("comparing likely duplicates failed")
@@ -311,6 +302,16 @@ async def name_likely(
 def _not_looked_for(reason: str) -> dict[str, Any]:
     message = f"likely duplicates were not looked for: {reason}; entities.duplicates lists them"
     return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
+
+
+async def _near(context: Context, receipt: Receipt) -> Near:
+    """Read what stands near what a receipt says is, or would be, created."""
+    created = likeness.created(receipt)
+    probes = list(map(likeness.probe, created.values()))
+    async with asyncio.timeout(LOOK_SECONDS):
+        row = await context.graph.one("duplicate.near", **likeness.parameters(probes))
+    assert row is not None
+    return likeness.near(created, row)
 
 
 def _likely(near: Near) -> dict[str, list[answers.Likeness]]:

@@ -5,7 +5,7 @@ What is found is compared by :mod:`graphmem.domain.blocking`, and no part of wha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from graphmem.domain import canonical, identity, lookup
@@ -31,13 +31,13 @@ def created(receipt: Receipt) -> dict[str, Profile]:
     return found
 
 
-def parameters(around: Collection[Profile]) -> dict[str, Any]:
+def parameters(probes: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the parameters of ``duplicate/_near.cypher``.
 
     Many together look less far, so that a large store does not take twice its time.
     """
-    reach = max(1, min(REACH, 10 * REACH // max(1, len(around))))
-    return {"probes": list(map(_probe, around)), "reach": reach, "compared": _FIELDS}
+    reach = max(1, min(REACH, 10 * REACH // max(1, len(probes))))
+    return {"probes": probes, "reach": reach, "compared": _FIELDS}
 
 
 def near(around: Mapping[str, Profile], row: Mapping[str, Any]) -> Near:
@@ -60,7 +60,7 @@ def compared(held: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {name: text for name, text in held if name in COMPARED and len(text) <= VALUE_LIMIT}
 
 
-def _probe(one: Profile) -> dict[str, Any]:
+def probe(one: Profile) -> dict[str, Any]:
     """Return where in the index of identifiers the likely duplicates of an entity stand."""
     values = {name: canonical.decode(text) for name, text in one.texts.items() if name in lookup.FIELDS}
     exact = lookup.identifiers(values, one.shown)

@@ -19,7 +19,6 @@ from graphmem.domain import (
 )
 from graphmem.domain.reduction import Observation
 from graphmem.domain.rules import NULL, Rules
-from graphmem.domain.similarity import Profile
 from graphmem.writer import likeness, meanings
 from graphmem.writer.events import Drawn
 from graphmem.writer.state import State
@@ -32,13 +31,13 @@ _STALE: Final = "stale"
 
 
 def parameters(
-    state: State, owner: str, always: Collection[str] = (), around: Collection[Profile] = ()
+    state: State, owner: str, always: Collection[str] = (), probes: list[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
     """Return the parameters of ``write.turn`` for what was decided.
 
     Args:
         always: things that are written even where nothing was decided of them.
-        around: created entities near which likely duplicates are looked for.
+        probes: where to look for likely duplicates of what is created.
     """
     said: dict[str, list[Observation]] = {}
     for observation in state.added:
@@ -84,7 +83,7 @@ def parameters(
         "versions": state.versions,
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.renamed.items())],
         "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
-        **likeness.parameters(around),
+        **likeness.parameters(probes or []),
     }
 
 

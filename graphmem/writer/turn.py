@@ -364,7 +364,7 @@ class _Writer:
 
     async def _params(self, decided: Decided) -> dict[str, Any]:
         """Return the parameters of a turn, vectors included, and the types of the edges that it changes."""
-        params = parameters(decided.state, self.owner, around=decided.around())
+        params = parameters(decided.state, self.owner, probes=decided.probes())
         await meanings.embed(params, self.embedder)
         return {"edge_types": edge_types(params), **params}
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import structlog
+
 from graphmem.domain.similarity import Profile
 from graphmem.errors import GraphmemError
 from graphmem.writer import likeness
@@ -15,6 +17,9 @@ from graphmem.writer.state import State
 
 SETTLED = frozenset({"committed", "nothing"})
 """What becomes of a turn that need not be taken again; see :data:`graphmem.metrics.TURNS`."""
+
+
+_log = structlog.get_logger("graphmem.writer")
 
 
 @dataclass(slots=True)
@@ -44,21 +49,36 @@ class Decided:
         """Whether there is anything to write."""
         return bool(self.state.rows or self.state.added or self.state.touched_heads)
 
-    def around(self) -> list[Profile]:
-        """Return what was created by those requests that ask what stands near it."""
+    def probes(self) -> list[dict[str, Any]]:
+        """Return where to look near what was created by those requests that ask for it.
+
+        A fault of ours there must not keep anything from being written: that request is told nothing.
+        """
+        probes: list[dict[str, Any]] = []
         for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
             created: dict[str, Profile] = {}
             asks = waiting.request.find_duplicates and waiting.request.commit
             if asks and isinstance(outcome, Receipt) and not outcome.replayed:
-                created = likeness.created(outcome)
-            self.created.append(created if len(created) <= likeness.LOOKED_FOR else {})
-        return [profile for created in self.created for profile in created.values()]
+                try:
+                    created = likeness.created(outcome)
+                    if len(created) > likeness.LOOKED_FOR:
+                        created = {}
+                    probes += list(map(likeness.probe, created.values()))
+                except Exception:
+                    _log.exception("what to look for near a new entity could not be said")
+                    created = {}
+            self.created.append(created)
+        return probes
 
     def written(self, row: Mapping[str, Any]) -> None:
         """Take in what the statement that wrote the turn answered."""
         for index, (outcome, created) in enumerate(zip(self.outcomes, self.created, strict=True)):
             if created and isinstance(outcome, Receipt):
-                self.outcomes[index] = replace(outcome, near=likeness.near(created, row))
+                try:
+                    self.outcomes[index] = replace(outcome, near=likeness.near(created, row))
+                except Exception:
+                    # It is written by now.
+                    _log.exception("what stands near a new entity could not be read")
 
     def answer(self) -> str:
         """Tell each request whose caller still waits what became of it; return what the turn came to."""

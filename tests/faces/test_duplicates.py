@@ -301,6 +301,19 @@ def test_a_store_that_is_written_never_fails_for_them(run: Call, monkeypatch: py
     assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
 
 
+@pytest.mark.parametrize("part", ["created", "probe", "near"])
+def test_a_fault_in_looking_for_them_keeps_nothing_from_being_written(
+    run: Call, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    def failing(*given: Any) -> Any:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(likeness, part, failing)
+    stored = run("store", entities=[person("Ada Lovelace")])
+    assert [warning["code"] for warning in stored["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+    assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
+
+
 def test_a_plan_is_told_where_the_database_could_not_look(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     one = OwnerGraph.one
 
