@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Arguments, EntityId, NoBool, Offset
 from graphmem.domain import blocking, similarity
 from graphmem.domain.blocking import Pair
-from graphmem.domain.similarity import COMPARED, Profile
+from graphmem.domain.similarity import Profile
 from graphmem.errors import GraphmemError, InvalidCursor, NotFound
 from graphmem.operations import answers, cursors
 from graphmem.operations.answers import EntityRow
@@ -45,7 +45,6 @@ LOOK_SECONDS = 2.0
 """How long it may take to look for duplicates of what is planned."""
 
 _log = structlog.get_logger("graphmem.duplicates")
-_FIELDS = sorted(COMPARED)
 
 
 class FindDuplicates(Arguments):
@@ -220,7 +219,7 @@ async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
     after = ""
     while True:
         row = await context.graph.one(
-            "duplicate.by_type", types=types, after=after, limit=PAGE, compared=_FIELDS
+            "duplicate.by_type", types=types, after=after, limit=PAGE, compared=likeness.FIELDS
         )
         assert row is not None
         found += map(likeness.profile, row["page"])
@@ -235,7 +234,7 @@ async def _along_names(context: Context, types: Sequence[str], after: str) -> _S
     began = after
     for _ in range(WALKED // PAGE):
         row = await context.graph.one(
-            "duplicate.by_name", types=types, after=after, limit=PAGE, compared=_FIELDS
+            "duplicate.by_name", types=types, after=after, limit=PAGE, compared=likeness.FIELDS
         )
         assert row is not None
         if row["last"] is None:

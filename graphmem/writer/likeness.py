@@ -5,7 +5,7 @@ What is found is compared by :mod:`graphmem.domain.blocking`, and no part of wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from graphmem.domain import canonical, identity, lookup
@@ -18,7 +18,8 @@ REACH: Final = 4
 """How many names are looked at on each side of each name of what was created."""
 VALUE_LIMIT: Final = 1_000
 """Characters of a value that is compared; as in ``duplicate/_row.cypher``."""
-_FIELDS: Final = sorted(COMPARED)
+FIELDS: Final = sorted(COMPARED)
+"""The fields that ``duplicate/_row.cypher`` reads to be compared."""
 
 
 def created(receipt: Receipt) -> dict[str, Profile]:
@@ -31,13 +32,13 @@ def created(receipt: Receipt) -> dict[str, Profile]:
     return found
 
 
-def parameters(probes: list[dict[str, Any]]) -> dict[str, Any]:
+def parameters(probes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the parameters of ``duplicate/_near.cypher``.
 
     Many together look less far, so that a large store does not take twice its time.
     """
     reach = max(1, min(REACH, 10 * REACH // max(1, len(probes))))
-    return {"probes": probes, "reach": reach, "compared": _FIELDS}
+    return {"probes": list(probes), "reach": reach, "compared": FIELDS}
 
 
 def near(around: Mapping[str, Profile], row: Mapping[str, Any]) -> Near:

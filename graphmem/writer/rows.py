@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ _STALE: Final = "stale"
 
 
 def parameters(
-    state: State, owner: str, always: Collection[str] = (), probes: list[dict[str, Any]] | None = None
+    state: State, owner: str, always: Collection[str] = (), probes: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
     """Return the parameters of ``write.turn`` for what was decided.
 
@@ -83,7 +83,7 @@ def parameters(
         "versions": state.versions,
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.renamed.items())],
         "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
-        **likeness.parameters(probes or []),
+        **likeness.parameters(probes),
     }
 
 

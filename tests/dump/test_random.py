@@ -38,7 +38,7 @@ class Losing(Machine):
 def test_nothing_shows_that_everything_was_lost_and_restored(loop: Loop, services: Services) -> None:
     chosen = hypothesis_settings.default
     assert chosen is not None
-    examples = max(3, chosen.max_examples // 8)
+    examples = max(5, chosen.max_examples // 5)
     run_state_machine_as_test(
         lambda: Losing(loop, services),
         settings=hypothesis_settings(chosen, max_examples=examples, stateful_step_count=12),
