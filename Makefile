@@ -40,9 +40,9 @@ test: $(VENV)/installed-dev ## Run the test suite on a real Neo4j
 	@$(PYTEST) -m "not long"
 
 test-long: $(VENV)/installed-dev ## Run everything, the long runs too, and much of it on the next Neo4j
-	@GRAPHMEM_TEST_PROFILE=long $(BIN)/python -m pytest --timeout 3600
+	@GRAPHMEM_TEST_PROFILE=long $(PYTEST) --timeout 3600
 	@env -u GRAPHMEM_TEST_NEO4J_URI GRAPHMEM_TEST_NEO4J_VERSION=$(NEXT_NEO4J) \
-		$(BIN)/python -m pytest -m "not long" tests/cypher tests/faces tests/dump
+		$(PYTEST) -m "not long" tests/cypher tests/faces tests/dump
 
 check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract snapshots
 	@$(BIN)/ruff format --check .

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -19,9 +19,10 @@ from graphmem.settings import Settings
 from tests.support import faces
 from tests.support.database import database
 from tests.support.faces import Call
+from tests.support.figures import Figures, lines, recorder
 from tests.support.loop import Loop
 
-for profile, examples in (("ci", 25), ("default", 25), ("long", 400)):
+for profile, examples in (("ci", 25), ("default", 25), ("long", 100)):
     hypothesis_settings.register_profile(
         profile,
         max_examples=examples,
@@ -90,6 +91,20 @@ def no_remarks(remarks: list[tuple[str, str]]) -> Iterator[None]:
     remarks.clear()
     yield
     assert not remarks, remarks
+
+
+@pytest.fixture
+def figures(record_property: Callable[[str, object], None]) -> Figures:
+    """What takes a line of figures that a test measured."""
+    return recorder(record_property)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what was measured, which a process of its own cannot while it runs."""
+    measured = list(lines(terminalreporter.stats))
+    if measured:
+        terminalreporter.section("figures")
+        terminalreporter.write("\n".join(measured) + "\n")
 
 
 @pytest.fixture

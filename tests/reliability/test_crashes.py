@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from graphmem.runtime import open_services
 from tests.support import faces
 from tests.support.crashing import Found, Victims, compare, cycle
 from tests.support.engine import engine_settings
+from tests.support.figures import Figures
 from tests.support.load import Ledger, Sent
 from tests.support.loop import Loop
 
@@ -38,17 +38,14 @@ def victims(tmp_path: Path) -> Iterator[Victims]:
         made.close()
 
 
-def told(number: int, what: str, found: Found) -> Found:
-    sys.stdout.write(f"{number:4} {what:8} {found}\n")
-    sys.stdout.flush()
-    return found
-
-
 @pytest.mark.timeout(600)
-def test_what_was_acknowledged_outlives_kills(victims: Victims, loop: Loop, services: Services) -> None:
+def test_what_was_acknowledged_outlives_kills(
+    victims: Victims, loop: Loop, services: Services, figures: Figures
+) -> None:
     dice = random.Random(6)
     for number, what in enumerate(QUICK):
-        found = told(number, what, asyncio.run(cycle(victims, what, CLIENTS, 0.8, dice)))
+        found = asyncio.run(cycle(victims, what, CLIENTS, 0.8, dice))
+        figures(f"{number:4} {what:8} {found}")
         assert not found.wrong, found.wrong
         assert found.acknowledged > CLIENTS
     replayed_alone(victims, loop, services)
@@ -56,19 +53,21 @@ def test_what_was_acknowledged_outlives_kills(victims: Victims, loop: Loop, serv
 
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
-def test_what_was_acknowledged_outlives_many_kills(victims: Victims, loop: Loop, services: Services) -> None:
-    dice = random.Random()
-    every = [
-        told(number, what, asyncio.run(cycle(victims, what, CLIENTS, 1.5, dice)))
-        for number, what in enumerate(LONG[i % len(LONG)] for i in range(CYCLES))
-    ]
+def test_what_was_acknowledged_outlives_many_kills(
+    victims: Victims, loop: Loop, services: Services, figures: Figures
+) -> None:
+    dice, every = random.Random(), []
+    for number in range(CYCLES):
+        what = LONG[number % len(LONG)]
+        every.append(asyncio.run(cycle(victims, what, CLIENTS, 1.5, dice)))
+        figures(f"{number:4} {what:8} {every[-1]}")
     slowest = max(one.seconds for one in every)
     sums = {
         name: sum(getattr(one, name) for one in every)
         for name in ("acknowledged", "doubted", "replayed", "reads")
     }
     wrong = [one.wrong for one in every if one.wrong]
-    sys.stdout.write(f"{len(every)} cycles {sums}, slowest {slowest:.1f} s, wrong: {wrong}\n")
+    figures(f"{len(every)} cycles {sums}, slowest {slowest:.1f} s, wrong: {wrong}")
     assert not wrong
     replayed_alone(victims, loop, services)
 

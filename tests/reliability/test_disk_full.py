@@ -19,6 +19,7 @@ from graphmem.settings import load
 from graphmem.writer import disk
 from tests.support.crashing import TRANSACTIONS, Found, Victims, compare
 from tests.support.engine import engine_settings
+from tests.support.figures import Figures
 from tests.support.load import Ledger, Sent
 
 SIZE = "800m"
@@ -107,13 +108,13 @@ def client(victims: Victims) -> Iterator[Client]:
         yield Client(http)
 
 
-def settled(client: Client, victims: Victims) -> None:
+def settled(client: Client, victims: Victims, figures: Figures) -> None:
     """What was acknowledged is there, whole and once, and so is what is sent again."""
     begin = time.monotonic()
     while not (answer := client.store(client.ledger.sent[-1].key)).is_success:
         assert time.monotonic() - begin < RECOVERY, answer.text
         time.sleep(0.2)
-    sys.stdout.write(f"up again after {time.monotonic() - begin:.1f} s\n")
+    figures(f"up again after {time.monotonic() - begin:.1f} s")
     assert client.fill(5) is None
     check = client.http.post("/health_check_snapshots", json={}).json()
     assert check["healthy"], check
@@ -127,7 +128,7 @@ def settled(client: Client, victims: Victims) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("reserve", [200_000_000])
 def test_a_disk_that_is_nearly_full_refuses_writes_and_answers_reads(
-    client: Client, victims: Victims, small: Path
+    client: Client, victims: Victims, small: Path, figures: Figures
 ) -> None:
     assert client.fill(5) is None
     answer = client.ledger.sent[0].answer
@@ -143,14 +144,14 @@ def test_a_disk_that_is_nearly_full_refuses_writes_and_answers_reads(
         assert client.http.get(f"/entities/{home}").is_success
         assert client.http.post("/entities/query", json={}).is_success
         assert client.http.get("/health").is_success
-    settled(client, victims)
+    settled(client, victims, figures)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("reserve", [0])
 def test_a_database_that_fell_for_want_of_space_is_started_again_when_there_is_some(
-    client: Client, victims: Victims, small: Path
+    client: Client, victims: Victims, small: Path, figures: Figures
 ) -> None:
     assert client.fill(5) is None
     with full(small):
@@ -159,7 +160,7 @@ def test_a_database_that_fell_for_want_of_space_is_started_again_when_there_is_s
         assert refused.status_code == 503
         assert refused.json()["details"]["retryable"] is True
         assert client.store(client.ledger.sent[-1].key).status_code in (200, 503)
-    settled(client, victims)
+    settled(client, victims, figures)
 
 
 def test_what_is_left_free_is_a_setting(tmp_path: Path) -> None:

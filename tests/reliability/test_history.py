@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from graphmem.settings import Settings
 from tests.support.faces import Call
+from tests.support.figures import Figures
 from tests.support.forking import Forks
 from tests.support.history import Append, History, Outcome, Read
 from tests.support.loop import Loop
@@ -112,7 +112,7 @@ class Recorder:
     "seconds", [3, pytest.param(120, marks=[pytest.mark.long, pytest.mark.timeout(1200)])]
 )
 def test_what_all_clients_see_is_one_history(
-    rest: Call, urls: list[str], proxy: Proxy, loop: Loop, owner: str, seconds: int
+    rest: Call, urls: list[str], proxy: Proxy, loop: Loop, owner: str, figures: Figures, seconds: int
 ) -> None:
     rest("schemas.register", schema=SCHEMA)
     made = rest("store", entities=[{"entity_type": "journal", "name": name, "log": []} for name in LISTS])
@@ -133,9 +133,9 @@ def test_what_all_clients_see_is_one_history(
     history = recorder.history
     for name, home in homes.items():
         history.final[name] = tuple(rest("entities.get", entity_id=home)["snapshot"]["log"])
-    sys.stdout.write(
+    figures(
         f"{len(history.appends)} appends ({recorder.refused} refused, {recorder.doubted} in doubt), "
-        f"{len(history.reads)} reads\n"
+        f"{len(history.reads)} reads"
     )
     assert history.anomalies() == []
     assert recorder.refused

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from graphmem.settings import Settings
 from tests.support.crashing import TRANSACTIONS, Found, compare
 from tests.support.dumping import wipe
 from tests.support.faces import by_runner
+from tests.support.figures import Figures
 from tests.support.forking import Forks
 from tests.support.load import Ledger, Sent
 from tests.support.loop import Loop
@@ -177,7 +177,7 @@ def alone(loop: Loop, services: Services, clients: list[Client], dice: random.Ra
     ],
 )
 def test_two_processes_are_as_one_and_one_goes_on_alone(
-    pair: Pair, loop: Loop, services: Services, owners: int, each: int
+    pair: Pair, loop: Loop, services: Services, figures: Figures, owners: int, each: int
 ) -> None:
     dice = random.Random(owners * each)
     whose = [str(uuid.uuid4()) for _ in range(owners)]
@@ -201,7 +201,7 @@ def test_two_processes_are_as_one_and_one_goes_on_alone(
         wipe(loop, services, owner)
     assert not found.wrong, found.wrong
     assert found.acknowledged == CLIENTS * each
-    sys.stdout.write(f"{CLIENTS * each} writes of {owners} owners in {seconds:.1f} s\n")
+    figures(f"{CLIENTS * each} writes of {owners} owners in {seconds:.1f} s")
     alone(loop, services, clients, dice)
     for owner, kept in hashes.items():
         stats = by_runner(loop, services, owner)("server.stats")

@@ -1,0 +1,31 @@
+"""What a test measured: shown at once with ``-s``, and for all tests together when the run ends."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+NAME = "figure"
+"""The property of a test's report that carries a line of figures, from a worker process too."""
+Figures = Callable[[str], None]
+
+
+def recorder(record_property: Callable[[str, object], None]) -> Figures:
+    """Return what takes a line of figures of the test that is running."""
+
+    def figures(line: str) -> None:
+        record_property(NAME, line)
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    return figures
+
+
+def lines(stats: dict[str, list[Any]]) -> Iterator[str]:
+    """Yield the figures in pytest's reports, each test's under its name."""
+    for report in (one for outcome in ("passed", "failed") for one in stats.get(outcome, [])):
+        found = [str(value) for name, value in report.user_properties if name == NAME]
+        if found:
+            yield report.nodeid
+            yield from (f"  {line}" for line in found)
