@@ -6,12 +6,13 @@ The README's table of settings is made from this class.
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import platformdirs
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graphmem.errors import ConfigurationInvalid
@@ -153,6 +154,25 @@ class Settings(BaseSettings):
                 data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
         return data
 
+    @field_validator("port", mode="before")
+    @classmethod
+    def _port_is_ours(cls, value: Any) -> Any:
+        if isinstance(value, str) and value.startswith("tcp://"):
+            raise ValueError(
+                "this is what Kubernetes says of a service named graphmem: give the pod "
+                "enableServiceLinks: false, or a GRAPHMEM_PORT of its own"
+            )
+        return value
+
+    @field_validator("neo4j_uri")
+    @classmethod
+    def _uri_speaks_bolt(cls, value: str | None) -> str | None:
+        if value is not None and not re.match(r"(bolt|neo4j)(\+s|\+ssc)?://[^/]", value):
+            raise ValueError(
+                "it must be like bolt://host:7687 or neo4j://host:7687, with +s for TLS (neo4j+s://host)"
+            )
+        return value
+
     @model_validator(mode="after")
     def _token_is_long(self) -> Self:
         token = self.bearer_token.get_secret_value() if self.bearer_token else None
@@ -209,11 +229,18 @@ def load(**overrides: Any) -> Settings:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as exc:
         issues = [
-            {"path": str(error["loc"][0]) if error["loc"] else "", "message": error["msg"]}
+            {
+                "path": _told(str(error["loc"][0]) if error["loc"] else ""),
+                "message": error["msg"].removeprefix("Value error, "),
+            }
             for error in exc.errors(include_url=False, include_input=False, include_context=False)
         ]
-        said = "; ".join(" ".join(filter(None, (i["path"], i["message"]))) for i in issues)
+        said = "; ".join(": ".join(filter(None, (i["path"], i["message"]))) for i in issues)
         raise ConfigurationInvalid(f"a setting is wrong: {said}", issues=issues) from exc
+
+
+def _told(name: str) -> str:
+    return variable(name) if name in Settings.model_fields else name
 
 
 def variable(name: str) -> str:

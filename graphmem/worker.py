@@ -52,12 +52,14 @@ async def work(services: Services) -> None:
     The model of the service that was started last is the one in use: those of others, whose workers would
     otherwise undo its work, rest.
     """
+    failed = False
     while True:
         try:
             await claim(services)
             break
         except GraphmemError as exc:
-            _log.warning("the worker begins later", reason=str(exc)[:500])
+            _later(failed, "claim", exc)
+            failed = True
             await asyncio.sleep(INTERVAL)
     await asyncio.gather(*(_again(services, what) for what in (work_once, understand_once, place_once)))
 
@@ -72,19 +74,27 @@ async def claim(services: Services) -> None:
 
 async def _again(services: Services, what: Callable[[Services], Awaitable[int]]) -> None:
     """Do one kind of work; while there is more of it, half of the time."""
+    failed = False
     while True:
         start = time.monotonic()
         done = 0
         try:
             done = await what(services)
             services.metrics.worked.labels(WORK[what.__name__]).inc(done)
+            failed = False
         except GraphmemError as exc:
-            _log.warning("the worker goes on later", work=what.__name__, reason=str(exc)[:500])
+            _later(failed, what.__name__, exc)
+            failed = True
         except Exception:
             _log.exception("unexpected fault of the worker: it goes on later", work=what.__name__)
         # A few wait until there are more: each statement costs as much as dozens of vectors.
         full = done >= FULL.get(what.__name__, math.inf)
         await asyncio.sleep(time.monotonic() - start if full else INTERVAL)
+
+
+def _later(failed: bool, work: str, exc: GraphmemError) -> None:
+    """Tell that work waits: once, and not at every look, since a database may be away for hours."""
+    (_log.debug if failed else _log.warning)("the worker goes on later", work=work, reason=str(exc)[:500])
 
 
 async def place_once(services: Services) -> int:

@@ -6,13 +6,19 @@ import asyncio
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from graphmem import worker
+from graphmem.errors import DatabaseUnavailable, GraphmemError
 from graphmem.metrics import Metrics
 
 
 class Served:
     metrics = Metrics()
+
+
+class Over(BaseException):
+    """Ends the worker."""
 
 
 @pytest.mark.parametrize(
@@ -29,9 +35,6 @@ def test_a_few_that_wait_are_not_taken_one_after_the_other(
 ) -> None:
     rested: list[float] = []
 
-    class Over(BaseException):
-        pass
-
     async def rest(seconds: float) -> None:
         rested.append(round(seconds, 1))
         if len(rested) == len(done):
@@ -46,3 +49,22 @@ def test_a_few_that_wait_are_not_taken_one_after_the_other(
     with pytest.raises(Over):
         asyncio.run(worker._again(cast("Any", Served), once))
     assert rested == rests
+
+
+def test_a_database_that_is_away_is_told_of_once_until_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [DatabaseUnavailable(), DatabaseUnavailable(), 1, DatabaseUnavailable(), DatabaseUnavailable()]
+
+    async def rest(seconds: float) -> None:
+        if not answers:
+            raise Over
+
+    async def work_once(services: Any) -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, GraphmemError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(worker.asyncio, "sleep", rest)
+    with capture_logs() as said, pytest.raises(Over):
+        asyncio.run(worker._again(cast("Any", Served), work_once))
+    assert [one["log_level"] for one in said] == ["warning", "debug", "warning", "debug"]

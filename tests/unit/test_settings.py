@@ -1,0 +1,42 @@
+"""A setting that cannot be is refused before anything starts, with what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphmem.errors import ConfigurationInvalid
+from graphmem.settings import load
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("GRAPHMEM_PORT", "tcp://10.0.0.1:3080", "enableServiceLinks: false"),
+        ("GRAPHMEM_PORT", "many", "integer"),
+        ("NEO4J_URI", "http://localhost:7474", "bolt://host:7687"),
+        ("NEO4J_URI", "localhost:7687", "bolt://host:7687"),
+        ("NEO4J_URI", "bolt://", "bolt://host:7687"),
+        ("SERVICE_BEARER_TOKEN", "short", "needs 32"),
+    ],
+)
+def test_a_setting_that_cannot_be_says_what_can(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationInvalid) as caught:
+        load()
+    assert said in str(caught.value)
+    assert variable in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "uri", ["bolt://h", "bolt+s://h:1", "neo4j://h", "neo4j+s://h", "neo4j+ssc://h:7687"]
+)
+def test_every_way_to_reach_a_neo4j_is_taken(monkeypatch: pytest.MonkeyPatch, uri: str) -> None:
+    monkeypatch.setenv("NEO4J_URI", uri)
+    assert load().neo4j_uri == uri
+
+
+def test_a_port_may_be_given_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHMEM_PORT", "3999")
+    assert load().service_port == 3999
