@@ -34,7 +34,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 File = Annotated[Path, typer.Argument(help="The file of the dump.")]
-STAGES = {"create": "observations", "restore": "observations", "check": "things derived again"}
+STAGES = {
+    "create": "observations",
+    "restore": "observations",
+    "wait": "observations that waited",
+    "check": "things derived again",
+}
 
 
 @app.command()

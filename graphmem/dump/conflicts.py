@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from graphmem.domain import canonical, ids
+from graphmem.domain.reduction import SAYING
 from graphmem.dump.batches import Batch, Part
 from graphmem.dump.records import Observation, Transaction
+from graphmem.writer.restored import merged_into
 
 CUT: Final = 500
 """Characters of a value that a conflict tells."""
@@ -77,25 +79,37 @@ class Present:
 
 @dataclass(slots=True)
 class Missing:
-    """What of a batch is to be written, and what is not."""
+    """What of a batch is to be written, and what is not.
 
-    parts: list[Part]
-    transactions: int
-    observations: int
-    conflicts: list[Conflict]
+    ``waiting`` counts observations whose entities are not there yet; ``late`` says that some are written of
+    transactions that are here already.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    transactions: int = 0
+    observations: int = 0
+    waiting: int = 0
+    late: bool = False
+    conflicts: list[Conflict] = field(default_factory=list)
 
 
-def missing(batch: Batch, present: Present, types: Collection[str], *, ends: bool = True) -> Missing:
+def missing(
+    batch: Batch, present: Present, types: Collection[str], *, ends: bool = True, last: bool = False
+) -> Missing:
     """Return what of a batch is not here, and what contradicts what is.
+
+    What relates, merges, deletes or restores an entity may have been recorded before what says the entity:
+    where two histories were united, a fact of both stands where one of them said it. It waits until
+    everything else is there.
 
     Args:
         types: the relationship types that there are.
-        ends: whether what came before has been written, so that the ends of relationships must be there.
+        ends: whether what came before has been written, so that what is acted on must be there.
+        last: whether everything else is there: what waited is written now, or is a conflict. All other
+            conflicts have been told.
     """
-    found = Missing([], 0, 0, [])
+    found, gone = Missing(), list[Conflict]()
     there = set(present.entities) if ends else set(asked(batch)["entities"])
-    # A transaction may name an entity in a relationship before it says anything of it: order is by id.
-    there.update(one.home for one in batch.observations if ":" not in one.home)
     for part in batch.parts:
         one = part.transaction
         if one.id in present.foreign:
@@ -105,17 +119,46 @@ def missing(batch: Batch, present: Present, types: Collection[str], *, ends: boo
         known = present.transactions.get(one.id)
         found.conflicts.extend(_of_transaction(batch.owner, one, known, present))
         left = []
-        for said in part.observations:
-            conflict = _of_observation(batch.owner, said, present, there, types)
+        for said in sorted(part.observations, key=_acts):
+            conflict = _of_observation(batch.owner, said, present, types)
+            lacking = _lacking(said, there)
             if conflict is not None:
                 found.conflicts.append(conflict)
-            elif said.id not in present.observations:
+            elif said.id in present.observations:
+                continue
+            elif lacking is None or (last and said.kind in ("delete", "restore", "unmerge")):
                 left.append(said)
+                there.update(() if _acts(said) else {said.home})
+            elif last:
+                message = f"there is no entity {lacking} for it to act on: it is left out"
+                gone.append(Conflict(batch.owner, "observation", said.id, message, {}, {"home": said.home}))
+            else:
+                found.waiting += 1
         found.transactions += known is None
         found.observations += len(left)
+        found.late |= known is not None and bool(left)
         if known is None or left:
-            found.parts.append(Part(one, left))
+            found.parts.append(Part(one, sorted(left, key=lambda said: said.id)))
+    if last:
+        found.conflicts = gone
     return found
+
+
+def _acts(said: Observation) -> bool:
+    """Return whether it acts on entities that something else says."""
+    return ":" in said.home or said.kind not in SAYING
+
+
+def _lacking(said: Observation, there: Collection[str]) -> str | None:
+    """Return an entity that it acts on and that is not there."""
+    needed = ids.ends(said.home) if ":" in said.home else [said.home] if _acts(said) else []
+    return next((one for one in (*needed, *_into(said)) if one not in there), None)
+
+
+def _into(said: Observation) -> list[str]:
+    """Return what it merges into."""
+    into = merged_into(dict(zip(said.fields, said.values, strict=True))) if said.kind == "merge" else None
+    return [into] if into is not None else []
 
 
 def _of_transaction(
@@ -135,7 +178,7 @@ def _of_transaction(
 
 
 def _of_observation(
-    owner: str, said: Observation, present: Present, there: Collection[str], types: Collection[str]
+    owner: str, said: Observation, present: Present, types: Collection[str]
 ) -> Conflict | None:
     known = present.observations.get(said.id)
     if known is not None:
@@ -149,13 +192,8 @@ def _of_observation(
     message = None
     if said.id in present.foreign or said.home in present.foreign:
         message = "another owner has this id, or what it is about: it is left out"
-    elif ":" in said.home:
-        kind, *ends = said.home.split(":")
-        gone = [end for end in ends if end not in there]
-        if kind not in types:
-            message = f"there is no relationship type {kind} here: register it, and restore again"
-        elif gone:
-            message = f"there is no entity {gone[0]} for it to relate: it is left out"
+    elif ":" in said.home and (kind := said.home.partition(":")[0]) not in types:
+        message = f"there is no relationship type {kind} here: register it, and restore again"
     if message is None:
         return None
     return Conflict(owner, "observation", said.id, message, {}, {"home": said.home})
@@ -182,6 +220,6 @@ def asked(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[str]]:
         "keys": [key for part in batch.parts if (key := part.transaction.idempotency_key) is not None],
         "observations": [one.id for one in batch.observations],
         "schemas": list(schemas),
-        "entities": sorted(homes - keys | ends),
+        "entities": sorted(homes - keys | ends | {into for one in batch.observations for into in _into(one)}),
         "relationships": sorted(keys),
     }

@@ -158,6 +158,9 @@ class Reader:
         chunks = self.manifest.chunks
         kind, data, digest = self._frame()
         while kind == _CHUNK:
+            # Counted first: a few kilobytes may hold millions of empty lines.
+            if data.count(b"\n") > RECORDS:
+                raise self._damaged(f"chunk {len(chunks) + 1} has too many lines")
             lines = data.split(b"\n")
             if lines.pop() or not lines:
                 raise self._damaged(f"chunk {len(chunks) + 1} does not end with a line")

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from graphmem.domain import canonical, ids
-from graphmem.domain.schema import version_order
+from graphmem.domain import canonical, ids, times
+from graphmem.domain.schema import Document, version_order
 
 _NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 _ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
@@ -22,7 +22,9 @@ _TYPE_NAME: Final = r"^[A-Z][A-Z0-9_]{0,63}$"
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
 
 Text = Annotated[str, Field(max_length=255)]
-Micros = Annotated[int, Field(ge=-(1 << 62), le=1 << 62)]
+Micros = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST)]
+Recorded = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
+"""When something was recorded, in microseconds: what an owner writes next comes after it, and needs room."""
 
 
 class _Record(BaseModel):
@@ -42,7 +44,7 @@ class RelationshipType(_Record):
     name: Annotated[str, Field(pattern=_TYPE_NAME)]
     inverse: Annotated[str, Field(pattern=_TYPE_NAME)] | None = None
     description: str | None = None
-    registered_at: Micros
+    registered_at: Recorded
     agent: Text
 
     @property
@@ -66,8 +68,15 @@ class Schema(_Record):
     version: Annotated[str, Field(pattern=_VERSION)]
     document: str
     change: str
-    recorded_at: Micros
+    recorded_at: Recorded
     transaction: Text
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a document that is none."""
+        try:
+            Document.read(self.document).rules()
+        except (KeyError, ValueError, TypeError, AttributeError) as exc:
+            raise ValueError("its document is that of no schema") from exc
 
     @property
     def place(self) -> tuple[Any, ...]:
@@ -80,13 +89,17 @@ class Transaction(_Record):
 
     record: Literal["transaction"] = "transaction"
     id: Text
-    recorded_at: Micros
+    recorded_at: Recorded
     operation: Text
     client: str
     agent: Text
     idempotency_key: Text | None = None
     request_hash: Text
     answer: str
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse an answer that could not be given again."""
+        canonical.decode(self.answer)
 
     @property
     def place(self) -> tuple[Any, ...]:
@@ -107,7 +120,7 @@ class Observation(_Record):
     entity_type: Annotated[str, Field(pattern=_ENTITY_TYPE)] | None = None
     identity_basis: str | None = None
     observed_at: Micros
-    recorded_at: Micros
+    recorded_at: Recorded
     fields: list[str]
     values: list[str]
     priority: float
@@ -123,6 +136,9 @@ class Observation(_Record):
             raise ValueError(
                 "an observation of an entity says the entity's type, one of a relationship does not"
             )
+        for value in self.values:
+            # Answers take it in without looking at it.
+            canonical.encode(canonical.decode(value))
 
     @property
     def said(self) -> tuple[Any, ...]:

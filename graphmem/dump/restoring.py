@@ -20,7 +20,6 @@ from graphmem.domain.schema import Active, Document, version_order
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, Begun, Part, batches
 from graphmem.dump.conflicts import Conflict, Present, asked, missing
-from graphmem.dump.container import damaged
 from graphmem.dump.verifying import Verified, opened, read, verify
 from graphmem.graph import Graph
 from graphmem.halving import in_halves
@@ -33,15 +32,16 @@ TOLD: Final = 200
 """Conflicts that are told one by one; all are counted."""
 
 Progress = Callable[[str, int, int | None], None]
-"""Is told the stage (verify in bytes, restore in observations, check in things), how much was done since it
-was told last, and how much there is where that is known."""
+"""Is told the stage (verify in bytes, restore and wait in observations, check in things), how much was done
+since it was told last, and how much there is where that is known."""
 
 
 @dataclass(slots=True)
 class Restored:
     """What became of a dump: what was added, what was here already, and what contradicts what is here.
 
-    ``checked`` are the owners who had something else as well: what is derived was made again for all of it.
+    ``checked`` are the owners who had something else as well, or of whom something had to wait for what it
+    acts on: what is derived was made again for all of it.
     """
 
     verified: Verified
@@ -88,11 +88,11 @@ async def restore(
         tell("verify", 0, file.seek(0, 2))
     verified = verify(path, lambda done: tell("verify", done, None))
     restorer = _Restorer(graph, vocabulary, writers, Restored(verified, dry_run), tell)
-    tell("restore", 0, sum(one["observations"] for one in verified.manifest.contents["owners"]))
-    with opened(path) as file:
-        # Read from its beginning, and checked once more: it may have been exchanged in between.
-        for one in batches(read(file)):
-            await restorer.take(one)
+    while restorer.passes():
+        with opened(path) as file:
+            # Read from its beginning, and checked once more: it may have been exchanged in between.
+            for one in batches(read(file)):
+                await restorer.take(one)
     await restorer.settle()
     return restorer.result
 
@@ -105,11 +105,35 @@ class _Restorer:
         self.result, self._tell = result, tell
         self._versions: dict[str, list[dict[str, Any]]] = {}
         self._types: frozenset[str] = frozenset()
+        self._aliases: dict[str, str] = {}
         self._planned: set[str] = set()
+        self._pass = 0
+        self._waiting: dict[str, int] = {}
+        """How many observations of an owner wait until all others are there."""
+        self._late: set[str] = set()
+        """Owners of whom something was written after what was recorded later."""
+
+    def passes(self) -> bool:
+        """Return whether the dump is to be read from its beginning: once, and again where something waits.
+
+        What waits may be most of a dump: it is read a second time rather than held in memory.
+        """
+        self._pass += 1
+        if self._pass == 1:
+            every = self.result.verified.manifest.contents["owners"]
+            self._tell("restore", 0, sum(one["observations"] for one in every))
+            return True
+        if self._pass == 2 and self._waiting:
+            self._tell("wait", 0, sum(self._waiting.values()))
+            return True
+        return False
 
     async def take(self, one: records.RelationshipType | Begun | Batch) -> None:
         """Restore one portion of a dump."""
-        if isinstance(one, records.RelationshipType):
+        if self._pass == 2:
+            if isinstance(one, Batch) and one.owner in self._waiting:
+                await self._restore_late(one)
+        elif isinstance(one, records.RelationshipType):
             await self._register(one)
         elif isinstance(one, Begun):
             await self._begin(one)
@@ -117,7 +141,7 @@ class _Restorer:
             await self._restore(one)
 
     async def settle(self) -> None:
-        """Derive everything again of those owners who have more than the dump.
+        """Derive everything again of those owners who have more than the dump, or had something wait.
 
         What was recorded between facts that are here already may change what those come to: how often a
         merged entity has changed, for one.
@@ -128,7 +152,8 @@ class _Restorer:
             owner = contents["owner"]
             # Nothing is returned for one who has nothing here, not even after the restore.
             rows = await self._graph.write("owner.lock", owner)
-            if not rows or rows[0]["sequence"] <= contents["transactions"]:
+            more = rows and rows[0]["sequence"] > contents["transactions"]
+            if not more and owner not in self._late:
                 continue
             (kinds,) = await self._graph.read("audit.types", owner)
             self._tell("check", 0, kinds["total"])
@@ -187,29 +212,45 @@ class _Restorer:
                 continue
             held = active.get(one.entity_type)
             if held is None or version_order(held[0].version) < version_order(one.version):
-                active[one.entity_type] = Active(one.version, _document(one)), one.recorded_at
+                active[one.entity_type] = Active(one.version, Document.read(one.document)), one.recorded_at
         await self._note_names(owner, active)
         if active and not result.dry_run:
             await self._write(owner, Restoring(schemas=active))
 
     async def _note_names(self, owner: str, active: dict[str, tuple[Active, int]]) -> None:
-        """Note other names of types that mean another type here."""
-        if not active:
-            return
-        (row,) = await self._graph.read("schema.aliases", owner)
-        known = dict(row["aliases"])
-        for kind, (one, _) in active.items():
-            for name in one.document.aliases:
-                if known.get(name, kind) != kind:
-                    message = f"{name} is another name of {known[name]} here: it stays that"
-                    said = {"entity_type": known[name]}, {"entity_type": kind}
-                    self.result.note([Conflict(owner, "type_alias", name, message, *said)])
+        """Note other names of types that mean another type here, or are types of their own."""
+        given = {name: kind for kind, (one, _) in active.items() for name in one.document.aliases}
+        (row,) = await self._graph.read("dump.names", owner, names=sorted(given))
+        self._aliases = dict(row["aliases"])
+        own = {name: name for name in row["types"]}
+        for name, kind in given.items():
+            here = self._aliases.get(name) or own.get(name, kind)
+            if here != kind:
+                means = "a type of its own" if here == name else f"another name of {here}"
+                message = f"{name} is {means} here: it stays that"
+                said = {"entity_type": here}, {"entity_type": kind}
+                self.result.note([Conflict(owner, "type_alias", name, message, *said)])
+
+    def _note_types(self, batch: Batch) -> None:
+        """Note types of the dump, each once, that are another name of a type here."""
+        for kind in sorted({one.entity_type or "" for one in batch.observations} & self._aliases.keys()):
+            message = (
+                f"{kind} is another name of {self._aliases[kind]} here: what the dump has of that type is "
+                "restored, and found by its id and its names, but not by its type"
+            )
+            said = {"entity_type": self._aliases.pop(kind)}, {"entity_type": kind}
+            self.result.note([Conflict(batch.owner, "entity_type", kind, message, *said)])
 
     async def _restore(self, batch: Batch) -> None:
         result = self.result
+        self._note_types(batch)
         row = await self._present(batch, [])
         found = missing(batch, Present.of(row), self._types, ends=not result.dry_run)
         result.note(found.conflicts)
+        if found.waiting:
+            self._waiting[batch.owner] = self._waiting.get(batch.owner, 0) + found.waiting
+        if found.waiting or found.late:
+            self._late.add(batch.owner)
         result.transactions += found.transactions
         result.known_transactions += len(batch.parts) - found.transactions
         result.observations += found.observations
@@ -218,6 +259,16 @@ class _Restorer:
         if found.parts and not result.dry_run:
             await in_halves(found.parts, partial(self._write_parts, batch.owner))
         self._tell("restore", len(batch.observations), None)
+
+    async def _restore_late(self, batch: Batch) -> None:
+        """Write what waited until everything else was there; its transactions are there already."""
+        self._versions = {}
+        found = missing(batch, Present.of(await self._present(batch, [])), self._types, last=True)
+        self.result.note(found.conflicts)
+        self.result.observations += found.observations
+        if found.parts:
+            await in_halves(found.parts, partial(self._write_parts, batch.owner))
+        self._tell("wait", found.observations + len(found.conflicts), None)
 
     async def _write_parts(self, owner: str, parts: list[Part]) -> None:
         """Write some transactions in one turn."""
@@ -237,7 +288,7 @@ class _Restorer:
 
     async def _moves(self, owner: str, said: reduction.Observation) -> bool:
         """Return whether a merge, or its end, is the newest fact of its entity."""
-        into = merged_into(said)
+        into = merged_into(said.fields)
         if said.kind == "merge" and into is not None:
             await self._graph.write("dump.merged", owner, source=said.home, target=into)
         log = await merges(lambda name, **params: self._graph.read(name, owner, **params), [said.home])
@@ -269,20 +320,6 @@ class _Restorer:
 _PROPERTIES: Final = (
     "id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer",
 )  # fmt: skip
-
-
-def _document(one: records.Schema) -> Document:
-    """Return the document of a schema version.
-
-    Raises:
-        DumpDamaged: it is none.
-    """
-    try:
-        document = Document.read(one.document)
-        document.rules()
-    except (KeyError, ValueError, TypeError, AttributeError) as exc:
-        raise damaged(f"version {one.version} of the schema of {one.entity_type} is no document") from exc
-    return document
 
 
 def _observation(one: records.Observation, transaction_id: str) -> reduction.Observation:

@@ -67,7 +67,7 @@ class WriteRequest:
     def moving(self) -> Merging | None:
         """The merge, or its end, that it asks for or restores, where that moves anything."""
         said = self.restoring.merge if self.restoring and self.restoring.moves else None
-        return Merging(said.kind, said.home, merged_into(said)) if said else self.merging
+        return Merging(said.kind, said.home, merged_into(said.fields)) if said else self.merging
 
     @property
     def observations(self) -> int:

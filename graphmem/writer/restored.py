@@ -70,8 +70,8 @@ class Restoring:
         }
 
 
-def merged_into(said: Observation) -> str | None:
-    """Return what a merge, or an unmerge, names as its target; ``None`` where it names none."""
-    given = said.fields.get("into")
+def merged_into(fields: Mapping[str, str]) -> str | None:
+    """Return what the fields of a merge, or an unmerge, name as its target; ``None`` where they name none."""
+    given = fields.get("into")
     into = canonical.decode(given) if given is not None else None
     return into if isinstance(into, str) and ids.ENTITY_ID.fullmatch(into) else None

@@ -61,7 +61,7 @@ def _observe(draft: Draft, said: Observation, *, moves: bool) -> None:
     if ":" in said.home:
         draft.observe_relationship(said)
     elif said.kind in MERGING:
-        merging.observed(draft, said, merged_into(said) if said.kind == "merge" else None, moves=moves)
+        merging.observed(draft, said, merged_into(said.fields) if said.kind == "merge" else None, moves=moves)
     else:
         draft.observe_entity(said)
 

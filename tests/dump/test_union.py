@@ -180,6 +180,30 @@ def test_another_name_of_a_type_stays_what_it_is_here(run: Call, dumps: Dumps) -
     assert stored["entities"][0]["entity_type"] == "flask"
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_another_name_that_is_a_type_here_is_told(run: Call, dumps: Dumps, dry_run: bool) -> None:
+    run("schemas.register", schema={"entity_type": "wine", "fields": {}, "aliases": ["bottle"]})
+    made = dumps.create()
+    dumps.wipe()
+    run("store", entities=[{"entity_type": "bottle", "name": "x"}])
+    (conflict,) = dumps.restore(made, dry_run=dry_run).conflicts
+    assert (conflict.what, conflict.id) == ("type_alias", "bottle")
+    assert "a type of its own" in conflict.message
+    assert run("entities.query", entity_type="bottle")["entities"]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_type_that_is_another_name_here_is_told(run: Call, dumps: Dumps, dry_run: bool) -> None:
+    entity = run("store", entities=[{"entity_type": "bottle", "name": n} for n in "xy"])["entities"][0]
+    made = dumps.create()
+    dumps.wipe()
+    run("schemas.register", schema={"entity_type": "wine", "fields": {}, "aliases": ["bottle"]})
+    (conflict,) = dumps.restore(made, dry_run=dry_run).conflicts
+    assert (conflict.what, conflict.id) == ("entity_type", "bottle")
+    if not dry_run:
+        assert run("entities.get", entity_id=entity["entity_id"])["entity_type"] == "bottle"
+
+
 def test_a_relationship_type_stays_what_it_is_here(run: Call, dumps: Dumps) -> None:
     named = "MENTORS_" + dumps.owner.replace("-", "").upper()[:20]
     run("relationship_types.register", relationship_type=named, description="first")
@@ -276,3 +300,58 @@ def test_the_conflicts_that_are_told_are_bounded(
     )
     restored = dumps.restore(made)
     assert (restored.conflict_count, len(restored.conflicts)) == (5, 2)
+
+
+# What another history said first
+
+
+def united(run: Call, dumps: Dumps, *, parted: bool) -> dict[str, str]:
+    """Make a history whose first facts stand in its last transaction: another one said them later.
+
+    Args:
+        parted: whether what needs an entity and what says it are restored by different writes.
+    """
+    company = {"entity_type": "company", "name": "Royal Society"}
+    said = {"entities": [ADA, BYRON, company], "observed_at": "2020-01-01T00:00:00Z"}
+    ada, byron, society = (one["entity_id"] for one in run("store", **said)["entities"])
+    run("entities.merge", source_entity_id=byron, target_entity_id=ada)
+    made = run("relationships.create", relationship_type="WORKS_AT", source_entity_id=ada,
+               target_entity_id=society, metadata={"since": 1843})  # fmt: skip
+    run("relationships.delete", relationship_key=made["relationship_key"])
+    run("relationships.restore", relationship_key=made["relationship_key"])
+    run("entities.delete", entity_id=society)
+    if parted:
+        stored = run("store", entities=[{"entity_type": "thing", "n": n} for n in range(2)])
+        one, other = (one["entity_id"] for one in stored["entities"])
+        run("entities.merge", source_entity_id=one, target_entity_id=other)
+    first = dumps.create("one")
+    dumps.wipe()
+    run("store", **said)
+    assert dumps.restore(first).conflict_count == 0
+    return {"ada": ada, "byron": byron, "society": society, "key": made["relationship_key"]}
+
+
+@pytest.mark.parametrize("parted", [False, True])
+def test_what_needs_an_entity_waits_until_it_is_there(run: Call, dumps: Dumps, parted: bool) -> None:
+    ids = united(run, dumps, parted=parted)
+    whole, said = dumps.create("whole"), answers(run)
+    assert run("entities.get", entity_id=ids["byron"])["entity_id"] == ids["ada"]
+    dumps.wipe()
+    restored = dumps.restore(whole)
+    assert (restored.conflict_count, restored.known_observations) == (0, 0)
+    assert restored.observations == whole.manifest.contents["owners"][0]["observations"]
+    assert run("server.check_snapshots")["healthy"]
+    assert run("entities.get", entity_id=ids["byron"])["entity_id"] == ids["ada"]
+    again = answers(run)
+    for name in ("entities", "observations", "stats"):
+        assert again[name] == said[name]
+    assert [one["is_live"] for one in again["relationships"]["relationships"]] == [
+        one["is_live"] for one in said["relationships"]["relationships"]
+    ]
+    assert dumps.create("again").manifest.root == whole.manifest.root
+    nothing = dumps.restore(whole)
+    assert (nothing.observations, nothing.transactions, nothing.conflict_count) == (0, 0, 0)
+    run("entities.restore", entity_id=ids["society"])
+    run("entities.unmerge", source_entity_id=ids["byron"])
+    assert run("entities.get", entity_id=ids["byron"])["entity_id"] == ids["byron"]
+    assert run("server.check_snapshots")["healthy"]

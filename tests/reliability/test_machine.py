@@ -31,10 +31,10 @@ from tests.support.draws import (
     WHO,
     End,
 )  # fmt: skip
-from tests.support.looks import NOT_FOUND, agrees, counted, exactly
+from tests.support.looks import NOT_FOUND, agrees, counted, exactly, later
 from tests.support.loop import Loop
 from tests.support.machine import Subject
-from tests.support.model import edge_id, shown
+from tests.support.model import TURNS, edge_id, shown
 from tests.support.reducing import Declared, Schema, is_unfit, spoken
 
 REFUSED, INVALID = "ERR_STORE_RESOLUTION_FAILED", "VALIDATION_INVALID_FORMAT"
@@ -208,7 +208,11 @@ class Machine(Subject):
         assert len(made) == len(members)
         assert answer["observation_id"] == min(made)
         for member, observation_id in zip(sorted(members), sorted(made), strict=True):
-            self.add(self.fact(observation_id, member, kind, {}), placed=False)
+            fact = self.fact(observation_id, member, kind, {})
+            # What was created ahead of the clock is deleted, or restored, a moment after that.
+            last = [one.observed_at for one in self.known.of(member) if one.kind in TURNS][-1]
+            after = max(fact.observed_at, later(last, microseconds=1))
+            self.add(replace(fact, observed_at=after), placed=False)
         self.told_edge(members[0], answer)
 
     # Merging

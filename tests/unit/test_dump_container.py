@@ -139,6 +139,13 @@ def test_a_bomb_that_hides_its_size_is_refused() -> None:
         read(header() + frame(b"C", payload, FRAME_LIMIT, hashlib.sha256(b"").digest()))
 
 
+def test_a_chunk_of_nothing_but_ends_of_lines_is_refused() -> None:
+    data = b"\n" * FRAME_LIMIT
+    payload = zstandard.ZstdCompressor(write_content_size=True).compress(data)
+    with pytest.raises(DumpDamaged, match="too many lines"):
+        read(header() + frame(b"C", payload, len(data), hashlib.sha256(data).digest()))
+
+
 def test_a_newer_format_says_what_to_do() -> None:
     said = b'{"created_at":"2026-01-01T00:00:00.000000Z","format":2,"graphmem":"9.0"}'
     newer = MAGIC + frame(b"H", said, len(said), hashlib.sha256(said).digest())

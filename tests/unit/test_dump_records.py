@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import canonical
+from graphmem.domain import canonical, times
+from graphmem.domain.schema import Document
 from graphmem.dump import records
 from graphmem.dump.records import Observation, Order, Owner, Record, RelationshipType, Schema, Transaction
 
@@ -31,10 +32,11 @@ def observation(number: int = 1, home: str = ENTITY, **more: object) -> Observat
     return Observation.model_validate({**said, **more})
 
 
-def schema(kind: str = "wine", version: str = "1.0") -> Schema:
+def schema(kind: str = "wine", version: str = "1.0", document: str | None = None) -> Schema:
     return Schema(
-        entity_type=kind, version=version, document="{}", change="{}", recorded_at=1, transaction="t"
-    )
+        entity_type=kind, version=version, document=document or Document(kind).text, change="{}",
+        recorded_at=1, transaction="t",
+    )  # fmt: skip
 
 
 def named(name: str) -> RelationshipType:
@@ -45,13 +47,14 @@ def named(name: str) -> RelationshipType:
     values=st.lists(TEXT, max_size=5),
     numbers=st.floats(allow_nan=False, allow_infinity=False),
     basis=st.none() | TEXT,
-    micros=st.integers(-(2**62), 2**62),
+    micros=st.integers(times.EARLIEST, times.LATEST),
 )
 def test_a_line_is_canonical_json_and_is_read_as_it_was(
     values: list[str], numbers: float, basis: str | None, micros: int
 ) -> None:
     said = observation(
-        fields=[f"f{i}" for i in range(len(values))], values=values, priority=numbers, specificity=-0.0,
+        fields=[f"f{i}" for i in range(len(values))], values=list(map(canonical.encode, values)),
+        priority=numbers, specificity=-0.0,
         identity_basis=basis, observed_at=micros,
     )  # fmt: skip
     line = said.line()
@@ -80,12 +83,32 @@ def test_what_is_no_record_is_refused(line: bytes) -> None:
     [
         {"values": []}, {"fields": ["a", "a"], "values": ["1", "2"]}, {"entity_type": None}, {"home": "x"},
         {"home": f"WORKS_AT:{ENTITY}:{OTHER}"}, {"kind": "guess"}, {"observed_at": 2**63}, {"id": "obs_1"},
-        {"home": ENTITY + "\n"}, {"entity_type": "Person"},
+        {"home": ENTITY + "\n"}, {"entity_type": "Person"}, {"observed_at": times.LATEST + 1},
+        {"recorded_at": times.LATEST}, {"recorded_at": times.EARLIEST - 1},
+        *({"values": [text]} for text in ("", "Ada", "1,2", "1]", "NaN", "1e999", '"\\ud800"', "[" * 200)),
     ],
 )  # fmt: skip
 def test_an_observation_that_the_graph_could_not_hold_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError):
         observation(**changed)
+
+
+@pytest.mark.parametrize("answer", ["", "{", "{}{}"])
+def test_an_answer_that_could_not_be_given_again_is_refused(answer: str) -> None:
+    with pytest.raises(ValueError):
+        Transaction.model_validate({**dict(transaction()), "answer": answer})
+
+
+@pytest.mark.parametrize("document", ["{}", "[]", "{", '{"entity_type":"wine","fields":{"a":1}}'])
+def test_a_document_that_is_no_schema_is_refused(document: str) -> None:
+    with pytest.raises(ValueError):
+        schema(document=document)
+
+
+def test_what_was_recorded_leaves_room_for_what_follows() -> None:
+    assert transaction(at=times.LATEST // 2).recorded_at < times.LATEST
+    with pytest.raises(ValueError):
+        transaction(at=times.LATEST // 2 + 1)
 
 
 def test_an_observation_of_a_relationship_has_no_entity_type() -> None:
