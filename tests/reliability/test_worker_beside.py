@@ -1,0 +1,105 @@
+"""What the worker writes beside a turn that commits meanwhile: what the turn wrote stays."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, LiteralString
+
+import pytest
+
+from graphmem.registry import Services
+from tests.support.faces import Call
+from tests.support.loop import Loop
+
+Beside = Callable[..., list[dict[str, Any]]]
+"""``beside(change, params, name, owner, **rest)``: what a query answers that met a change under way."""
+NEWER = "SET one.of = 'newer', one.model = 'm', one.vector = null, one.fresh = null REMOVE one:Vector"
+"""What a turn writes of another text, whose vector is made later."""
+
+
+@pytest.fixture
+def beside(loop: Loop, services: Services) -> Beside:
+    """Run a query that begins while a change is made and not committed, and ends after it is."""
+
+    async def blocked(name: str) -> None:
+        held = "SHOW TRANSACTIONS YIELD metaData, status WHERE metaData.query = $name RETURN status"
+        for _ in range(400):
+            rows = await services.graph.script(held, name=name)
+            if any("Blocked" in row["status"] for row in rows):
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"{name} waits for nothing")
+
+    async def run(
+        change: LiteralString, given: dict[str, Any], name: str, owner: str | None, rest: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        async with services.graph._driver.session() as session:
+            tx = await session.begin_transaction()
+            await (await tx.run(change, given)).consume()
+            asked = asyncio.create_task(services.graph.write(name, owner, **rest))
+            await blocked(name)
+            await tx.commit()
+        return await asked
+
+    return lambda change, given, name, owner, **rest: loop.run(run(change, given, name, owner, rest))
+
+
+@pytest.fixture
+def home(run: Call) -> str:
+    """An entity that means something."""
+    return run("store", entities=[{"entity_type": "thing", "name": "buy milk"}])["entities"][0]["entity_id"]
+
+
+def meaning(loop: Loop, services: Services, home: str) -> dict[str, Any] | None:
+    text: LiteralString = (
+        "MATCH (one:Meaning {entity_id: $home}) RETURN properties(one) AS held, labels(one) AS labels"
+    )
+    rows = loop.run(services.graph.script(text, home=home))
+    return {**rows[0]["held"], "labels": rows[0]["labels"]} if rows else None
+
+
+@pytest.mark.parametrize("goes", [False, True])
+def test_a_vector_of_what_was_said_before_is_not_set(
+    loop: Loop, services: Services, beside: Beside, home: str, goes: bool
+) -> None:
+    before = meaning(loop, services, home)
+    assert before is not None
+    rows = [{"id": home, "was": before["of"], "of": before["of"], "vector": before["vector"]}]
+    change: LiteralString = "MATCH (one:Meaning {entity_id: $home}) " + ("DELETE one" if goes else NEWER)
+    assert beside(change, {"home": home}, "meaning.set", None, model="late", rows=rows) == [{"done": 0}]
+    after = meaning(loop, services, home)
+    if goes:
+        assert after is None
+    else:
+        kept = {key: before[key] for key in ("entity_id", "owner", "type")}
+        assert after == {**kept, "of": "newer", "model": "m", "labels": ["Meaning"]}
+
+
+@pytest.mark.parametrize("goes", [False, True])
+def test_a_vector_that_is_gone_is_not_put_into_the_index(
+    loop: Loop, services: Services, beside: Beside, home: str, goes: bool
+) -> None:
+    while loop.run(services.graph.write("meaning.place", None, limit=1_000))[0]["placed"]:
+        pass
+    text: LiteralString = "MATCH (one:Meaning {entity_id: $home}) REMOVE one:Vector SET one.fresh = 'thing'"
+    loop.run(services.graph.script(text, home=home))
+    change: LiteralString = "MATCH (one:Meaning {entity_id: $home}) " + ("DELETE one" if goes else NEWER)
+    assert beside(change, {"home": home}, "meaning.place", None, limit=1_000) == [{"placed": 0}]
+    after = meaning(loop, services, home)
+    assert after is None if goes else after is not None and after["labels"] == ["Meaning"]
+
+
+def test_rules_that_came_meanwhile_are_still_to_be_folded_by(
+    loop: Loop, services: Services, beside: Beside, run: Call, owner: str
+) -> None:
+    run("schemas.register", entity_type="thing", schema={"fields": {"n": {"type": "number"}}})
+    head: LiteralString = "MATCH (one:Schema {owner: $owner, head: 'thing'}) "
+    change: LiteralString = head + "SET one.projection = 'newer', one.pending = true"
+    (row,) = loop.run(services.graph.script(head + "RETURN one.projection AS projection", owner=owner))
+    found = beside(
+        change, {"owner": owner}, "schema.folded", owner, type="thing", projection=row["projection"]
+    )
+    assert found == []
+    (row,) = loop.run(services.graph.script(head + "RETURN one.pending AS pending", owner=owner))
+    assert row["pending"] is True
