@@ -1,7 +1,8 @@
 // For each of `$probes` the live entities that share an exact identifier with it, or whose names stand next to its own in
 // the order of names: their ids as `near`, and each of them once as `found`.
 // A probe: id, type, exact and beside (pairs of kind and value). `$reach` is how far to look on each side. That a found
-// one is not the probe is no comparison: for one, the planner may read all ids there are.
+// one is not the probe is no comparison: for one, the planner may read all ids there are. Of the bearers of an identifier
+// 200 are looked at, the deleted and those of other types among them: this runs under the owner's lock.
 CALL () {
   UNWIND $probes AS probe
   CALL (probe) {
@@ -9,6 +10,7 @@ CALL () {
     MATCH (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
     CALL (probe, identifier) {
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
+      WITH probe, entity LIMIT 200
       WHERE entity.listed = probe.type AND CASE entity.id WHEN probe.id THEN false ELSE true END
       RETURN entity LIMIT 20
     }
@@ -29,6 +31,7 @@ CALL () {
     }
     CALL (probe, identifier) {
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
+      WITH probe, entity LIMIT 200
       WHERE entity.listed = probe.type AND CASE entity.id WHEN probe.id THEN false ELSE true END
       RETURN entity LIMIT 5
     }

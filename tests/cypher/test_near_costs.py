@@ -1,0 +1,55 @@
+"""What it costs to look near a new entity, under its owner's lock, where many bear its name."""
+
+from __future__ import annotations
+
+from typing import Any, LiteralString
+
+from graphmem import cypher
+from graphmem.registry import Services
+from graphmem.writer import likeness
+from tests.cypher.test_costs import parts
+from tests.support.faces import by_runner
+from tests.support.figures import Figures
+from tests.support.loop import Loop
+
+DELETED = 5_000
+HITS = 3_000
+"""A name and its words are looked at as they are; of either 200 entities, with three hits for each."""
+NAME = "John Smith"
+
+
+def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[str, Any], int]:
+    """Return what is found near one new entity of that name, and how often the store was asked."""
+    new = likeness.Profile("new", kind, NAME, {})
+    params = likeness.parameters([likeness.probe(new)])
+
+    async def ask() -> tuple[dict[str, Any], int]:
+        async with services.graph._driver.session() as session:
+            text = f"PROFILE {cypher.query('duplicate.near').text}"
+            result = await session.run(text, cypher.bind("duplicate.near", params, owner))
+            (row,) = [dict(record.items()) async for record in result]
+            plan = (await result.consume()).profile
+            assert plan is not None
+            return row, sum(one["dbHits"] for one in parts(plan))
+
+    return loop.run(ask())
+
+
+def test_deleted_namesakes_cost_a_new_one_little(
+    loop: Loop, services: Services, owner: str, figures: Figures
+) -> None:
+    run = by_runner(loop, services, owner)
+    run("store", entities=[{"entity_type": "thing", "name": "John Smyth"}])
+    items = [{"entity_type": "thing", "name": NAME, "intent": "create_new"}] * 1_000
+    for _ in range(0, DELETED, len(items)):
+        run("store", entities=items, find_duplicates=False)
+    gone: LiteralString = (
+        "MATCH (one:Entity {owner: $owner}) WHERE one.canonical_name = $name SET one.listed = null"
+    )
+    loop.run(services.graph.script(gone, owner=owner, name=NAME))
+    run("store", entities=items[:1])
+    for kind, names in (("thing", {NAME, "John Smyth"}), ("person", set[str]())):
+        found, hits = near(loop, services, owner, kind)
+        figures(f"{hits} hits near a new {kind} whose name {DELETED} deleted ones bear")
+        assert hits < HITS
+        assert {one[2] for one in found["found"]} == names
