@@ -7,6 +7,7 @@ import neo4j.exceptions
 
 from graphmem.errors import (
     ConfigurationInvalid,
+    DatabaseCrowded,
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
@@ -33,6 +34,9 @@ _FULL = frozenset({
     "Neo.TransientError.General.TransactionOutOfMemoryError",
 })  # fmt: skip
 """What was asked for does not fit: it was rolled back for certain, and fails again if it is tried again."""
+_SHARED = "transaction.total.max"
+"""How the settings end that bound what all transactions take together: Neo4j has one code for them and for
+the bound of a single one, and names the setting in its message."""
 
 
 def translate(exc: BaseException) -> GraphmemError:
@@ -43,7 +47,7 @@ def translate(exc: BaseException) -> GraphmemError:
     if code in _TIMEOUTS or isinstance(exc, TimeoutError):
         return DatabaseTimeout()
     if code in _FULL:
-        return DatabaseFull()
+        return DatabaseCrowded() if _SHARED in str(exc) else DatabaseFull()
     if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):
         return DatabaseTimeout("every connection to the database is in use: try again in a moment")
     # Out of disk, memory or sync: the database is there and cannot work now.

@@ -26,6 +26,7 @@ GraphmemError                     500  exit 1
 │   ├── DatabaseUnavailable                     DB_CONNECTION_FAILED
 │   ├── DatabaseTimeout                         DB_TIMEOUT
 │   ├── DatabaseFull                            DB_OUT_OF_MEMORY
+│   │   └── DatabaseCrowded
 │   ├── DiskFull                                DB_DISK_FULL
 │   ├── ServiceBusy                             SERVICE_BUSY
 │   ├── ServiceUnreachable                      SERVICE_UNREACHABLE
@@ -270,6 +271,12 @@ class DatabaseFull(Unavailable):
     """The database ran out of memory for this, and nothing was written: ask for less, or try again."""
 
     code = "DB_OUT_OF_MEMORY"
+
+
+class DatabaseCrowded(DatabaseFull):
+    """The memory that all transactions of the database share is used up, and nothing was written: try again
+    in a moment, or ask for less.
+    """
 
 
 class DiskFull(Unavailable):

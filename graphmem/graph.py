@@ -26,6 +26,7 @@ from graphmem.admission import Admission
 from graphmem.domain import relationship
 from graphmem.driver_errors import refused, translate
 from graphmem.errors import (
+    DatabaseCrowded,
     DatabaseUnavailable,
     GraphmemError,
     InternalError,
@@ -348,7 +349,7 @@ async def _rows(result: AsyncResult) -> list[Row]:
 def _worth_another_try(exc: Exception) -> bool:
     if isinstance(exc, neo4j.exceptions.AuthError):
         return False
-    return isinstance(translate(exc), DatabaseUnavailable)
+    return isinstance(translate(exc), DatabaseUnavailable | DatabaseCrowded)
 
 
 def has_fallen(exc: GraphmemError) -> bool:

@@ -19,6 +19,7 @@ from graphmem.domain.items import Item
 from graphmem.domain.meaning import Embedder
 from graphmem.domain.reduction import Torn
 from graphmem.errors import (
+    DatabaseCrowded,
     DatabaseFull,
     GraphmemError,
     InternalError,
@@ -174,6 +175,9 @@ class _Writer:
         ):
             try:
                 await self._settle(batch)
+            except DatabaseCrowded as exc:
+                # One after the other they would crowd it as much.
+                self._fail(batch, exc)
             except DatabaseFull as exc:
                 if len(batch) > 1:
                     return False
@@ -228,15 +232,14 @@ class _Writer:
             except Torn:
                 # Another process wrote while this one looked: the turn is as good as lost.
                 outcome = "looked_again"
-            except DatabaseFull:
-                turns["failed"].inc()
-                raise
             except Unavailable as exc:
+                turns["failed"].inc()
+                if isinstance(exc, DatabaseFull) and not isinstance(exc, DatabaseCrowded):
+                    raise
                 # A read never leaves a doubt; after a write that was not answered, the look at the
                 # transaction's id tells the next attempt whether it was done.
                 in_doubt = in_doubt or exc.details.pop("wrote", False)
                 failures += 1
-                turns["failed"].inc()
                 if loop.time() > end:
                     raise self._given_up(exc, in_doubt) from exc
                 await asyncio.sleep(min(1.0, 0.05 * 2**failures) * random.uniform(0.5, 1.0))
@@ -371,6 +374,9 @@ class _Writer:
     async def _write(self, name: str, **params: Any) -> list[dict[str, Any]]:
         try:
             return await self.graph.write(name, self.owner, **params)
+        except DatabaseFull:
+            # Rolled back for certain.
+            raise
         except Unavailable as exc:
             exc.details["wrote"] = True
             raise

@@ -8,7 +8,7 @@ import neo4j.exceptions
 import pytest
 
 from graphmem.driver_errors import translate
-from graphmem.errors import DatabaseFull, DatabaseTimeout, InternalError, Unavailable
+from graphmem.errors import DatabaseCrowded, DatabaseFull, DatabaseTimeout, InternalError, Unavailable
 
 SECRET = "what only the log may say"
 ROOTS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError)
@@ -53,6 +53,25 @@ def test_an_exception_of_the_driver_is_a_fault_of_ours_or_may_pass(kind: type[Ex
 def test_a_code_of_the_server_is_what_it_says(code: str, kind: type[Exception]) -> None:
     error = neo4j.exceptions.Neo4jError._hydrate_neo4j(code=code, message=SECRET)
     assert isinstance(translate(error), kind)
+
+
+@pytest.mark.parametrize(
+    ("setting", "kind"),
+    [
+        ("db.memory.transaction.max", DatabaseFull),
+        ("db.memory.transaction.total.max", DatabaseCrowded),
+        ("dbms.memory.transaction.total.max", DatabaseCrowded),
+    ],
+)
+def test_memory_that_others_take_is_told_from_a_limit_of_its_own(setting: str, kind: type[Exception]) -> None:
+    # Neo4j 5.26's own words.
+    said = "The allocation of an extra 2.3 MiB would use more than the limit 60.0 MiB."
+    error = neo4j.exceptions.Neo4jError._hydrate_neo4j(
+        code="Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+        message=f"{said} Currently using 58.0 MiB. {setting} threshold reached",
+    )
+    found = translate(error)
+    assert (type(found), found.code, found.retryable) == (kind, "DB_OUT_OF_MEMORY", True)
 
 
 @pytest.mark.parametrize("exc", [OSError(SECRET), TimeoutError(SECRET), ConnectionResetError(SECRET)])

@@ -1,0 +1,117 @@
+"""What a turn makes of a fault that its write meets: what is tried again, and what is told."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from graphmem.auth import Actor
+from graphmem.domain import canonical
+from graphmem.errors import DatabaseCrowded, DatabaseFull, GraphmemError, TransactionTooLarge
+from graphmem.graph import Graph
+from graphmem.registry import REGISTRY, Services
+from graphmem.writer import Writers
+from tests.support.loop import Loop
+
+RETRY = 1.0
+ADA = {"entity_type": "person", "name": "Ada Lovelace"}
+Write = Callable[[], Any]
+Fault = Callable[[Write], Any]
+"""What happens instead of a write; it is given the write itself."""
+
+
+@dataclass
+class Broken:
+    """Services whose writes of turns meet some faults, one after the other, and none after those."""
+
+    loop: Loop
+    services: Services
+    owner: str
+    faults: list[Fault] = field(default_factory=list)
+    params: list[dict[str, Any]] = field(default_factory=list)
+
+    def store(self, count: int = 1, **more: Any) -> list[Any]:
+        """Store so many things at once; return answers and errors."""
+
+        async def one(i: int) -> Any:
+            said = {"entities": [{"entity_type": "thing", "name": f"n{i}"}], **more}
+            try:
+                answer = await REGISTRY["store"].run(self.services, Actor(owner=self.owner), said)
+            except GraphmemError as exc:
+                return exc
+            return canonical.decode(answer)
+
+        async def every() -> list[Any]:
+            return await asyncio.gather(*map(one, range(count)))
+
+        return self.loop.run(every())
+
+
+@pytest.fixture
+def broken(
+    loop: Loop, services: Services, planned: None, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Broken]:
+    settings = services.settings.model_copy(update={"retry_seconds": RETRY})
+    writers = Writers(services.graph, settings, services.embedder)
+    found = Broken(loop, replace(services, settings=settings, writers=writers), owner)
+    found.store(1, entities=[ADA])
+    real = Graph.write
+
+    async def write(graph: Graph, name: str, /, *given: Any, **params: Any) -> Any:
+        if name != "write.turn":
+            return await real(graph, name, *given, **params)
+        found.params.append(params)
+        fault = found.faults.pop(0) if found.faults else written
+        return await fault(lambda: real(graph, name, *given, **params))
+
+    monkeypatch.setattr(Graph, "write", write)
+    yield found
+    loop.run(writers.close())
+
+
+def rolled_back(error: type[GraphmemError]) -> Fault:
+    """Return a fault that leaves nothing written."""
+
+    async def fails(write: Write) -> Any:
+        raise error
+
+    return fails
+
+
+async def written(write: Write) -> Any:
+    """No fault."""
+    return await write()
+
+
+# Memory
+
+
+def test_memory_that_others_take_is_waited_for_together(broken: Broken) -> None:
+    broken.faults = [rolled_back(DatabaseCrowded)] * 3
+    begin = time.monotonic()
+    assert all(isinstance(one, dict) for one in broken.store(5))
+    assert (len(broken.params), len(broken.params[-1]["transactions"])) == (4, 5)
+    assert time.monotonic() - begin > 0.3, "it did not wait"
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_memory_that_others_take_for_long_is_told_and_no_fault_of_a_request(
+    broken: Broken, count: int
+) -> None:
+    broken.faults = [rolled_back(DatabaseCrowded)] * 100
+    found = broken.store(count)
+    told = [(type(one), one.code, one.status, one.details) for one in found]
+    assert told == [(DatabaseCrowded, "DB_OUT_OF_MEMORY", 503, {"in_doubt": False})] * count
+    assert len(broken.params) < 20
+
+
+def test_one_request_that_does_not_fit_is_told_so_and_the_others_are_written(broken: Broken) -> None:
+    broken.faults = [rolled_back(DatabaseFull)] * 2
+    found = broken.store(3)
+    assert [type(one) for one in found] == [TransactionTooLarge, dict, dict]
+    assert found[0].details == {"in_doubt": False}
