@@ -22,7 +22,6 @@ from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
     GraphmemError,
-    InternalError,
     ServiceBusy,
     TransactionTooLarge,
     Unavailable,
@@ -181,7 +180,9 @@ class _Writer:
             except DatabaseFull as exc:
                 if len(batch) > 1:
                     return False
-                self._fail(batch, TransactionTooLarge(in_doubt=False) if batch[0].weight else exc)
+                # What may have been written all the same is not too large.
+                too_large = batch[0].weight and not batch[0].in_doubt
+                self._fail(batch, TransactionTooLarge(in_doubt=False) if too_large else exc)
             except Exception as exc:
                 if not isinstance(exc, Unavailable):
                     _log.error("a turn failed", exc_info=exc)
@@ -196,8 +197,7 @@ class _Writer:
 
     def _fail(self, batch: list[Waiting], exc: Exception) -> None:
         for waiting in batch:
-            if not waiting.answer.done():
-                waiting.answer.set_exception(exc if isinstance(exc, GraphmemError) else InternalError())
+            waiting.fail(exc)
 
     def _take(self) -> list[Waiting]:
         batch: list[Waiting] = []
@@ -225,7 +225,6 @@ class _Writer:
         end = loop.time() + self.settings.retry_seconds
         turns = self.graph.metrics.turns
         losses = failures = 0
-        in_doubt = False
         while True:
             try:
                 outcome = await (self._optimistic if losses < LOSSES_BEFORE_LOCK else self._locked)(batch)
@@ -234,14 +233,16 @@ class _Writer:
                 outcome = "looked_again"
             except Unavailable as exc:
                 turns["failed"].inc()
-                if isinstance(exc, DatabaseFull) and not isinstance(exc, DatabaseCrowded):
-                    raise
                 # A read never leaves a doubt; after a write that was not answered, the look at the
                 # transaction's id tells the next attempt whether it was done.
-                in_doubt = in_doubt or exc.details.pop("wrote", False)
+                if exc.details.pop("wrote", False):
+                    for waiting in batch:
+                        waiting.in_doubt = True
+                if isinstance(exc, DatabaseFull) and not isinstance(exc, DatabaseCrowded):
+                    raise
                 failures += 1
                 if loop.time() > end:
-                    raise self._given_up(exc, in_doubt) from exc
+                    raise type(exc)(str(exc), in_doubt=False) from exc
                 await asyncio.sleep(min(1.0, 0.05 * 2**failures) * random.uniform(0.5, 1.0))
                 continue
             turns[outcome].inc()
@@ -250,15 +251,6 @@ class _Writer:
             losses += 1
             if loop.time() > end:
                 raise ServiceBusy("other writers were faster again and again: try again in a moment")
-
-    def _given_up(self, exc: Unavailable, in_doubt: bool) -> Unavailable:
-        if not in_doubt:
-            return type(exc)(str(exc), in_doubt=False)
-        message = (
-            "the database did not acknowledge this write, and whether it was written is not known yet: "
-            "send it again with the same idempotency_key"
-        )
-        return type(exc)(message, in_doubt=True)
 
     async def _optimistic(self, batch: list[Waiting]) -> str:
         state = await self._look(batch, self._read)

@@ -10,11 +10,15 @@ from typing import Any
 import structlog
 
 from graphmem.domain.similarity import Profile
-from graphmem.errors import GraphmemError
+from graphmem.errors import GraphmemError, InternalError
 from graphmem.writer import likeness
 from graphmem.writer.requests import Receipt, WriteRequest
 from graphmem.writer.state import State
 
+IN_DOUBT = (
+    "the database did not acknowledge this write, and whether it was written is not known yet: "
+    "send it again with the same idempotency_key"
+)
 SETTLED = frozenset({"committed", "nothing"})
 """What becomes of a turn that need not be taken again; see :data:`graphmem.metrics.TURNS`."""
 
@@ -24,7 +28,10 @@ _log = structlog.get_logger("graphmem.writer")
 
 @dataclass(slots=True)
 class Waiting:
-    """A request that waits, with trace, span and count of round trips of the call that brought it."""
+    """A request that waits, with trace, span and count of round trips of the call that brought it.
+
+    ``in_doubt``: a write of it was not answered, and whatever ends it from then on must say so.
+    """
 
     request: WriteRequest
     answer: asyncio.Future[Receipt]
@@ -33,6 +40,16 @@ class Waiting:
     deadline: float
     weight: int
     span: Any
+    in_doubt: bool = False
+
+    def fail(self, exc: Exception) -> None:
+        """Answer it with an error, unless it is answered or nobody waits for it any more."""
+        if self.answer.done():
+            return
+        error = exc if isinstance(exc, GraphmemError) else InternalError()
+        if self.in_doubt:
+            error = type(error)(IN_DOUBT, **{**error.details, "in_doubt": True})
+        self.answer.set_exception(error)
 
 
 @dataclass(slots=True)

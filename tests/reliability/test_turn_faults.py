@@ -12,7 +12,15 @@ import pytest
 
 from graphmem.auth import Actor
 from graphmem.domain import canonical
-from graphmem.errors import DatabaseCrowded, DatabaseFull, GraphmemError, TransactionTooLarge
+from graphmem.errors import (
+    DatabaseCrowded,
+    DatabaseFull,
+    DatabaseUnavailable,
+    GraphmemError,
+    InternalError,
+    ServiceBusy,
+    TransactionTooLarge,
+)
 from graphmem.graph import Graph
 from graphmem.registry import REGISTRY, Services
 from graphmem.writer import Writers
@@ -83,6 +91,17 @@ def rolled_back(error: type[GraphmemError]) -> Fault:
     return fails
 
 
+async def not_answered(write: Write) -> Any:
+    """A fault after which nobody knows whether it was written: it was not."""
+    raise DatabaseUnavailable
+
+
+async def lost(write: Write) -> Any:
+    """Another process was faster, until it is too late."""
+    await asyncio.sleep(RETRY)
+    return []
+
+
 async def written(write: Write) -> Any:
     """No fault."""
     return await write()
@@ -115,3 +134,32 @@ def test_one_request_that_does_not_fit_is_told_so_and_the_others_are_written(bro
     found = broken.store(3)
     assert [type(one) for one in found] == [TransactionTooLarge, dict, dict]
     assert found[0].details == {"in_doubt": False}
+
+
+# Doubt
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (lost, ServiceBusy),
+        (rolled_back(DatabaseFull), DatabaseFull),
+        (rolled_back(DatabaseCrowded), DatabaseCrowded),
+        (rolled_back(InternalError), InternalError),
+    ],
+    ids=["lost", "full", "crowded", "ours"],
+)
+def test_what_ends_a_request_after_a_write_that_was_not_answered_says_so(
+    broken: Broken, fault: Fault, kind: type[GraphmemError], count: int
+) -> None:
+    broken.faults = [not_answered, *[fault] * 100]
+    for error in broken.store(count):
+        assert (type(error), error.details) == (kind, {"in_doubt": True})
+        assert "idempotency_key" in str(error)
+
+
+def test_what_is_tried_alone_after_a_doubt_is_no_doubt_once_it_is_written(broken: Broken) -> None:
+    broken.faults = [not_answered, rolled_back(InternalError)]
+    assert all(isinstance(one, dict) for one in broken.store(3))
+    assert [len(one["transactions"]) for one in broken.params] == [3, 3, 1, 1, 1]
