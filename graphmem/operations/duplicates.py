@@ -284,6 +284,8 @@ async def name_likely(
     if receipt.near is None and many > likeness.LOOKED_FOR:
         reason = f"{many} entities were created, duplicates are named of {likeness.LOOKED_FOR}"
         return [_not_looked_for(reason)]
+    if many and not receipt.looked:
+        return [_not_looked_for("the database lacked the time or the memory")]
     try:
         likely = _likely(receipt.near or await _near(context, receipt)) if many else {}
     except (GraphmemError, TimeoutError):

@@ -255,7 +255,8 @@ class Receipt:
     ``folds`` and ``names`` are those of the items' entities, ``link_folds`` those of the relationships, as
     of the transaction: what holds each field, and what the entity is called. They are empty for a replay,
     which reads them again. ``more`` is what an operation of another kind answers, ``near`` what the turn that
-    wrote it found near what it created, where that was asked for.
+    wrote it found near what it created, where that was asked for; ``looked`` is false where the database
+    could not look.
     """
 
     transaction_id: str
@@ -269,6 +270,7 @@ class Receipt:
     more: dict[str, Any] = field(default_factory=dict)
     replayed: bool = False
     near: Near | None = None
+    looked: bool = True
 
     def remember(self) -> str:
         """Return what a transaction keeps of its answer, as canonical JSON."""

@@ -35,7 +35,7 @@ from graphmem.writer.replay import Read, refold, refold_moved
 from graphmem.writer.requests import Receipt, WriteRequest
 from graphmem.writer.rows import edge_types, parameters
 from graphmem.writer.state import State
-from graphmem.writer.waiting import SETTLED, Decided, Waiting
+from graphmem.writer.waiting import SETTLED, Decided, Waiting, look_no_more
 
 TURN_REQUESTS = 200
 TURN_OBSERVATIONS = 1_000
@@ -147,6 +147,8 @@ class _Writer:
     waiting: deque[Waiting] = field(default_factory=deque)
     weight: int = 0
     task: asyncio.Task[None] | None = None
+    probing: list[Waiting] = field(default_factory=list)
+    """Of the turn under way, those for which the write looks for likely duplicates."""
 
     async def turn(self) -> None:
         """Take what waits, as much as fits, and answer each of it."""
@@ -226,6 +228,7 @@ class _Writer:
         turns = self.graph.metrics.turns
         losses = failures = 0
         while True:
+            self.probing = []
             try:
                 outcome = await (self._optimistic if losses < LOSSES_BEFORE_LOCK else self._locked)(batch)
             except Torn:
@@ -238,6 +241,8 @@ class _Writer:
                 if exc.details.pop("wrote", False):
                     for waiting in batch:
                         waiting.in_doubt = True
+                if look_no_more(self.probing, exc):
+                    continue
                 if isinstance(exc, DatabaseFull) and not isinstance(exc, DatabaseCrowded):
                     raise
                 failures += 1
@@ -360,6 +365,7 @@ class _Writer:
     async def _params(self, decided: Decided) -> dict[str, Any]:
         """Return the parameters of a turn, vectors included, and the types of the edges that it changes."""
         params = parameters(decided.state, self.owner, probes=decided.probes())
+        self.probing = decided.probing()
         await meanings.embed(params, self.embedder)
         return {"edge_types": edge_types(params), **params}
 

@@ -10,7 +10,14 @@ from typing import Any
 import structlog
 
 from graphmem.domain.similarity import Profile
-from graphmem.errors import GraphmemError, InternalError
+from graphmem.errors import (
+    DatabaseCrowded,
+    DatabaseFull,
+    DatabaseTimeout,
+    GraphmemError,
+    InternalError,
+    Unavailable,
+)
 from graphmem.writer import likeness
 from graphmem.writer.requests import Receipt, WriteRequest
 from graphmem.writer.state import State
@@ -31,6 +38,7 @@ class Waiting:
     """A request that waits, with trace, span and count of round trips of the call that brought it.
 
     ``in_doubt``: a write of it was not answered, and whatever ends it from then on must say so.
+    ``near``: what stands near what it creates is looked for, if it asks for that.
     """
 
     request: WriteRequest
@@ -41,6 +49,7 @@ class Waiting:
     weight: int
     span: Any
     in_doubt: bool = False
+    near: bool = True
 
     def fail(self, exc: Exception) -> None:
         """Answer it with an error, unless it is answered or nobody waits for it any more."""
@@ -74,7 +83,7 @@ class Decided:
         probes: list[dict[str, Any]] = []
         for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
             created: dict[str, Profile] = {}
-            asks = waiting.request.find_duplicates and waiting.request.commit
+            asks = waiting.near and waiting.request.find_duplicates and waiting.request.commit
             if asks and isinstance(outcome, Receipt) and not outcome.replayed:
                 try:
                     created = likeness.created(outcome)
@@ -86,6 +95,10 @@ class Decided:
                     created = {}
             self.created.append(created)
         return probes
+
+    def probing(self) -> list[Waiting]:
+        """Return the requests for which it is looked."""
+        return [waiting for waiting, created in zip(self.batch, self.created, strict=False) if created]
 
     def written(self, row: Mapping[str, Any]) -> None:
         """Take in what the statement that wrote the turn answered."""
@@ -103,7 +116,20 @@ class Decided:
             if waiting.answer.done():
                 continue
             if isinstance(outcome, Receipt):
-                waiting.answer.set_result(outcome)
+                waiting.answer.set_result(outcome if waiting.near else replace(outcome, looked=False))
             else:
                 waiting.answer.set_exception(outcome)
         return "committed" if self.writes else "nothing"
+
+
+def look_no_more(probing: list[Waiting], exc: Unavailable) -> bool:
+    """Return whether to write at once without looking for duplicates: that alone may have failed.
+
+    A database that is silent is not asked more often for it, and one that is crowded not sooner.
+    """
+    silent = isinstance(exc, DatabaseTimeout) and not getattr(exc.__cause__, "code", None)
+    if silent or not isinstance(exc, DatabaseFull | DatabaseTimeout):
+        return False
+    for waiting in probing:
+        waiting.near = False
+    return bool(probing) and not isinstance(exc, DatabaseCrowded)

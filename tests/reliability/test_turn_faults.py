@@ -9,21 +9,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from neo4j.exceptions import Neo4jError
 
 from graphmem.auth import Actor
 from graphmem.domain import canonical
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
+    DatabaseTimeout,
     DatabaseUnavailable,
     GraphmemError,
     InternalError,
     ServiceBusy,
     TransactionTooLarge,
 )
-from graphmem.graph import Graph
+from graphmem.graph import Graph, Transaction
 from graphmem.registry import REGISTRY, Services
-from graphmem.writer import Writers
+from graphmem.writer import Writers, turn
 from tests.support.loop import Loop
 
 RETRY = 1.0
@@ -70,14 +72,22 @@ def broken(
     found.store(1, entities=[ADA])
     real = Graph.write
 
-    async def write(graph: Graph, name: str, /, *given: Any, **params: Any) -> Any:
+    async def meeting(name: str, params: dict[str, Any], write: Write) -> Any:
         if name != "write.turn":
-            return await real(graph, name, *given, **params)
+            return await write()
         found.params.append(params)
-        fault = found.faults.pop(0) if found.faults else written
-        return await fault(lambda: real(graph, name, *given, **params))
+        return await (found.faults.pop(0) if found.faults else written)(write)
+
+    async def write(graph: Graph, name: str, /, *given: Any, **params: Any) -> Any:
+        return await meeting(name, params, lambda: real(graph, name, *given, **params))
+
+    run = Transaction.run
+
+    async def run_in(tx: Transaction, name: str, /, *given: Any, **params: Any) -> Any:
+        return await meeting(name, params, lambda: run(tx, name, *given, **params))
 
     monkeypatch.setattr(Graph, "write", write)
+    monkeypatch.setattr(Transaction, "run", run_in)
     yield found
     loop.run(writers.close())
 
@@ -89,6 +99,19 @@ def rolled_back(error: type[GraphmemError]) -> Fault:
         raise error
 
     return fails
+
+
+async def timed_out(write: Write) -> Any:
+    """The database ends what takes too long, and that is late."""
+    await asyncio.sleep(RETRY)
+    code = "Neo.ClientError.Transaction.TransactionTimedOut"
+    raise DatabaseTimeout from Neo4jError._hydrate_neo4j(code=code, message="")
+
+
+async def timed_out_and_written(write: Write) -> Any:
+    """As late, and it is written all the same."""
+    await write()
+    await timed_out(write)
 
 
 async def not_answered(write: Write) -> Any:
@@ -131,7 +154,7 @@ def test_memory_that_others_take_for_long_is_told_and_no_fault_of_a_request(
 
 def test_one_request_that_does_not_fit_is_told_so_and_the_others_are_written(broken: Broken) -> None:
     broken.faults = [rolled_back(DatabaseFull)] * 2
-    found = broken.store(3)
+    found = broken.store(3, find_duplicates=False)
     assert [type(one) for one in found] == [TransactionTooLarge, dict, dict]
     assert found[0].details == {"in_doubt": False}
 
@@ -163,3 +186,40 @@ def test_what_is_tried_alone_after_a_doubt_is_no_doubt_once_it_is_written(broken
     broken.faults = [not_answered, rolled_back(InternalError)]
     assert all(isinstance(one, dict) for one in broken.store(3))
     assert [len(one["transactions"]) for one in broken.params] == [3, 3, 1, 1, 1]
+
+
+# Likely duplicates
+
+NOT_LOOKED = ["DUPLICATES_NOT_LOOKED_FOR"]
+
+
+def warned(answer: dict[str, Any]) -> list[str]:
+    return [warning["code"] for warning in answer["store_warnings"]]
+
+
+@pytest.mark.parametrize("fault", [rolled_back(DatabaseFull), timed_out], ids=["full", "late"])
+@pytest.mark.parametrize("locking", [False, True])
+def test_what_fails_with_a_look_for_duplicates_is_written_without(
+    broken: Broken, fault: Fault, locking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if locking:
+        monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
+    broken.faults = [fault]
+    found = broken.store(2)
+    assert [(one["entities_created"], warned(one)) for one in found] == [(1, NOT_LOOKED)] * 2
+    assert [bool(one["probes"]) for one in broken.params] == [True, False]
+    assert [warned(one) for one in broken.store(1, entities=[{**ADA, "intent": "create_new"}])] == [[]]
+    assert broken.params[-1]["probes"], "the next one is looked for again"
+
+
+def test_what_was_written_though_it_was_late_is_not_written_again(broken: Broken) -> None:
+    broken.faults = [timed_out_and_written]
+    (found,) = broken.store()
+    assert (found["replayed"], found["entities_created"], warned(found)) == (False, 1, NOT_LOOKED)
+    assert len(broken.params) == 1
+
+
+def test_what_fails_without_a_look_too_ends_as_ever(broken: Broken) -> None:
+    broken.faults = [timed_out] * 9
+    (error,) = broken.store()
+    assert (type(error), error.details, len(broken.params)) == (DatabaseTimeout, {"in_doubt": True}, 2)
