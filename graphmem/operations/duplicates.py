@@ -308,9 +308,8 @@ def _not_looked_for(reason: str) -> dict[str, Any]:
 async def _near(context: Context, receipt: Receipt) -> Near:
     """Read what stands near what a receipt says is, or would be, created."""
     created = likeness.created(receipt)
-    probes = list(map(likeness.probe, created.values()))
     async with asyncio.timeout(LOOK_SECONDS):
-        row = await context.graph.one("duplicate.near", **likeness.parameters(probes))
+        row = await context.graph.one("duplicate.near", **likeness.parameters(likeness.probes(created)))
     assert row is not None
     return likeness.near(created, row)
 

@@ -15,7 +15,8 @@ from graphmem.writer.requests import Near, Receipt
 LOOKED_FOR: Final = 200
 """Created entities of one request of which likely duplicates are looked for."""
 REACH: Final = 4
-"""How many names are looked at on each side of each name of what was created."""
+"""How many names are looked at on each side of each name of what was created; ``duplicate/_near.cypher`` has
+the number too."""
 VALUE_LIMIT: Final = 1_000
 """Characters of a value that is compared; as in ``duplicate/_row.cypher``."""
 FIELDS: Final = sorted(COMPARED)
@@ -33,12 +34,8 @@ def created(receipt: Receipt) -> dict[str, Profile]:
 
 
 def parameters(probes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the parameters of ``duplicate/_near.cypher``.
-
-    Many together look less far, so that a large store does not take twice its time.
-    """
-    reach = max(1, min(REACH, 10 * REACH // max(1, len(probes))))
-    return {"probes": list(probes), "reach": reach, "compared": FIELDS}
+    """Return the parameters of ``duplicate/_near.cypher``."""
+    return {"probes": list(probes), "compared": FIELDS}
 
 
 def near(around: Mapping[str, Profile], row: Mapping[str, Any]) -> Near:
@@ -59,6 +56,16 @@ def profile(row: list[Any]) -> Profile:
 def compared(held: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return what of a snapshot is compared, as ``duplicate/_row.cypher`` does."""
     return {name: text for name, text in held if name in COMPARED and len(text) <= VALUE_LIMIT}
+
+
+def probes(created: Mapping[str, Profile]) -> list[dict[str, Any]]:
+    """Return where to look near what one request created.
+
+    Many together look less far, so that a large store does not take twice its time: each as far as its own
+    request says, so that what is found depends on nothing that shares its turn.
+    """
+    reach = max(1, min(REACH, 10 * REACH // max(1, len(created))))
+    return [{**probe(one), "reach": reach} for one in created.values()]
 
 
 def probe(one: Profile) -> dict[str, Any]:

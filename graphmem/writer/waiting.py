@@ -89,7 +89,7 @@ class Decided:
                     created = likeness.created(outcome)
                     if len(created) > likeness.LOOKED_FOR:
                         created = {}
-                    probes += list(map(likeness.probe, created.values()))
+                    probes += likeness.probes(created)
                 except Exception:
                     _log.exception("what to look for near a new entity could not be said")
                     created = {}

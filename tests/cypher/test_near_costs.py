@@ -21,7 +21,7 @@ NAME = "John Smith"
 def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[str, Any], int]:
     """Return what is found near one new entity of that name, and how often the store was asked."""
     new = likeness.Profile("new", kind, NAME, {})
-    params = likeness.parameters([likeness.probe(new)])
+    params = likeness.parameters(likeness.probes({"new": new}))
 
     async def ask() -> tuple[dict[str, Any], int]:
         async with services.graph._driver.session() as session:

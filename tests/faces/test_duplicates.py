@@ -350,6 +350,26 @@ def test_stores_that_share_a_turn_are_told_each_of_its_own(
     assert not {"duplicate_candidates"} & (silent.keys() | other.keys())
 
 
+def test_what_a_store_is_told_depends_on_none_that_shares_its_turn(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    near = ids(
+        run("store", entities=[person("Ada Lovelace"), person("Ada Lovelaca"), person("Ada Lovelacb")])
+    )
+    many = [person(f"Number{i} Of{i} Many{i}") for i in range(60)]
+    actor = Actor(owner=owner)
+
+    async def together() -> list[list[dict[str, Any]]]:
+        asked = [{"entities": [person("Ada Lovelacc")]}, {"entities": many}]
+        answers = await asyncio.gather(*(REGISTRY["store"].run(services, actor, one) for one in asked))
+        return [canonical.decode(answer)["entities"] for answer in answers]
+
+    before = run("server.stats")["sequence"]
+    (entry,), _ = loop.run(together())
+    assert {one["entity_id"] for one in entry["duplicate_candidates"]} == set(near)
+    assert run("server.stats")["sequence"] == before + 2
+
+
 def test_another_owner_s_are_never_named(run: Call, loop: Loop, services: Services) -> None:
     by_runner(loop, services, str(uuid.uuid4()))(
         "store", entities=[person("Ada Lovelace", phone="+44 1234567")]

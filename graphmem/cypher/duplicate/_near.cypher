@@ -1,8 +1,9 @@
 // For each of `$probes` the live entities that share an exact identifier with it, or whose names stand next to its own in
 // the order of names: their ids as `near`, and each of them once as `found`.
-// A probe: id, type, exact and beside (pairs of kind and value). `$reach` is how far to look on each side. That a found
-// one is not the probe is no comparison: for one, the planner may read all ids there are. Of the bearers of an identifier
-// 200 are looked at, the deleted and those of other types among them: this runs under the owner's lock.
+// A probe: id, type, exact and beside (pairs of kind and value), and reach: how far to look on each side, 4 at most. No
+// LIMIT can be a probe's own. That a found one is not the probe is no comparison: for one, the planner may read all ids
+// there are. Of the bearers of an identifier 200 are looked at, the deleted and those of other types among them: this
+// runs under the owner's lock.
 CALL () {
   UNWIND $probes AS probe
   CALL (probe) {
@@ -17,17 +18,23 @@ CALL () {
     RETURN entity
     UNION
     UNWIND probe.beside AS pair
-    CALL (pair) {
+    CALL (probe, pair) {
       MATCH (identifier:Identifier)
       USING INDEX SEEK identifier:Identifier(owner, kind, value)
       WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value > pair[1]
-      RETURN identifier ORDER BY identifier.owner, identifier.kind, identifier.value LIMIT $reach
+      WITH probe, identifier ORDER BY identifier.owner, identifier.kind, identifier.value LIMIT 4
+      WITH probe, collect(identifier) AS beside
+      UNWIND beside[..probe.reach] AS identifier
+      RETURN identifier
       UNION ALL
       MATCH (identifier:Identifier)
       USING INDEX SEEK identifier:Identifier(owner, kind, value)
       WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value < pair[1]
+      WITH probe, identifier
+      ORDER BY identifier.owner DESC, identifier.kind DESC, identifier.value DESC LIMIT 4
+      WITH probe, collect(identifier) AS beside
+      UNWIND beside[..probe.reach] AS identifier
       RETURN identifier
-      ORDER BY identifier.owner DESC, identifier.kind DESC, identifier.value DESC LIMIT $reach
     }
     CALL (probe, identifier) {
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
