@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import LiteralString, cast
+from typing import Any, LiteralString, cast
 
 import structlog
 
@@ -25,6 +25,9 @@ _log = structlog.get_logger("graphmem.migrations")
 _NAME = re.compile(r"V(\d{4})__(\w+)\.cypher")
 DERIVED = 9
 """The last migration that needs what an older graphmem did not write with an entity."""
+_MADE = re.compile(r"(CREATE|DROP) (?:\w+ )*?(?:INDEX|CONSTRAINT) (\w+) IF ")
+STILL_SECONDS = 600.0
+"""How long the indexes that are being filled may stand still: to fill them takes as long as it takes."""
 TOLD_SECONDS = 10.0
 """How often the progress of indexes that are being filled is told."""
 
@@ -56,6 +59,16 @@ def shipped() -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda migration: migration.version))
 
 
+@cache
+def indexes() -> frozenset[str]:
+    """Return the names of the indexes that the migrations leave, those of constraints among them."""
+    names: set[str] = set()
+    for migration in shipped():
+        for act, name in (found for one in migration.statements for found in _MADE.findall(one)):
+            (names.add if act == "CREATE" else names.discard)(name)
+    return frozenset(names)
+
+
 async def apply(graph: Graph) -> list[Migration]:
     """Bring the database's schema to this version and wait until its indexes are online.
 
@@ -63,7 +76,8 @@ async def apply(graph: Graph) -> list[Migration]:
         The migrations that were applied now.
 
     Raises:
-        MigrationRefused: the database was made by a newer version, or a shipped migration was changed.
+        MigrationRefused: the database was made by a newer version, a shipped migration was changed, or an
+            index cannot be made.
     """
     await graph.script(
         "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:Migration) REQUIRE n.version IS UNIQUE"
@@ -96,26 +110,46 @@ async def apply(graph: Graph) -> list[Migration]:
 
 
 async def _filled(graph: Graph) -> None:
-    """Wait until every index is there: those of a large database take minutes, and each look is a short one.
+    """Wait until our indexes are there: those of a large database take minutes, and each look is a short one.
+
+    Those of others in the same database are none of ours to wait for.
 
     Raises:
-        MigrationRefused: the database could not make one of them.
+        MigrationRefused: the database could not make one of them, or makes no progress.
     """
-    told = time.monotonic()
-    while rows := await graph.script(
-        "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
-        "RETURN name, state, round(populationPercent) AS percent ORDER BY name"
-    ):
+    told = moved = time.monotonic()
+    before: dict[str, float] = {}
+    while rows := await _unfilled(graph):
         if failed := [row["name"] for row in rows if row["state"] == "FAILED"]:
             raise MigrationRefused(
                 f"Neo4j could not make the index {failed[0]}: its debug.log says why; "
                 "mend that, drop the index and start again",
                 index=failed[0],
             )
+        now = {row["name"]: row["percent"] for row in rows}
+        if now != before:
+            before, moved = now, time.monotonic()
+        if time.monotonic() - moved > STILL_SECONDS:
+            name = min(now)
+            raise MigrationRefused(
+                f"Neo4j has made no progress with the index {name} for {STILL_SECONDS / 60:.0f} minutes: see "
+                "its debug.log, and that its disk is neither full nor busy with other work; then start "
+                "graphmem again, which goes on waiting, or drop the index first to have it made anew",
+                index=name,
+            )
         if time.monotonic() - told > TOLD_SECONDS:
             told = time.monotonic()
-            _log.info("indexes are being filled", **{row["name"]: f"{row['percent']:.0f} %" for row in rows})
+            _log.info("indexes are being filled", **{name: f"{part:.0f} %" for name, part in now.items()})
         await asyncio.sleep(0.1)
+
+
+async def _unfilled(graph: Graph) -> list[dict[str, Any]]:
+    """Return our indexes that cannot be used yet, by name."""
+    rows = await graph.script(
+        "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
+        "RETURN name, state, populationPercent AS percent ORDER BY name"
+    )
+    return [row for row in rows if row["name"] in indexes()]
 
 
 def _check(done: dict[int, str], known: dict[int, Migration]) -> None:
