@@ -15,8 +15,7 @@ from graphmem.writer.requests import Near, Receipt
 LOOKED_FOR: Final = 200
 """Created entities of one request of which likely duplicates are looked for."""
 REACH: Final = 4
-"""How many names are looked at on each side of each name of what was created; ``duplicate/_near.cypher`` has
-the number too."""
+"""How many names are looked at on each side of each name of what was created."""
 VALUE_LIMIT: Final = 1_000
 """Characters of a value that is compared; as in ``duplicate/_row.cypher``."""
 FIELDS: Final = sorted(COMPARED)
@@ -35,7 +34,8 @@ def created(receipt: Receipt) -> dict[str, Profile]:
 
 def parameters(probes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the parameters of ``duplicate/_near.cypher``."""
-    return {"probes": list(probes), "compared": FIELDS}
+    reach = max((one["reach"] for one in probes), default=0)
+    return {"probes": list(probes), "reach": reach, "compared": FIELDS}
 
 
 def near(around: Mapping[str, Profile], row: Mapping[str, Any]) -> Near:

@@ -1,9 +1,9 @@
 // For each of `$probes` the live entities that share an exact identifier with it, or whose names stand next to its own in
 // the order of names: their ids as `near`, and each of them once as `found`.
-// A probe: id, type, exact and beside (pairs of kind and value), and reach: how far to look on each side, 4 at most. No
-// LIMIT can be a probe's own. That a found one is not the probe is no comparison: for one, the planner may read all ids
-// there are. Of the bearers of an identifier 200 are looked at, the deleted and those of other types among them: this
-// runs under the owner's lock.
+// A probe: id, type, exact and beside (pairs of kind and value), and reach: how far to look on each side. `$reach` is the
+// greatest of them, since no LIMIT can be a probe's own. That a found one is not the probe is no comparison: for one, the
+// planner may read all ids there are. Of the bearers of an identifier 200 are looked at, the deleted and those of other
+// types among them: this runs under the owner's lock.
 CALL () {
   UNWIND $probes AS probe
   CALL (probe) {
@@ -22,7 +22,7 @@ CALL () {
       MATCH (identifier:Identifier)
       USING INDEX SEEK identifier:Identifier(owner, kind, value)
       WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value > pair[1]
-      WITH probe, identifier ORDER BY identifier.owner, identifier.kind, identifier.value LIMIT 4
+      WITH probe, identifier ORDER BY identifier.owner, identifier.kind, identifier.value LIMIT $reach
       WITH probe, collect(identifier) AS beside
       UNWIND beside[..probe.reach] AS identifier
       RETURN identifier
@@ -31,7 +31,7 @@ CALL () {
       USING INDEX SEEK identifier:Identifier(owner, kind, value)
       WHERE identifier.owner = $owner AND identifier.kind = pair[0] AND identifier.value < pair[1]
       WITH probe, identifier
-      ORDER BY identifier.owner DESC, identifier.kind DESC, identifier.value DESC LIMIT 4
+      ORDER BY identifier.owner DESC, identifier.kind DESC, identifier.value DESC LIMIT $reach
       WITH probe, collect(identifier) AS beside
       UNWIND beside[..probe.reach] AS identifier
       RETURN identifier

@@ -3,7 +3,7 @@
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>,
-//         aliases: LIST<MAP>, counts: LIST<MAP>, probes: LIST<MAP>, compared: LIST<STRING>
+//         aliases: LIST<MAP>, counts: LIST<MAP>, probes: LIST<MAP>, reach: INTEGER, compared: LIST<STRING>
 // returns sequence: INTEGER, near: LIST<LIST>, found: LIST<LIST>
 // mode    write
 // index   owner_id and the constraints of every label that it writes
