@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import uvicorn
 
 from graphmem import __version__, log, tracing
 from graphmem.cli.session import fetching, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
+from graphmem.registry import Services
 from graphmem.settings import Settings
 
 
@@ -69,8 +70,7 @@ def serve(settings: Settings) -> None:
 
 async def _serve(settings: Settings) -> None:
     from graphmem.api.app import create_app
-    from graphmem.runtime import keep_up, open_services, warm
-    from graphmem.worker import work
+    from graphmem.runtime import open_services
 
     async with open_services(settings, fetching()) as services:
         config = uvicorn.Config(
@@ -85,8 +85,20 @@ async def _serve(settings: Settings) -> None:
             timeout_graceful_shutdown=int(settings.shutdown_seconds),
             timeout_keep_alive=75,
         )
-        beside = [asyncio.create_task(work) for work in (warm(services), keep_up(services), work(services))]
-        await _Server(config, settings).serve()
+        async with _tended(services):
+            await _Server(config, settings).serve()
+
+
+@contextlib.asynccontextmanager
+async def _tended(services: Services) -> AsyncIterator[None]:
+    """Do meanwhile what every service does unasked: plan queries, keep its database up, do what waits."""
+    from graphmem.runtime import keep_up, warm
+    from graphmem.worker import work
+
+    beside = [asyncio.create_task(task) for task in (warm(services), keep_up(services), work(services))]
+    try:
+        yield
+    finally:
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
@@ -116,7 +128,7 @@ def serve_stdio(settings: Settings) -> None:
         from graphmem.mcp.stdio import serve as serve_mcp
         from graphmem.runtime import open_services
 
-        async with open_services(settings) as services:
+        async with open_services(settings) as services, _tended(services):
             await serve_mcp(services, Actor(client="mcp"))
 
     with _traced():
