@@ -18,6 +18,7 @@ import structlog
 
 from graphmem.settings import Settings
 
+FILE = "graphmem.log"
 FILE_BYTES = 10_000_000
 FILES_KEPT = 5
 
@@ -28,7 +29,7 @@ def configure(
     """Send the logs of graphmem and its libraries to the console (stderr) and to files in ``folder``.
 
     Only stderr is ever written to: stdout belongs to answers, and to MCP over stdio. ``console_level`` is
-    the least severity shown there, where it differs from that of the files.
+    the least severity shown there, where it differs from that of the files. ``folder`` must be there.
     """
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -49,9 +50,8 @@ def configure(
     handlers[0].addFilter(lambda record: not record.name.startswith("opentelemetry"))
     handlers[0].setLevel((console_level or settings.log_level).upper())
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = logging.handlers.RotatingFileHandler(
-            folder / "graphmem.log", maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True
+            folder / FILE, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True
         )
         handlers.append(_handler(file, shared, to_json))
     root = logging.getLogger()

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 import uvicorn
 
 from graphmem import __version__, log, tracing
-from graphmem.cli.session import fetching, run_async, stderr
+from graphmem.cli.session import fetching, log_folder, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
 from graphmem.registry import Services
 from graphmem.settings import Settings
@@ -59,11 +59,12 @@ def serve(settings: Settings) -> None:
     """Serve REST and MCP until told to stop; requests under way finish first.
 
     Raises:
-        SetupError: the bind is refused, the port is taken, or the database cannot be had.
+        SetupError: the bind is refused, the port is taken, the data directory cannot be used, or the database
+            cannot be had.
     """
     settings.check_bind()
     _check_port(settings)
-    log.configure(settings, settings.data_path / "logs")
+    log.configure(settings, log_folder(settings))
     with _traced():
         run_async(_serve(settings))
 
@@ -120,8 +121,12 @@ def _check_port(settings: Settings) -> None:
 
 
 def serve_stdio(settings: Settings) -> None:
-    """Serve MCP over stdin and stdout until stdin closes."""
-    log.configure(settings, settings.data_path / "logs", console_level="error")
+    """Serve MCP over stdin and stdout until stdin closes.
+
+    Raises:
+        SetupError: the data directory cannot be used, or the database cannot be had.
+    """
+    log.configure(settings, log_folder(settings), console_level="error")
 
     async def run() -> None:
         from graphmem.auth import Actor

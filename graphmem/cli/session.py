@@ -18,7 +18,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from graphmem import log, settings
 from graphmem.auth import Actor
 from graphmem.cli.tables import plain
-from graphmem.errors import GraphmemError, InternalError
+from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
 from graphmem.registry import Operation
 from graphmem.settings import Settings
 
@@ -60,16 +60,27 @@ class Session:
 
     def log_to_file(self, chosen: Settings) -> None:
         """Log to the data directory; to the console only what is wrong, or all with ``--verbose``."""
-        log.configure(chosen, _log_folder(chosen), console_level="info" if self.verbose else "error")
+        try:
+            folder = log_folder(chosen)
+        except DataDirectoryRefused:
+            # Starting the engine says what is wrong with the directory, and what to do.
+            folder = None
+        log.configure(chosen, folder, console_level="info" if self.verbose else "error")
 
 
-def _log_folder(chosen: Settings) -> Path | None:
+def log_folder(chosen: Settings) -> Path:
+    """Return the folder of the logs, made if need be.
+
+    Raises:
+        DataDirectoryRefused: the log's file cannot be written there.
+    """
+    from graphmem.neo4j_local.files import used_as_data
+
     folder = chosen.data_path / "logs"
-    try:
+    with used_as_data(chosen.data_path):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError:
-        # Starting the engine says what is wrong with the directory, and what to do.
-        return None
+        # The log itself would find out at its first line, and show a traceback for each.
+        (folder / log.FILE).open("a").close()
     return folder
 
 

@@ -86,23 +86,21 @@ def ensure(settings: Settings, probe: Probe, progress: Progress | None = None) -
     _refuse_windows()
     instance = Instance(settings)
     deadline = time.monotonic() + settings.neo4j_start_timeout
-    try:
-        if (process := server.find(instance, search=False)) and (ready := _attach(instance, process, probe)):
-            return ready
-        if process is None:
-            engine.fetch(settings, progress)
-            deadline = time.monotonic() + settings.neo4j_start_timeout
-        with instance.lock(settings.neo4j_start_timeout):
-            return _attach_or_start(settings, instance, probe, deadline)
-    except filelock.Timeout as exc:
-        raise EngineStartFailed(
-            f"another process has been starting Neo4j in {instance.root} for "
-            f"{settings.neo4j_start_timeout:.0f} s: wait for it, or raise GRAPHMEM_NEO4J_START_TIMEOUT"
-        ) from exc
-    except OSError as exc:
-        raise DataDirectoryRefused(
-            f"Neo4j's data could not be kept in {files.cause(exc, instance.root)} (GRAPHMEM_DATA_DIR)"
-        ) from exc
+    with files.used_as_data(instance.root):
+        try:
+            process = server.find(instance, search=False)
+            if process and (ready := _attach(instance, process, probe)):
+                return ready
+            if process is None:
+                engine.fetch(settings, progress)
+                deadline = time.monotonic() + settings.neo4j_start_timeout
+            with instance.lock(settings.neo4j_start_timeout):
+                return _attach_or_start(settings, instance, probe, deadline)
+        except filelock.Timeout as exc:
+            raise EngineStartFailed(
+                f"another process has been starting Neo4j in {instance.root} for "
+                f"{settings.neo4j_start_timeout:.0f} s: wait for it, or raise GRAPHMEM_NEO4J_START_TIMEOUT"
+            ) from exc
 
 
 start = ensure

@@ -5,20 +5,43 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from graphmem.errors import DataDirectoryRefused
 
 _CAUSES = {
     errno.ENOSPC: "the disk is full: free some space there and run this again",
     errno.EDQUOT: "the disk quota is used up: free some space there and run this again",
-    errno.EACCES: "this user may not write there: give it permission, or name another directory",
-    errno.EPERM: "this user may not write there: give it permission, or name another directory",
+    errno.EACCES: "this user may not read or write there: give it permission, or name another directory",
+    errno.EPERM: "this user may not read or write there: give it permission, or name another directory",
     errno.EROFS: "that file system is read-only: name another directory",
+    errno.EEXIST: "a file is where a directory should be: move it away, or name another directory",
+    errno.ENOTDIR: "a file is where a directory should be: move it away, or name another directory",
 }
 
 
-def cause(error: OSError, path: Path) -> str:
+def cause(error: OSError, path: Path | str) -> str:
     """Say which path failed, why, and what to do about it."""
-    return f"{path}: {_CAUSES.get(error.errno or 0, error.strerror or error)}"
+    other = f"{error.strerror or error}: mend that, or name another directory"
+    return f"{path}: {_CAUSES.get(error.errno or 0, other)}"
+
+
+@contextmanager
+def used_as_data(root: Path) -> Iterator[None]:
+    """Have faults of the file system told as those of the data directory ``root``.
+
+    Raises:
+        DataDirectoryRefused: something in it could not be read or written; the message names it.
+    """
+    try:
+        yield
+    except OSError as exc:
+        why = cause(exc, exc.filename or root)
+        raise DataDirectoryRefused(
+            f"the data directory {root} (GRAPHMEM_DATA_DIR) cannot be used: {why}"
+        ) from exc
 
 
 def private_directory(path: Path) -> None:

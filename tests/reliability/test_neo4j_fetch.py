@@ -87,7 +87,7 @@ class TestFetch:
         assert len(neo4j_local.fetch(settings)) == 3
 
     @pytest.mark.parametrize(
-        ("code", "words"), [(errno.ENOSPC, "disk is full"), (errno.EACCES, "may not write")]
+        ("code", "words"), [(errno.ENOSPC, "disk is full"), (errno.EACCES, "may not read or write")]
     )
     def test_cache_cannot_be_written(self, repository, settings, code, words):
         repository.faults = [OSError(code, os.strerror(code))] * 3

@@ -334,7 +334,7 @@ class TestDataDirectory:
 
     @pytest.mark.parametrize(
         ("code", "words"),
-        [(errno.ENOSPC, "disk is full"), (errno.EACCES, "may not write"), (errno.EROFS, "read-only")],
+        [(errno.ENOSPC, "disk is full"), (errno.EACCES, "may not read or write"), (errno.EROFS, "read-only")],
     )
     def test_cannot_be_written(self, tmp_path, monkeypatch, code, words):
         def fail(path: Path, text: str) -> None:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import json
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from graphmem import log, runtime, worker
 from graphmem.cli import serve
+from graphmem.cli.main import app
 from graphmem.mcp import stdio
 from graphmem.settings import load
 
+ANY_PORT = {"GRAPHMEM_PORT": "0", "GRAPHMEM_ENV": "test"}
 TENDING = (runtime, "warm"), (runtime, "keep_up"), (worker, "work")
 
 
@@ -59,3 +65,49 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     assert seen[3] == "answered"
     assert sorted(seen[4:7]) == sorted(f"{name} ends" for name in names)
     assert seen[7:] == ["closed"]
+
+
+def a_file_in_its_place(data: Path) -> None:
+    data.touch()
+
+
+def a_file_in_the_place_of_the_logs(data: Path) -> None:
+    data.mkdir()
+    (data / "logs").touch()
+
+
+def a_log_that_is_a_directory(data: Path) -> None:
+    (data / "logs" / log.FILE).mkdir(parents=True)
+
+
+@pytest.mark.parametrize("way", ["serve", "mcp"])
+@pytest.mark.parametrize(
+    "spoil", [a_file_in_its_place, a_file_in_the_place_of_the_logs, a_log_that_is_a_directory]
+)
+def test_a_data_directory_that_cannot_be_used_is_refused(
+    way: str, spoil: Callable[[Path], None], tmp_path: Path
+) -> None:
+    spoil(tmp_path / "data")
+    refused = CliRunner().invoke(app, ["--json", "--data-dir", str(tmp_path / "data"), way], env=ANY_PORT)
+    said = json.loads(refused.stderr)
+    assert (refused.exit_code, refused.stdout, said["error_code"]) == (6, "", "DATA_DIRECTORY_REFUSED")
+    assert "name another directory" in said["message"]
+
+
+@pytest.mark.parametrize(
+    ("code", "fix"), [(errno.EACCES, "give it permission"), (errno.EROFS, "name another directory")]
+)
+@pytest.mark.parametrize("way", ["serve", "mcp"])
+def test_a_data_directory_that_may_not_be_written_is_refused(
+    way: str, code: int, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Root may write anywhere, so the answer of the system is put in its place.
+    def fail(path: Path, *_: Any, **__: Any) -> None:
+        raise OSError(code, os.strerror(code), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", fail)
+    refused = CliRunner().invoke(app, ["--json", "--data-dir", str(tmp_path / "data"), way], env=ANY_PORT)
+    said = json.loads(refused.stderr)
+    assert (refused.exit_code, refused.stdout, said["error_code"]) == (6, "", "DATA_DIRECTORY_REFUSED")
+    assert fix in said["message"]
+    assert str(tmp_path / "data" / "logs") in said["message"]
