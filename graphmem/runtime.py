@@ -59,18 +59,25 @@ async def open_services(
         if settings.neo4j_uri is not None:
             await wait_until_up(graph, REMOTE_PATIENCE)
         await migrations.apply(graph)
-        vocabulary = Vocabulary(graph, settings)
-        embedder = RemoteEmbedder(settings) if settings.embedding_url else LocalEmbedder()
-        writers = Writers(graph, settings, embedder)
-        graph.metrics.waiting.set_function(writers.waiting)
-        try:
-            yield Services(graph, vocabulary, TypeAliases(graph), writers, settings, embedder)
-        finally:
-            await writers.close()
-            if isinstance(embedder, RemoteEmbedder):
-                await embedder.close()
+        async with services_over(graph, settings) as services:
+            yield services
     finally:
         await graph.close()
+
+
+@contextlib.asynccontextmanager
+async def services_over(graph: Graph, settings: Settings) -> AsyncIterator[Services]:
+    """Open what operations need over a database as it is: nothing is started, migrated or written."""
+    vocabulary = Vocabulary(graph, settings)
+    embedder = RemoteEmbedder(settings) if settings.embedding_url else LocalEmbedder()
+    writers = Writers(graph, settings, embedder)
+    graph.metrics.waiting.set_function(writers.waiting)
+    try:
+        yield Services(graph, vocabulary, TypeAliases(graph), writers, settings, embedder)
+    finally:
+        await writers.close()
+        if isinstance(embedder, RemoteEmbedder):
+            await embedder.close()
 
 
 async def connection(settings: Settings, progress: Progress | None = None) -> Connection:

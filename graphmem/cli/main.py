@@ -38,7 +38,11 @@ def options(
         str | None, typer.Option(help="Ask the service at this address instead of working on the data here.")
     ] = None,
     env: Annotated[Env | None, typer.Option(help="Which instance; development unless said.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where the instance's data is.")] = None,
+    data_dir: Annotated[
+        Path | None,
+        # Whether it can be read is told by what reads it, and doctor says what to do.
+        typer.Option(readable=False, help="Where the instance's data is."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log on the console.")] = False,
     version: Annotated[

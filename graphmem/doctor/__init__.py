@@ -7,13 +7,14 @@ what it found, and what it could not look at.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from graphmem import neo4j_local, settings
 from graphmem.doctor import around, database, machine
-from graphmem.doctor.finding import Finding, redact
+from graphmem.doctor.finding import Finding, looked, redact
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.neo4j_local import Connection
 from graphmem.settings import Settings
@@ -30,21 +31,31 @@ async def examine(
         overrides: settings that were given otherwise than by the environment.
         deep: derive every snapshot again and compare, hash the engine's files; that may take minutes.
     """
-    found = [machine.versions(), *machine.variables(environment)]
+    found = await _here("versions", lambda: [machine.versions()])
+    found += await _here("settings", machine.variables, environment)
     try:
         chosen = settings.load(**overrides)
     except ConfigurationInvalid as exc:
         return [*found, *_invalid(exc)]
-    found += machine.contradictions(chosen, environment)
-    found += machine.data_directory(chosen)
-    found += machine.disk(chosen)
+    found += await _here("settings", machine.contradictions, chosen, environment)
+    found += await _here("data directory", machine.data_directory, chosen)
+    found += await _here("disk", machine.disk, chosen)
     if chosen.neo4j_uri is None:
-        found += machine.engine(chosen, deep)
-        found += machine.memory(chosen)
-    found += await _database(chosen, deep)
-    found += await around.embedding(chosen)
-    found.append(await around.service(chosen))
+        found += await _here("engine", machine.engine, chosen, deep)
+        found += await _here("memory", machine.memory, chosen)
+    found += await looked("database", partial(_database, chosen, deep))
+    found += await looked("embedding", partial(around.embedding, chosen))
+    found += await looked("service", partial(around.service, chosen))
     return redact(found, chosen)
+
+
+async def _here(check: str, look: Callable[..., Iterable[Finding]], *given: Any) -> list[Finding]:
+    """Look at something without a network."""
+
+    async def now() -> Iterable[Finding]:
+        return look(*given)
+
+    return await looked(check, now)
 
 
 def _invalid(exc: ConfigurationInvalid) -> Iterator[Finding]:

@@ -36,7 +36,7 @@ async def embedding(settings: Settings) -> list[Finding]:
     return [Finding("embedding", "ok", f"{_at(settings.embedding_url)} makes vectors")]
 
 
-async def service(settings: Settings) -> Finding:
+async def service(settings: Settings) -> list[Finding]:
     """Look whether a service answers where one should be, and whether it is of this version."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)
@@ -50,21 +50,23 @@ async def service(settings: Settings) -> Finding:
             well = health.status_code
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         if settings.base_url is None:
-            return Finding("service", "ok", f"none runs at {base}")
+            return [Finding("service", "ok", f"none runs at {base}")]
         what = f"none answers at {_at(base)} ({type(exc).__name__})"
-        return Finding("service", "fail", what, "Start it with graphmem serve, or correct GRAPHMEM_BASE_URL.")
+        return [
+            Finding("service", "fail", what, "Start it with graphmem serve, or correct GRAPHMEM_BASE_URL.")
+        ]
     except (ValueError, AttributeError):
         ours, told, well = False, {}, 0
     if not ours:
         what = f"another program answers at {_at(base)}"
-        return Finding("service", "fail", what, "Stop it, or set GRAPHMEM_PORT to another port.")
+        return [Finding("service", "fail", what, "Stop it, or set GRAPHMEM_PORT to another port.")]
     if well != 200:
         what = f"the service at {_at(base)} says that it is not well ({well})"
-        return Finding("service", "fail", what, "Look at its log for why its database does not answer.")
+        return [Finding("service", "fail", what, "Look at its log for why its database does not answer.")]
     if told.get("version") != __version__:
         what = f"the service at {_at(base)} is graphmem {told.get('version')!s:.20}, this is {__version__}"
-        return Finding("service", "warn", what, "Restart the service, or run the graphmem that it runs.")
-    return Finding("service", "ok", f"graphmem {__version__} answers at {_at(base)}")
+        return [Finding("service", "warn", what, "Restart the service, or run the graphmem that it runs.")]
+    return [Finding("service", "ok", f"graphmem {__version__} answers at {_at(base)}")]
 
 
 def _at(url: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
 from graphmem import migrations
-from graphmem.doctor.finding import Finding
+from graphmem.doctor.finding import Finding, looked
 from graphmem.domain import times
 from graphmem.domain.meaning import DIMENSIONS
 from graphmem.embedding import MODEL
@@ -50,18 +51,22 @@ async def examine(where: Connection, settings: Settings, deep: bool) -> list[Fin
         for check in (_version, _schema, _indexes, _limits, _clock, _ahead, _vectors):
             found += await _told(check, graph, settings)
         sound = all(one.status == "ok" for one in found if one.check in ("schema", "indexes"))
+        look = partial(_consistency, graph, settings, deep, sound)
+        return [*found, *await looked("consistency", look)]
     finally:
         await graph.close()
-    return [*found, *await _consistency(settings, deep, sound)]
 
 
 async def _told(check: Check, graph: Graph, settings: Settings) -> list[Finding]:
-    try:
-        return await check(graph, settings)
-    except GraphmemError as exc:
-        name = check.__name__.removeprefix("_")
-        what = f"could not be looked at: {exc}"
-        return [Finding(name, "warn", what, "Run graphmem doctor again, as a user who may administer it.")]
+    async def look() -> list[Finding]:
+        try:
+            return await check(graph, settings)
+        except GraphmemError as exc:
+            fix = "Run graphmem doctor again, as a user who may administer it."
+            return [Finding(name, "warn", f"could not be looked at: {exc}", fix)]
+
+    name = check.__name__.removeprefix("_")
+    return await looked(name, look)
 
 
 async def _version(graph: Graph, settings: Settings) -> list[Finding]:
@@ -208,7 +213,7 @@ async def _vectors(graph: Graph, settings: Settings) -> list[Finding]:
     return [Finding("vectors", "ok", f"every entity has its vector of {model!r}")]
 
 
-async def _consistency(settings: Settings, deep: bool, sound: bool) -> list[Finding]:
+async def _consistency(graph: Graph, settings: Settings, deep: bool, sound: bool) -> list[Finding]:
     if not deep:
         what = "snapshots were not compared with their observations"
         return [Finding("consistency", "ok", f"{what}: graphmem doctor --deep or snapshots check does that")]
@@ -220,10 +225,15 @@ async def _consistency(settings: Settings, deep: bool, sound: bool) -> list[Find
     from graphmem.auth import Actor
     from graphmem.operations.health import audit
     from graphmem.registry import Context
-    from graphmem.runtime import open_services
+    from graphmem.runtime import services_over
 
-    async with open_services(settings) as services:
-        report = await audit(Context(Actor(client="cli"), services), fix=False, deep=True)
+    try:
+        async with services_over(graph, settings) as services:
+            report = await audit(Context(Actor(client="cli"), services), fix=False, deep=True)
+    except GraphmemError as exc:
+        what = f"snapshots could not be compared with their observations: {exc}"
+        fix = "Run graphmem doctor --deep again when the database has less to do."
+        return [Finding("consistency", "fail", what, fix)]
     if report.stale_count:
         what = f"{report.stale_count} things are not as observed, of {report.checked} and their counts"
         return [Finding("consistency", "fail", what, "Run graphmem rebuild.")]

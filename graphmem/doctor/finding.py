@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,6 +21,19 @@ class Finding:
     status: Status
     what: str
     fix: str = ""
+
+
+async def looked(check: str, look: Callable[[], Awaitable[Iterable[Finding]]]) -> list[Finding]:
+    """Return what a check found; one that fails is a finding itself, and hides no other."""
+    try:
+        return list(await look())
+    except OSError as exc:
+        where = exc.filename or "what it looks at"
+        what = f"could not be looked at: {where}: {exc.strerror or exc}"
+        return [Finding(check, "fail", what, f"Give this user {where}, then run graphmem doctor again.")]
+    except Exception as exc:
+        what = f"could not be looked at: {type(exc).__name__}: {exc}"[:500]
+        return [Finding(check, "fail", what, "Mend what is said here, then run graphmem doctor again.")]
 
 
 def redact(findings: Iterable[Finding], settings: Settings) -> list[Finding]:

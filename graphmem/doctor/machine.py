@@ -113,7 +113,7 @@ def data_directory(settings: Settings) -> list[Finding]:
     path, found = settings.data_path, []
     near = _nearest(path)
     own = f"Give this user {path}, or set GRAPHMEM_DATA_DIR to another directory."
-    if not near.is_dir():
+    if not os.path.isdir(near):
         return [Finding("data directory", "fail", f"{near} is no directory", own)]
     if not os.access(near, os.W_OK | os.X_OK):
         return [Finding("data directory", "fail", f"{near} cannot be written by this user", own)]
@@ -195,7 +195,8 @@ def bytes_of(size: str) -> int | None:
 
 def _nearest(path: Path) -> Path:
     """Return the path itself, or the nearest above it that is there."""
-    return next(one for one in (path, *path.parents) if one.exists())
+    # Path.exists raises below a directory that may not be searched.
+    return next(one for one in (path, *path.parents) if os.path.exists(one))
 
 
 def _mb(size: int) -> str:

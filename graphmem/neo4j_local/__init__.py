@@ -7,6 +7,8 @@ caller's probe to say, as this package does not speak bolt.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -112,29 +114,34 @@ def stop(settings: Settings, timeout: float = 30.0, *, only: int | None = None) 
     ``only`` is the process that is meant: one that somebody started in its place meanwhile is left alone.
 
     While another process starts it, that is waited for, at most ``timeout`` seconds.
+
+    Raises:
+        DataDirectoryRefused: the data directory cannot be used, so nothing is known of a server.
     """
     instance = Instance(settings)
-    if not instance.root.exists():
-        return False
-    try:
-        with instance.lock(timeout):
+    with files.used_as_data(instance.root):
+        if not instance.root.exists():
+            return False
+        try:
+            with instance.lock(timeout):
+                return _stop(instance, timeout, only)
+        except filelock.Timeout:
             return _stop(instance, timeout, only)
-    except filelock.Timeout:
-        return _stop(instance, timeout, only)
 
 
 def status(settings: Settings) -> Status:
     """Return what is known of the instance; it need not run or exist.
 
     Raises:
-        DataDirectoryRefused: instance.json is damaged or of a newer graphmem.
+        DataDirectoryRefused: it cannot be read, or instance.json is damaged or of a newer graphmem.
     """
     instance = Instance(settings)
-    facts, process = instance.facts(), server.find(instance)
     known: dict[str, object] = {"disk_bytes": _disk_bytes(instance.root)}
-    if facts:
-        connection = instance.connection(facts)
-        known |= {"version": facts.release, "uri": connection.uri, "browser_url": connection.browser_url}
+    with files.used_as_data(instance.root):
+        facts, process = instance.facts(), server.find(instance)
+        if facts:
+            connection = instance.connection(facts)
+            known |= {"version": facts.release, "uri": connection.uri, "browser_url": connection.browser_url}
     if process:
         try:
             with process.oneshot():
@@ -149,8 +156,14 @@ def status(settings: Settings) -> Status:
 
 
 def running(settings: Settings) -> int | None:
-    """Return the process id of the server that was started last, if it runs."""
-    process = server.find(Instance(settings), search=False)
+    """Return the process id of the server that was started last, if it runs.
+
+    Raises:
+        DataDirectoryRefused: the data directory cannot be read.
+    """
+    instance = Instance(settings)
+    with files.used_as_data(instance.root):
+        process = server.find(instance, search=False)
     return process.pid if process else None
 
 
@@ -158,22 +171,34 @@ def info(settings: Settings) -> Connection:
     """Return how to reach the instance, whether it runs or not.
 
     Raises:
-        DataDirectoryRefused: it was never started, or its directory is damaged.
+        DataDirectoryRefused: it was never started, or its directory is damaged or cannot be read.
     """
     instance = Instance(settings)
-    if (facts := instance.facts()) is None:
-        raise DataDirectoryRefused(f"there is no database in {instance.root} yet: run `graphmem db start`")
-    return instance.connection(facts)
+    with files.used_as_data(instance.root):
+        if (facts := instance.facts()) is None:
+            raise DataDirectoryRefused(
+                f"there is no database in {instance.root} yet: run `graphmem db start`"
+            )
+        return instance.connection(facts)
 
 
 def store_bytes(settings: Settings) -> int:
-    """Return what the database of the instance takes on the disk, its log of transactions included."""
+    """Return what the database of the instance takes on the disk, its log of transactions included.
+
+    What this user may not look into counts as nothing.
+    """
     return _disk_bytes(Instance(settings).home / "data")
 
 
 def logs(settings: Settings, lines: int = 100) -> list[str]:
-    """Return the server's own last log lines, oldest first; what Java itself said comes last."""
-    return _said(Instance(settings), lines=lines)
+    """Return the server's own last log lines, oldest first; what Java itself said comes last.
+
+    Raises:
+        DataDirectoryRefused: they cannot be read.
+    """
+    instance = Instance(settings)
+    with files.used_as_data(instance.root):
+        return _said(instance, lines=lines)
 
 
 def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Connection | None:
@@ -267,13 +292,12 @@ def _stop(instance: Instance, timeout: float, only: int | None) -> bool:
 
 
 def _disk_bytes(root: Path) -> int:
-    """Add up what the files take on the disk; files come and go meanwhile."""
+    """Add up what the files take on the disk, of those that can be seen; they come and go meanwhile."""
     total = 0
-    for path in root.rglob("*"):
-        try:
-            total += path.lstat().st_blocks * 512
-        except OSError:
-            continue
+    for folder, folders, names in os.walk(root):
+        for name in (*folders, *names):
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(folder, name)).st_blocks * 512
     return total
 
 

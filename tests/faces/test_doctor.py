@@ -16,13 +16,15 @@ from typing import Any
 
 import pytest
 
-from graphmem import auth, migrations, neo4j_local
-from graphmem.doctor import Finding, database, examine, machine
+from graphmem import auth, migrations, neo4j_local, runtime
+from graphmem.doctor import Finding, around, database, examine, machine
 from graphmem.domain import times
+from graphmem.errors import DatabaseTimeout
 from graphmem.graph import Graph
 from graphmem.neo4j_local import engine, server
 from graphmem.registry import Services
 from graphmem.settings import Settings
+from tests.support.denied import deny
 from tests.support.faces import Call
 from tests.support.loop import Loop
 from tests.support.service import Service, environment, free_port
@@ -163,6 +165,35 @@ def test_a_data_directory_that_cannot_be_written_fails(
     # Root may write anywhere, so the answer of the system is put in its place.
     monkeypatch.setattr(machine.os, "access", lambda path, mode: False)
     assert "cannot be written" in str(bad(look(), "data directory"))
+
+
+@pytest.mark.parametrize("folder", ["data", "data/neo4j", "."])
+def test_a_data_directory_that_cannot_be_read_fails_and_hides_nothing_else(
+    embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / "data" / "neo4j").mkdir()
+    (tmp_path / "data" / "neo4j" / "password").write_text(SECRET)
+    with monkeypatch.context() as patch:
+        deny(patch, tmp_path / folder)
+        found = embedded()
+    assert {one for one, _ in bad(found, "data directory")} == {"fail"}
+    checks = {one.check for one in found}
+    assert checks >= {"access", "disk", "engine", "memory", "database", "embedding", "service"}
+
+
+def test_a_check_that_fails_is_a_finding_and_hides_nothing_else(
+    look: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise ValueError("this is odd")
+
+    for where, name in ((machine, "disk"), (database, "_limits"), (around, "embedding")):
+        monkeypatch.setattr(where, name, fail)
+    database._limits.__name__ = "_limits"
+    found = look()
+    for check in ("disk", "limits", "embedding"):
+        assert bad(found, check) == [("fail", "could not be looked at: ValueError: this is odd")]
+    assert {"data directory", "schema", "clock", "service"} <= {one.check for one in found}
 
 
 def test_a_data_directory_that_is_not_there_is_made_later(look: Examine, tmp_path: Path) -> None:
@@ -468,6 +499,9 @@ def test_deep_compares_what_is_derived(
 ) -> None:
     real = auth.Actor
     monkeypatch.setattr(auth, "Actor", lambda client: real(owner=owner, client=client))
+    # Looking starts and migrates nothing.
+    monkeypatch.setattr(runtime, "connection", lambda *_: pytest.fail("it was to be started"))
+    monkeypatch.setattr(migrations, "apply", lambda *_: pytest.fail("it was to be migrated"))
     stored = run("store", entities=[{"entity_type": "person", "name": "Ada"}])
     assert bad(look(deep=True), "consistency") == []
     broken = "MATCH (n:Entity {id: $id}) SET n.canonical_name = 'Eve'"
@@ -475,3 +509,14 @@ def test_deep_compares_what_is_derived(
     found = look(deep=True)
     assert bad(found, "consistency")[0][0] == "fail"
     assert "Run graphmem rebuild." in [one.fix for one in found]
+
+
+def test_a_comparison_that_is_broken_off_is_a_finding(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: Any, **__: Any) -> None:
+        raise DatabaseTimeout
+
+    monkeypatch.setattr("graphmem.operations.health.audit", fail)
+    found = look(deep=True)
+    assert [one for one, _ in bad(found, "consistency")] == ["fail"]
+    assert "did not answer in time" in str(found)
+    assert {"schema", "embedding", "service"} <= {one.check for one in found}

@@ -19,8 +19,10 @@ import neo4j
 import psutil
 import pytest
 from jgo.maven import PythonResolver
+from typer.testing import CliRunner
 
 from graphmem import neo4j_local
+from graphmem.cli.main import app
 from graphmem.errors import (
     ConfigurationInvalid,
     DataDirectoryRefused,
@@ -29,6 +31,7 @@ from graphmem.errors import (
 )
 from graphmem.neo4j_local import archive, config, engine, files, instance, lock
 from graphmem.settings import Settings
+from tests.support.denied import deny
 from tests.support.engine import WAIT, engine_settings, probe, query, servers_of, wait_for
 
 SUPPORT = Path(__file__).parents[1] / "support" / "engine.py"
@@ -343,6 +346,31 @@ class TestDataDirectory:
         monkeypatch.setattr(files, "write_private", fail)
         with pytest.raises(DataDirectoryRefused, match=words):
             neo4j_local.ensure(engine_settings(tmp_path), probe)
+
+    @pytest.mark.parametrize("folder", ["data", "data/neo4j", "."])
+    @pytest.mark.parametrize("command", ["status", "stop", "info", "logs"])
+    def test_cannot_be_read(self, tmp_path, monkeypatch, command, folder):
+        (tmp_path / "data" / "neo4j").mkdir(parents=True)
+        (tmp_path / "data" / "instance.json").write_text(json.dumps(FACTS))
+        words = ["--json", "--data-dir", str(tmp_path / "data"), "db", command]
+        with monkeypatch.context() as patch:
+            deny(patch, tmp_path / folder)
+            refused = CliRunner().invoke(app, words)
+        said = json.loads(refused.stderr)
+        assert (refused.exit_code, said["error_code"]) == (6, "DATA_DIRECTORY_REFUSED")
+        assert "give it permission" in said["message"]
+
+    def test_sizes_leave_out_what_cannot_be_read(self, tmp_path, monkeypatch):
+        settings = engine_settings(tmp_path)
+        (tmp_path / "neo4j" / "data" / "hidden").mkdir(parents=True)
+        (tmp_path / "neo4j" / "data" / "hidden" / "x").write_bytes(bytes(100_000))
+        assert neo4j_local.store_bytes(settings) >= 100_000
+        with monkeypatch.context() as patch:
+            deny(patch, tmp_path / "neo4j" / "data" / "hidden")
+            assert neo4j_local.store_bytes(settings) < 100_000
+        with monkeypatch.context() as patch:
+            deny(patch, tmp_path / "neo4j")
+            assert neo4j_local.store_bytes(settings) == 0
 
     def test_is_a_file(self, tmp_path):
         (tmp_path / "data").write_text("")
