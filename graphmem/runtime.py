@@ -80,8 +80,12 @@ async def services_over(graph: Graph, settings: Settings) -> AsyncIterator[Servi
             await embedder.close()
 
 
-async def connection(settings: Settings, progress: Progress | None = None) -> Connection:
+async def connection(
+    settings: Settings, progress: Progress | None = None, *, asked: bool = True
+) -> Connection:
     """Return where the database is; the embedded one is started if it is not up.
+
+    One that was stopped on purpose is started only where somebody ``asked`` for it.
 
     Raises:
         SetupError: it cannot be started.
@@ -94,7 +98,7 @@ async def connection(settings: Settings, progress: Progress | None = None) -> Co
             browser_url="",
             database=settings.neo4j_database,
         )
-    return await asyncio.to_thread(neo4j_local.ensure, settings, _probe(settings), progress)
+    return await asyncio.to_thread(neo4j_local.ensure, settings, _probe(settings), progress, asked=asked)
 
 
 async def warm(services: Services) -> None:
@@ -109,13 +113,19 @@ async def keep_up(services: Services) -> None:
     """Start the embedded database again whenever it is found down; for as long as a service runs.
 
     It keeps its ports, so the connections come back by themselves. One that answers that its database has
-    fallen, as that of a full disk does, never mends by itself: it is stopped first. A database at
-    ``NEO4J_URI`` is somebody else's to start.
+    fallen, as that of a full disk does, never mends by itself: it is stopped first. One that was stopped on
+    purpose is left so until somebody starts it. A database at ``NEO4J_URI`` is somebody else's to start.
     """
     settings = services.settings
     fallen: int | None = None
+    left = False
     while settings.neo4j_uri is None:
         await asyncio.sleep(WATCH_SECONDS)
+        was, left = left, neo4j_local.stopped(settings)
+        if left:
+            if not was:
+                _log.warning("the embedded Neo4j was stopped on purpose: `graphmem db start` starts it")
+            continue
         try:
             await services.graph.verify()
             fallen = None
@@ -129,7 +139,7 @@ async def keep_up(services: Services) -> None:
             try:
                 if fallen:
                     await asyncio.to_thread(neo4j_local.stop, settings, only=fallen)
-                await connection(settings)
+                await connection(settings, asked=False)
             except SetupError as failed:
                 _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
                 # The one that does not come up after a fall is stopped as well.

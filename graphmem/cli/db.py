@@ -65,6 +65,9 @@ def start(context: typer.Context, as_json: Json = False) -> None:
 def stop(context: typer.Context, as_json: Json = False) -> None:
     """Stop the embedded Neo4j; the data stays.
 
+    A service that is up answers 503 and leaves it stopped, until `graphmem db start` or any other command
+    that needs the database here starts it.
+
     \b
     Example:
       graphmem db stop
@@ -73,7 +76,7 @@ def stop(context: typer.Context, as_json: Json = False) -> None:
     with telling_errors(as_json or session.as_json):
         from graphmem import neo4j_local
 
-        stopped = neo4j_local.stop(_embedded(session))
+        stopped = neo4j_local.stop(_embedded(session), on_purpose=True)
         said = "stopped" if stopped else "it was not running"
         show({"stopped": stopped, "message": said}, as_json or session.as_json)
 

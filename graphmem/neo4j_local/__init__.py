@@ -42,6 +42,7 @@ __all__ = [
     "start",
     "status",
     "stop",
+    "stopped",
     "store_bytes",
     "unreachable",
 ]
@@ -73,17 +74,21 @@ class _Died(Exception):
     """The server's process ended before it was ready."""
 
 
-def ensure(settings: Settings, probe: Probe, progress: Progress | None = None) -> Connection:
+def ensure(
+    settings: Settings, probe: Probe, progress: Progress | None = None, *, asked: bool = True
+) -> Connection:
     """Return how to reach the server of ``settings.data_path``, having fetched and started it if need be.
 
     Any number of processes may call this at once: there will be one server. It is waited for at most
-    ``settings.neo4j_start_timeout`` seconds, the first download apart.
+    ``settings.neo4j_start_timeout`` seconds, the first download apart. One that was stopped on purpose is
+    started where somebody ``asked`` for it, and is then no longer taken as such.
 
     Raises:
         ConfigurationInvalid: no such Neo4j version, or a platform that it does not run on.
         DataDirectoryRefused: the data directory cannot be used; nothing was changed in it.
         EngineFetchFailed: the jars could not be fetched; what had arrived is kept.
         EngineStartFailed: the server ended or did not answer in time; the message holds its own last lines.
+            Or it was stopped on purpose, and nobody asked for it.
     """
     _refuse_windows()
     instance = Instance(settings)
@@ -97,6 +102,7 @@ def ensure(settings: Settings, probe: Probe, progress: Progress | None = None) -
                 engine.fetch(settings, progress)
                 deadline = time.monotonic() + settings.neo4j_start_timeout
             with instance.lock(settings.neo4j_start_timeout):
+                _mind_the_stop(instance, asked)
                 return _attach_or_start(settings, instance, probe, deadline)
         except filelock.Timeout as exc:
             raise EngineStartFailed(
@@ -108,12 +114,16 @@ def ensure(settings: Settings, probe: Probe, progress: Progress | None = None) -
 start = ensure
 
 
-def stop(settings: Settings, timeout: float = 30.0, *, only: int | None = None) -> bool:
+def stop(
+    settings: Settings, timeout: float = 30.0, *, only: int | None = None, on_purpose: bool = False
+) -> bool:
     """Stop the server, killing it after ``timeout`` seconds; False if none was running.
 
-    ``only`` is the process that is meant: one that somebody started in its place meanwhile is left alone.
-
     While another process starts it, that is waited for, at most ``timeout`` seconds.
+
+    Args:
+        only: the process that is meant: one that somebody started in its place meanwhile is left alone.
+        on_purpose: services that are up leave it so until somebody asks for it.
 
     Raises:
         DataDirectoryRefused: the data directory cannot be used, so nothing is known of a server.
@@ -124,9 +134,14 @@ def stop(settings: Settings, timeout: float = 30.0, *, only: int | None = None) 
             return False
         try:
             with instance.lock(timeout):
-                return _stop(instance, timeout, only)
+                return _stop(instance, timeout, only, on_purpose)
         except filelock.Timeout:
-            return _stop(instance, timeout, only)
+            return _stop(instance, timeout, only, on_purpose)
+
+
+def stopped(settings: Settings) -> bool:
+    """Tell whether the server was stopped on purpose, and nobody has asked for it since."""
+    return os.path.exists(Instance(settings).stop_file)
 
 
 def status(settings: Settings) -> Status:
@@ -244,6 +259,14 @@ def _attach_or_start(settings: Settings, instance: Instance, probe: Probe, deadl
     )
 
 
+def _mind_the_stop(instance: Instance, asked: bool) -> None:
+    """Forget that it was stopped on purpose, where somebody asked for it; the instance's lock is held."""
+    if asked:
+        instance.stop_file.unlink(missing_ok=True)
+    elif instance.stop_file.exists():
+        raise EngineStartFailed("Neo4j was stopped on purpose: run `graphmem db start` when it is wanted")
+
+
 def _wait(
     instance: Instance, process: psutil.Process, facts: Facts, probe: Probe, deadline: float
 ) -> Connection:
@@ -280,10 +303,14 @@ def _failed(what: str, said: list[str]) -> EngineStartFailed:
     return EngineStartFailed(f"{what}. Its own last words:\n{text}", log=said)
 
 
-def _stop(instance: Instance, timeout: float, only: int | None) -> bool:
+def _stop(instance: Instance, timeout: float, only: int | None, on_purpose: bool) -> bool:
     process = server.find(instance)
     if only is not None and (process is None or process.pid != only):
         return False
+    if on_purpose:
+        # Before it ends, else a service starts it again. On a full disk it is stopped all the same.
+        with contextlib.suppress(OSError):
+            instance.stop_file.touch(mode=0o600)
     if process is None:
         instance.run_file.unlink(missing_ok=True)
         return False

@@ -2,6 +2,7 @@
 
 <data directory>/
   instance.json     format of this directory, Neo4j release, ports
+  stopped           is there while the server is down because somebody stopped it on purpose
   neo4j.lock        held by whoever starts or stops the server; the system frees it when that process dies
   neo4j/            Neo4j's home (0700): conf, data, logs, run
     password        of the user ``neo4j`` (0600)
@@ -69,6 +70,7 @@ class Instance:
         self.console = self.home / "logs" / "console.log"
         self.log = self.home / "logs" / "neo4j.log"
         self.run_file = self.home / "run" / "server.json"
+        self.stop_file = self.root / "stopped"
         self._facts_file = self.root / "instance.json"
         self._password_file = self.home / "password"
 

@@ -289,6 +289,14 @@ class TestFailedStart:
         ):
             neo4j_local.ensure(settings, probe)
 
+    def test_stopped_on_purpose_is_started_for_nobody_who_did_not_ask(self, tmp_path):
+        settings = engine_settings(tmp_path)
+        assert not neo4j_local.stop(settings, on_purpose=True)
+        assert neo4j_local.stopped(settings)
+        with pytest.raises(EngineStartFailed, match="graphmem db start"):
+            neo4j_local.ensure(settings, probe, asked=False)
+        assert neo4j_local.stopped(settings)
+
     def test_windows_is_told_so(self, tmp_path, monkeypatch):
         monkeypatch.setattr("sys.platform", "win32")
         with pytest.raises(ConfigurationInvalid, match="NEO4J_URI"):
