@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from graphmem.dump import Restored, Verified
 
 app = typer.Typer(no_args_is_help=True)
-File = Annotated[Path, typer.Argument(help="The file of the dump.")]
+# Whether a path can be used is told by what uses it. Path's own questions raise where it may not be searched.
+File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
 STAGES = {
     "create": "observations",
     "restore": "observations",
@@ -45,7 +47,9 @@ STAGES = {
 @app.command()
 def create(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="File to write, or a directory to write a dated one in.")],
+    path: Annotated[
+        Path, typer.Argument(readable=False, help="File to write, or a directory to write a dated one in.")
+    ],
     owner: Annotated[
         list[str] | None, typer.Option(help="Only this owner's facts; may be given again. All, unless given.")
     ] = None,
@@ -66,7 +70,7 @@ def create(
     with telling_errors(as_json or session.as_json):
         chosen = _here(session)
 
-        if path.is_dir():
+        if os.path.isdir(path):
             path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
         made = run_async(_create(chosen, path, owner or (), force))
         show(made, as_json or session.as_json)
@@ -87,7 +91,7 @@ def verify(context: typer.Context, path: File, as_json: Json = False) -> None:
         from graphmem import dump
 
         with _bars() as bars:
-            size = path.stat().st_size if path.is_file() else None
+            size = os.path.getsize(path) if os.path.isfile(path) else None
             bars.advance("verify", 0, size)
             found = dump.verify(path, lambda done: bars.advance("verify", done, None))
         show(_verified(path, found), as_json or session.as_json)

@@ -203,9 +203,10 @@ class _Maker:
 @contextlib.contextmanager
 def _file(path: Path, force: bool) -> Iterator[BinaryIO]:
     """Yield a file that appears under its name once it is complete; else nothing is left of it."""
-    if path.is_dir():
+    # Unlike Path's own, these raise nothing for a path that cannot be used: writing there tells why.
+    if os.path.isdir(path):
         raise DumpRefused(f"{path} is a directory: give the name of a file in it", path=str(path))
-    if path.exists() and not force:
+    if os.path.exists(path) and not force:
         raise DumpRefused(
             f"{path} is there already: give another name, or --force to replace it", path=str(path)
         )

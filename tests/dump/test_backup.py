@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from graphmem.cli.main import app
 from graphmem.registry import Services
 from graphmem.settings import Settings
+from tests.support.denied import deny
 from tests.support.dumping import Dumps
 from tests.support.faces import Call
 from tests.support.loop import Loop
@@ -97,6 +98,20 @@ def test_what_is_no_file_is_told(command: Command, tmp_path: Path) -> None:
     refused = command("verify", tmp_path / "nowhere", "--json")
     assert refused.exit_code == 2
     assert json.loads(refused.stderr.splitlines()[-1])["error_code"] == "DUMP_REFUSED"
+
+
+@pytest.mark.parametrize("words", [("create",), ("verify",), ("restore",), ("restore", "--dry-run")])
+@pytest.mark.parametrize("name", ["hidden/a.dump", "hidden", f"{'x' * 300}.dump"])
+def test_a_path_that_cannot_be_used_is_told(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], name: str
+) -> None:
+    (tmp_path / "hidden").mkdir()
+    with monkeypatch.context() as patch:
+        deny(patch, tmp_path / "hidden")
+        refused = command(*words, tmp_path / name, "--json")
+    envelope = json.loads(refused.stderr.splitlines()[-1])
+    assert (refused.exit_code, refused.stdout, envelope["error_code"]) == (2, "", "DUMP_REFUSED")
+    assert str(tmp_path / name) in envelope["message"]
 
 
 def test_conflicts_are_listed_and_exit_with_5(
