@@ -6,6 +6,7 @@ The README's table of settings is made from this class.
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cached_property
 from pathlib import Path
@@ -194,9 +195,13 @@ class Settings(BaseSettings):
 
     @cached_property
     def data_path(self) -> Path:
-        """The data directory: the one that was set, else the user's, one per environment."""
+        """The data directory: the one that was set, else the user's, one per environment.
+
+        By whatever name it is reached (a link, ``..``), it has this one, by which its server is known.
+        """
         ours = platformdirs.user_data_path("graphmem", appauthor=False)
-        return (self.data_dir or ours / self.env).absolute()
+        # Path.resolve raises for links that go round in a circle; who uses the directory tells of those.
+        return Path(os.path.realpath(self.data_dir or ours / self.env))
 
     @property
     def cache_path(self) -> Path:

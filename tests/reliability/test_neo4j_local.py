@@ -173,6 +173,25 @@ class TestRunning:
         assert servers_of(settings.data_path) == [pid]
         run_file.write_text(before)
 
+    def test_is_found_by_another_name_of_its_directory(self, running, tmp_path):
+        settings, connection = running
+        (tmp_path / "link").symlink_to(settings.data_path)
+        aside = settings.data_path / ".." / settings.data_path.name
+        for name in (tmp_path / "link", aside):
+            there = engine_settings(name)
+            assert neo4j_local.status(there).pid == neo4j_local.status(settings).pid
+            assert neo4j_local.ensure(there, probe) == connection
+
+    def test_is_found_though_it_was_started_by_another_name(self, running, tmp_path, monkeypatch):
+        settings, _ = running
+        (tmp_path / "link").symlink_to(settings.data_path)
+        pid = neo4j_local.status(settings).pid
+        command = psutil.Process(pid).cmdline()
+        there = [word.replace(str(settings.data_path), str(tmp_path / "link")) for word in command]
+        assert there != command
+        monkeypatch.setattr(psutil.Process, "cmdline", lambda self: there if self.pid == pid else [])
+        assert neo4j_local.status(settings).pid == pid
+
     def test_database_opened_by_something_else(self, running, monkeypatch):
         settings, _ = running
         monkeypatch.setattr(instance, "RELEASE_TIMEOUT", 0.2)

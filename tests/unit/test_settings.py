@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from graphmem.errors import ConfigurationInvalid
@@ -40,3 +42,11 @@ def test_every_way_to_reach_a_neo4j_is_taken(monkeypatch: pytest.MonkeyPatch, ur
 def test_a_port_may_be_given_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHMEM_PORT", "3999")
     assert load().service_port == 3999
+
+
+def test_a_data_directory_has_one_name(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    for name in ("data", "link", "x/../data", "x/../link"):
+        assert load(data_dir=tmp_path / name).data_path == tmp_path / "data"
+    assert load(data_dir=tmp_path / "round").data_path == tmp_path / "round"
