@@ -53,7 +53,9 @@ def create(
     owner: Annotated[
         list[str] | None, typer.Option(help="Only this owner's facts; may be given again. All, unless given.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file if it is there; never by a dump of nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write the facts of every owner into one file: compressed, checksummed, the same for the same state.
@@ -135,13 +137,14 @@ async def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bo
     from graphmem import dump
     from graphmem.runtime import open_services
 
+    here = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
     async with open_services(chosen, fetching()) as services:
         with _bars() as bars:
 
             def tell(done: int, total: int | None) -> None:
                 bars.advance("create", done, total)
 
-            made = await dump.create(services.graph, path, owners, force=force, progress=tell)
+            made = await dump.create(services.graph, path, owners, force=force, here=here, progress=tell)
     counted = _counted(made.manifest.contents)
     return {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +22,8 @@ TRANSACTIONS: Final = 500
 """Transactions that are read at once; fewer where their values are large."""
 OWNERS: Final = 1_000
 """Owners that are read at once."""
+LEFT: Final = 86_400.0
+"""Seconds after which a file that nobody writes to is no backup under way any more."""
 _TYPE: Final = ("name", "inverse", "description", "registered_at", "agent")
 _OBSERVATION: Final = (
     "id", "home", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
@@ -71,24 +75,29 @@ async def create(
     owners: Sequence[str] = (),
     *,
     force: bool = False,
+    here: str = "this database",
     progress: Progress | None = None,
 ) -> Created:
     """Write the facts of some owners, or of all, into a file.
 
     Each owner's are those of one moment: what is written meanwhile is left out. The file appears under its
-    name once it is complete and on disk, readable by its owner alone.
+    name once it is complete and on disk, readable by its owner alone. What another backup to the same name,
+    killed a day ago or earlier, left of its own is removed.
 
     Args:
+        here: how a message names the database.
         owners: none means every owner, and every registered relationship type; else the types are those that
             their relationships have.
 
     Raises:
-        DumpRefused: the file is there already and ``force`` is not given, it cannot be written, or an owner
-            has nothing.
+        DumpRefused: the file is there already, and ``force`` is not given or nobody has stored anything here;
+            it cannot be written; or an owner has nothing.
         Unavailable: the database failed.
     """
     with _file(path, force) as file:
         made = await _Maker(graph, container.Writer(file), progress or (lambda done, total: None)).run(owners)
+        if not made.owners:
+            _replace_nothing(path, here)
         made.path, made.size = path, file.tell()
     return made
 
@@ -212,6 +221,7 @@ def _file(path: Path, force: bool) -> Iterator[BinaryIO]:
         )
     growing = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
+        _sweep(path)
         number = os.open(growing, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
             with os.fdopen(number, "wb") as file:
@@ -223,6 +233,25 @@ def _file(path: Path, force: bool) -> Iterator[BinaryIO]:
             growing.unlink(missing_ok=True)
     except OSError as exc:
         raise DumpRefused(f"{path} cannot be written: {exc.strerror or exc}", path=str(path)) from exc
+
+
+def _replace_nothing(path: Path, here: str) -> None:
+    """Refuse to put a dump of nothing in the place of another one: it may be all that is left."""
+    if os.path.exists(path):
+        raise DumpRefused(
+            f"nobody has stored anything in {here}, and {path} is not replaced by a dump of nothing: "
+            "see that this is the database that you mean, or give another name",
+            path=str(path),
+        )
+
+
+def _sweep(path: Path) -> None:
+    """Remove what backups to this name left that were killed: what nobody has written to for a day."""
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
+    for one in os.scandir(path.parent):
+        with contextlib.suppress(OSError):
+            if ours.fullmatch(one.name) and time.time() - one.stat(follow_symlinks=False).st_mtime > LEFT:
+                os.unlink(one.path)
 
 
 def _appear(growing: Path, path: Path, force: bool) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
+from graphmem.dump import creating
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support.denied import deny
@@ -80,6 +83,41 @@ def test_a_file_that_is_there_is_not_replaced(command: Command, owner: str, dump
     assert json.loads(refused.stderr.splitlines()[-1])["error_code"] == "DUMP_REFUSED"
     assert "--force" in refused.stderr
     assert dumped.read_bytes() == before
+
+
+def test_a_dump_is_not_replaced_by_one_of_nothing(
+    command: Command, settings: Settings, dumped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nobody(maker: Any) -> AsyncIterator[str]:
+        for one in ():
+            yield one
+
+    monkeypatch.setattr(creating._Maker, "_owners", nobody)
+    before = dumped.read_bytes()
+    refused = command("create", dumped, "--force", "--json")
+    envelope = json.loads(refused.stderr.splitlines()[-1])
+    assert (refused.exit_code, envelope["error_code"]) == (2, "DUMP_REFUSED")
+    assert "NEO4J_URI" in envelope["message"]
+    assert (dumped.read_bytes(), list(tmp_path.iterdir())) == (before, [dumped])
+    assert command("create", tmp_path / "new.dump", "--force").exit_code == 0
+
+
+def test_what_a_killed_backup_left_is_removed_by_the_next(
+    command: Command, owner: str, dumped: Path, tmp_path: Path
+) -> None:
+    left = {
+        ".a.dump.0123abcd": False,
+        ".a.dump.0123abcdef": True,
+        ".b.dump.0123abcd": True,
+        "a.dump.0123abcd": True,
+    }
+    for name in left:
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / ".a.dump.00000000").touch()
+    assert command("create", dumped, "--owner", owner, "--force").exit_code == 0
+    kept = {name for name, kept in left.items() if kept} | {".a.dump.00000000", "a.dump"}
+    assert {one.name for one in tmp_path.iterdir()} == kept
 
 
 def test_damage_is_told_with_where_it_is(command: Command, dumped: Path) -> None:
