@@ -127,23 +127,36 @@ async def keep_up(services: Services) -> None:
                 _log.warning("the embedded Neo4j was stopped on purpose: `graphmem db start` starts it")
             continue
         try:
-            await services.graph.verify()
-            fallen = None
-        except GraphmemError as exc:
-            if has_fallen(exc):
-                fallen = neo4j_local.running(settings)
-            if fallen and shutil.disk_usage(settings.data_path).free < ROOM:
-                _log.warning("the embedded Neo4j has fallen, and needs space on its disk to be started again")
-                continue
-            _log.warning("the embedded Neo4j does not answer: starting it again", fallen=fallen)
-            try:
-                if fallen:
-                    await asyncio.to_thread(neo4j_local.stop, settings, only=fallen)
-                await connection(settings, asked=False)
-            except SetupError as failed:
-                _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
-                # The one that does not come up after a fall is stopped as well.
-                fallen = fallen and neo4j_local.running(settings)
+            fallen = await _looked_after(services, fallen)
+        except Exception:
+            _log.exception("unexpected fault in keeping the embedded Neo4j up: it is tried again")
+
+
+async def _looked_after(services: Services, fallen: int | None) -> int | None:
+    """Start the embedded database again if it is down.
+
+    ``fallen`` is the process of one that is to be stopped first; that of one that is still to be is returned.
+    """
+    settings = services.settings
+    try:
+        await services.graph.verify()
+        return None
+    except GraphmemError as exc:
+        if has_fallen(exc):
+            fallen = neo4j_local.running(settings)
+    if fallen and shutil.disk_usage(settings.data_path).free < ROOM:
+        _log.warning("the embedded Neo4j has fallen, and needs space on its disk to be started again")
+        return fallen
+    _log.warning("the embedded Neo4j does not answer: starting it again", fallen=fallen)
+    try:
+        if fallen:
+            await asyncio.to_thread(neo4j_local.stop, settings, only=fallen)
+        await connection(settings, asked=False)
+    except SetupError as failed:
+        _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
+        # The one that does not come up after a fall is stopped as well.
+        return fallen and neo4j_local.running(settings)
+    return fallen
 
 
 def _probe(settings: Settings) -> neo4j_local.Probe:

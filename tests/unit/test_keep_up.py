@@ -1,0 +1,73 @@
+"""What a service does about its embedded database: it starts it again, whatever went wrong before."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from structlog.testing import capture_logs
+
+from graphmem import neo4j_local, runtime
+from graphmem.errors import DatabaseUnavailable, EngineStartFailed
+from graphmem.registry import Services
+from graphmem.settings import Settings, load
+
+
+class Over(BaseException):
+    """Ends the service."""
+
+
+async def fails() -> None:
+    raise DatabaseUnavailable
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
+    """A service whose database does not answer."""
+    monkeypatch.setattr(runtime, "WATCH_SECONDS", 0)
+    graph = SimpleNamespace(verify=fails)
+    return cast("Services", SimpleNamespace(graph=graph, settings=load(env="test", data_dir=tmp_path)))
+
+
+def test_no_fault_ends_it(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults: list[BaseException] = [
+        subprocess.CalledProcessError(2, "sh"), OSError("odd"), EngineStartFailed("not now"), Over(),
+    ]  # fmt: skip
+
+    async def start(settings: Settings, **_: Any) -> None:
+        raise faults.pop(0)
+
+    monkeypatch.setattr(runtime, "connection", start)
+    with capture_logs() as said, pytest.raises(Over):
+        asyncio.run(runtime.keep_up(services))
+    assert [one["event"].split(":")[0] for one in said if one["log_level"] == "error"] == [
+        "unexpected fault in keeping the embedded Neo4j up",
+        "unexpected fault in keeping the embedded Neo4j up",
+        "the embedded Neo4j cannot be started",
+    ]
+
+
+def test_what_was_stopped_on_purpose_is_left_so_and_told_once(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [True, True, True, False, True, True]
+    starts: list[bool] = []
+
+    def stopped(settings: Settings) -> bool:
+        if not answers:
+            raise Over
+        return answers.pop(0)
+
+    async def start(settings: Settings, *, asked: bool) -> None:
+        starts.append(asked)
+
+    monkeypatch.setattr(neo4j_local, "stopped", stopped)
+    monkeypatch.setattr(runtime, "connection", start)
+    with capture_logs() as said, pytest.raises(Over):
+        asyncio.run(runtime.keep_up(services))
+    assert starts == [False]
+    assert len([one for one in said if "on purpose" in one["event"]]) == 2
