@@ -193,6 +193,11 @@ class Settings(BaseSettings):
             return self.port
         return 3180 if self.env == "production" else 3080
 
+    def bound(self, port: int | None = None) -> str:
+        """Return host and port as a URL has them, IPv6 in brackets; ``port`` where it is another."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.service_port if port is None else port}"
+
     @cached_property
     def data_path(self) -> Path:
         """The data directory: the one that was set, else the user's, one per environment.

@@ -27,7 +27,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            announce(self._settings)
+            announce(self._settings, self.servers[0].sockets[0].getsockname()[1])
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -43,9 +43,9 @@ class _Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-def announce(settings: Settings) -> None:
-    """Say on stderr where the faces are."""
-    base = settings.base_url or f"http://{settings.host}:{settings.service_port}"
+def announce(settings: Settings, port: int) -> None:
+    """Say on stderr where the faces are; ``port`` is the one that was bound."""
+    base = settings.base_url or f"http://{settings.bound(port)}"
     token = "send Authorization: Bearer …" if settings.bearer_token else "none (loopback only)"
     stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
     for name, value in (
@@ -114,7 +114,7 @@ def _check_port(settings: Settings) -> None:
             probe.bind(address)
     except OSError as exc:
         raise ConfigurationInvalid(
-            f"{settings.host}:{port} cannot be bound ({exc.strerror or exc}): another program may be there; "
+            f"{settings.bound()} cannot be bound ({exc.strerror or exc}): another program may be there; "
             "choose another with --port",
             setting="GRAPHMEM_PORT",
         ) from exc

@@ -38,9 +38,9 @@ async def embedding(settings: Settings) -> list[Finding]:
 
 async def service(settings: Settings) -> list[Finding]:
     """Look whether a service answers where one should be, and whether it is of this version."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)
-    base = (settings.base_url or f"http://{host}:{settings.service_port}").rstrip("/")
+    near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    here = settings.model_copy(update={"host": near}).bound()
+    base = (settings.base_url or f"http://{here}").rstrip("/")
     try:
         async with httpx.AsyncClient(base_url=base, timeout=PATIENCE) as http:
             about = await http.get("/server-info")

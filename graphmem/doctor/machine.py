@@ -104,7 +104,7 @@ def _of_access(settings: Settings) -> Finding:
         what = f"the token goes to {base.hostname} in the clear"
         return Finding("access", "warn", what, "Put a TLS proxy in front and set GRAPHMEM_BASE_URL to https.")
     if settings.bearer_token:
-        return Finding("access", "ok", f"a token is set; {settings.host}:{settings.service_port} is served")
+        return Finding("access", "ok", f"a token is set; {settings.bound()} is served")
     return Finding("access", "ok", "no token is set, and loopback only is served")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from typer.testing import CliRunner
 
 from graphmem import log, runtime, worker
@@ -111,3 +112,41 @@ def test_a_data_directory_that_may_not_be_written_is_refused(
     assert (refused.exit_code, refused.stdout, said["error_code"]) == (6, "", "DATA_DIRECTORY_REFUSED")
     assert fix in said["message"]
     assert str(tmp_path / "data" / "logs") in said["message"]
+
+
+async def nothing(scope: Any, receive: Any, send: Any) -> None:
+    """Answer nobody."""
+
+
+@pytest.mark.parametrize(("host", "told"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+def test_the_address_that_was_bound_is_announced(
+    host: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = load(env="test", data_dir=tmp_path, host=host, port=0)
+    config = uvicorn.Config(nothing, host=host, port=0, lifespan="off", log_config=None)
+
+    async def begin() -> int:
+        server = serve._Server(config, settings)
+        config.load()
+        server.lifespan = config.lifespan_class(config)
+        try:
+            await server.startup()
+        except SystemExit:
+            pytest.skip(f"this machine has no {host}")
+        port = server.servers[0].sockets[0].getsockname()[1]
+        await server.shutdown()
+        return port
+
+    port = asyncio.run(begin())
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert port > 0
+    assert f"http://{told}:{port}/mcp" in said.err
+
+
+def test_an_address_that_is_taken_is_told_as_it_is_written(tmp_path: Path) -> None:
+    refused = CliRunner().invoke(
+        app, ["--json", "serve", "--host", "2001:db8::1"],
+        env=ANY_PORT | {"GRAPHMEM_DATA_DIR": str(tmp_path), "SERVICE_BEARER_TOKEN": "x" * 32},
+    )  # fmt: skip
+    assert "[2001:db8::1]:0 cannot be bound" in json.loads(refused.stderr)["message"]
