@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import uvicorn
 
@@ -15,6 +15,9 @@ from graphmem.cli.session import fetching, log_folder, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
 from graphmem.registry import Services
 from graphmem.settings import Settings
+
+HEAD_START = 5.0
+"""Seconds for which a client over stdio has the database for itself: it may ask as soon as that is up."""
 
 
 class _Server(uvicorn.Server):
@@ -91,12 +94,19 @@ async def _serve(settings: Settings) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _tended(services: Services) -> AsyncIterator[None]:
-    """Do meanwhile what every service does unasked: plan queries, keep its database up, do what waits."""
+async def _tended(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
+    """Do meanwhile what every service does unasked: keep its database up, plan queries, do what waits.
+
+    What makes the database busy begins ``head_start`` seconds later.
+    """
     from graphmem.runtime import keep_up, warm
     from graphmem.worker import work
 
-    beside = [asyncio.create_task(task) for task in (warm(services), keep_up(services), work(services))]
+    async def later(task: Callable[[Services], Awaitable[None]]) -> None:
+        await asyncio.sleep(head_start)
+        await task(services)
+
+    beside = [asyncio.create_task(one) for one in (keep_up(services), later(warm), later(work))]
     try:
         yield
     finally:
@@ -133,7 +143,7 @@ def serve_stdio(settings: Settings) -> None:
         from graphmem.mcp.stdio import serve as serve_mcp
         from graphmem.runtime import open_services
 
-        async with open_services(settings) as services, _tended(services):
+        async with open_services(settings) as services, _tended(services, HEAD_START):
             await serve_mcp(services, Actor(client="mcp"))
 
     with _traced():

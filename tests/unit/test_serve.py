@@ -36,9 +36,16 @@ def until_cancelled(name: str, seen: list[str]) -> Callable[[Any], Awaitable[Non
     return task
 
 
-@pytest.mark.parametrize("way", ["serve", "serve_stdio"])
+@pytest.mark.parametrize(
+    ("way", "head_start", "names"),
+    [
+        ("serve", 60, ["keep_up", "warm", "work"]),
+        ("serve_stdio", 0, ["keep_up", "warm", "work"]),
+        ("serve_stdio", 60, ["keep_up"]),
+    ],
+)
 def test_both_ways_of_serving_tend_their_database_meanwhile(
-    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: str, head_start: float, names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
 
@@ -48,9 +55,11 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
         seen.append("closed")
 
     async def answer(*_: Any) -> None:
-        await asyncio.sleep(0)
+        for _turn in range(5):
+            await asyncio.sleep(0)
         seen.append("answered")
 
+    monkeypatch.setattr(serve, "HEAD_START", head_start)
     for where, name in TENDING:
         monkeypatch.setattr(where, name, until_cancelled(name, seen))
     monkeypatch.setattr(runtime, "open_services", opened)
@@ -61,11 +70,10 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
 
     getattr(serve, way)(load(env="test", data_dir=tmp_path, port=0))
 
-    names = [name for _, name in TENDING]
-    assert sorted(seen[:3]) == sorted(f"{name} begins" for name in names)
-    assert seen[3] == "answered"
-    assert sorted(seen[4:7]) == sorted(f"{name} ends" for name in names)
-    assert seen[7:] == ["closed"]
+    assert sorted(seen[: len(names)]) == [f"{name} begins" for name in names]
+    assert seen[len(names)] == "answered"
+    assert sorted(seen[len(names) + 1 : -1]) == [f"{name} ends" for name in names]
+    assert seen[-1] == "closed"
 
 
 def a_file_in_its_place(data: Path) -> None:
