@@ -60,6 +60,12 @@ class Settings(BaseSettings):
     base_url: str | None = Field(
         default=None, description="Where clients reach the service. The command line then talks to it."
     )
+    public_url: str | None = Field(
+        default=None,
+        pattern="^https?://",
+        description="Where others reach this service, through a proxy say: what it tells of itself. "
+        "Default: GRAPHMEM_BASE_URL, else the address that it binds.",
+    )
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Host names that the service answers for, separated by commas. "
@@ -197,6 +203,11 @@ class Settings(BaseSettings):
         """Return host and port as a URL has them, IPv6 in brackets; ``port`` where it is another."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.service_port if port is None else port}"
+
+    def told_url(self, port: int | None = None) -> str:
+        """Return where the service says that it is; ``port`` where another was bound than was set."""
+        told = self.public_url or self.base_url
+        return told.rstrip("/") if told else f"http://{self.bound(port)}"
 
     @cached_property
     def data_path(self) -> Path:

@@ -48,7 +48,7 @@ class _Server(uvicorn.Server):
 
 def announce(settings: Settings, port: int) -> None:
     """Say on stderr where the faces are; ``port`` is the one that was bound."""
-    base = settings.base_url or f"http://{settings.bound(port)}"
+    base = settings.told_url(port)
     token = "send Authorization: Bearer …" if settings.bearer_token else "none (loopback only)"
     stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
     for name, value in (

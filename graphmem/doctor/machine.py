@@ -80,10 +80,11 @@ def _of_others(settings: Settings) -> Iterator[Finding]:
         names = ", ".join(sorted(map(variable, idle)))
         what = f"{names} have no effect without GRAPHMEM_EMBEDDING_URL"
         yield Finding("settings", "warn", what, "Set GRAPHMEM_EMBEDDING_URL, or remove them.")
-    host = urlsplit(settings.base_url or "").hostname or ""
-    if host and settings.allowed_hosts and host not in {*settings.allowed_hosts, *LOOPBACK}:
-        what = f"GRAPHMEM_BASE_URL names {host}, which GRAPHMEM_ALLOWED_HOSTS leaves out: it is refused"
-        yield Finding("settings", "fail", what, f"Add {host} to GRAPHMEM_ALLOWED_HOSTS.")
+    for name in ("base_url", "public_url"):
+        host = urlsplit(getattr(settings, name) or "").hostname or ""
+        if host and settings.allowed_hosts and host not in {*settings.allowed_hosts, *LOOPBACK}:
+            what = f"{variable(name)} names {host}, which GRAPHMEM_ALLOWED_HOSTS leaves out: it is refused"
+            yield Finding("settings", "fail", what, f"Add {host} to GRAPHMEM_ALLOWED_HOSTS.")
 
 
 def _of_traces(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -99,10 +100,12 @@ def _of_access(settings: Settings) -> Finding:
         settings.check_bind()
     except ConfigurationInvalid as exc:
         return Finding("access", "fail", str(exc), "Set SERVICE_BEARER_TOKEN, or serve 127.0.0.1 only.")
-    base = urlsplit(settings.base_url or "")
+    base = urlsplit(settings.public_url or settings.base_url or "")
     if settings.bearer_token and base.scheme == "http" and base.hostname not in LOOPBACK:
         what = f"the token goes to {base.hostname} in the clear"
-        return Finding("access", "warn", what, "Put a TLS proxy in front and set GRAPHMEM_BASE_URL to https.")
+        return Finding(
+            "access", "warn", what, "Put a TLS proxy in front, and name its https address instead."
+        )
     if settings.bearer_token:
         return Finding("access", "ok", f"a token is set; {settings.bound()} is served")
     return Finding("access", "ok", "no token is set, and loopback only is served")

@@ -61,7 +61,7 @@ class ServerInfo(TypedDict):
 async def info(context: Context, arguments: Nothing) -> ServerInfo:
     """Say what this server is, its version and where its faces are."""
     settings = context.services.settings
-    base = settings.base_url or f"http://{settings.host}:{settings.service_port}"
+    base = settings.told_url()
     return {
         "name": "graphmem",
         "version": __version__,

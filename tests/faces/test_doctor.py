@@ -108,6 +108,7 @@ def test_a_setting_that_is_wrong_is_told_and_nothing_else_is_guessed(look: Exami
         ({"neo4j_password": ""}, "NEO4J_PASSWORD"),
         ({"embedding_key": SECRET}, "GRAPHMEM_EMBEDDING_KEY"),
         ({"base_url": "https://a.example", "allowed_hosts": ("b.example",)}, "a.example"),
+        ({"public_url": "https://a.example", "allowed_hosts": ("b.example",)}, "GRAPHMEM_PUBLIC_URL"),
         (
             {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
             "grpc",
@@ -132,8 +133,9 @@ def test_serving_strangers_without_a_token_fails(look: Examine) -> None:
     assert bad(look(host="0.0.0.0", bearer_token=SECRET), "access") == []
 
 
-def test_a_token_that_travels_in_the_clear_is_told(look: Examine) -> None:
-    found = look(base_url="http://mem.example", bearer_token=SECRET)
+@pytest.mark.parametrize("name", ["base_url", "public_url"])
+def test_a_token_that_travels_in_the_clear_is_told(look: Examine, name: str) -> None:
+    found = look(**{name: "http://mem.example", "bearer_token": SECRET})
     assert [(s, w) for s, w in bad(found, "access") if s == "warn" and "in the clear" in w]
     assert SECRET not in str(found)
 
@@ -290,7 +292,7 @@ def test_a_wrong_password_fails_and_is_not_shown(look: Examine) -> None:
 
 def test_an_address_that_is_none_fails_and_its_secrets_are_not_shown(look: Examine) -> None:
     found = look(neo4j_uri=f"ftp://me:{SECRET}@127.0.0.1")
-    assert bad(found, "database")[0][0] == "fail"
+    assert bad(found, "settings")[0][0] == "fail"
     assert SECRET not in str(found)
 
 

@@ -16,7 +16,7 @@ from tests.reliability.test_database_faults import ADA, BOUND, COMMIT, WRITE, Fa
 
 __all__ = ["faulty"]
 
-RECOVERY = 3.0
+RECOVERY = 5.0
 """Seconds within which a call is answered once the network is well again."""
 
 
@@ -25,7 +25,7 @@ def patient(settings: Settings, planned: None, monkeypatch: pytest.MonkeyPatch) 
     """Settings that wait for little."""
     monkeypatch.setattr(graph, "GRACE", 0.3)
     waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
-    return settings.model_copy(update=dict.fromkeys(waits, 1.0))
+    return settings.model_copy(update=dict.fromkeys(waits, 2.0))
 
 
 def do(faulty: Faulty, act: str, *arguments: Any, **how: Any) -> None:

@@ -50,3 +50,16 @@ def test_a_data_directory_has_one_name(tmp_path: Path) -> None:
     for name in ("data", "link", "x/../data", "x/../link"):
         assert load(data_dir=tmp_path / name).data_path == tmp_path / "data"
     assert load(data_dir=tmp_path / "round").data_path == tmp_path / "round"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "http://127.0.0.1:9"),
+        ({"host": "::1"}, "http://[::1]:9"),
+        ({"base_url": "http://inside:3080"}, "http://inside:3080"),
+        ({"base_url": "http://inside:3080", "public_url": "https://m.example/"}, "https://m.example"),
+    ],
+)
+def test_a_service_says_where_others_reach_it(given: dict[str, str], told: str) -> None:
+    assert load(**given).told_url(9) == told
