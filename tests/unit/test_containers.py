@@ -41,16 +41,25 @@ def asked_for(text: str) -> set[str]:
     return set(re.findall(r"(?<!\$)\$\{(\w+)", text))
 
 
+def interpolated(value: str) -> str:
+    """Return a value of a file of compose with the defaults that it names; something long where none is."""
+    while found := re.search(r"\$\{\w+(?::([-?])([^${}]*))?\}", value):
+        default = found[2] if found[1] == "-" else "x" * 40
+        value = value[: found.start()] + default + value[found.end() :]
+    return value
+
+
 def test_what_the_image_and_the_service_set_are_settings() -> None:
     given = environment() | compose("compose.yaml")["services"]["graphmem"]["environment"]
     ours = {name for name in given if name.startswith(("GRAPHMEM_", "SERVICE_", "NEO4J_"))}
     assert ours
     assert ours - VARIABLES == set()
-    values = {name: value if "$" not in value else "x" * 40 for name, value in given.items() if name in ours}
+    values = {name: interpolated(value) for name, value in given.items() if name in ours}
     fields = {name: values[variable(name)] for name in Settings.model_fields if variable(name) in values}
     settings = Settings(**fields)
     settings.check_bind()
     assert settings.neo4j_uri == "bolt://neo4j:7687"
+    assert settings.told_url() == "http://127.0.0.1:3080"
 
 
 def test_what_is_copied_is_there_and_reaches_the_builder() -> None:
