@@ -232,7 +232,7 @@ def test_indexes_that_are_being_filled_are_waited_for(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = services.graph
-    looks = [[{"name": "some", "state": "POPULATING", "percent": 7.0}]] * 3
+    looks = [[{"name": "entity_words", "state": "POPULATING", "percent": 7.0}]] * 3
     asked = graph.script
 
     async def script(text: Any, /, **params: Any) -> list[dict[str, Any]]:
@@ -243,9 +243,9 @@ def test_indexes_that_are_being_filled_are_waited_for(
     with structlog.testing.capture_logs() as said:
         loop.run(migrations._filled(graph))
     assert not looks
-    assert [one["some"] for one in said] == ["7 %"] * 3
-    looks.append([{"name": "some", "state": "FAILED", "percent": 0.0}])
-    with pytest.raises(MigrationRefused, match="could not make the index some"):
+    assert [one["entity_words"] for one in said] == ["7 %"] * 3
+    looks.append([{"name": "entity_words", "state": "FAILED", "percent": 0.0}])
+    with pytest.raises(MigrationRefused, match="could not make the index entity_words"):
         loop.run(migrations._filled(graph))
 
 

@@ -67,7 +67,7 @@ class Client:
 
     def store(self, key: str) -> httpx.Response:
         """Store once, whatever comes of it; a repeat of a key is the same request."""
-        said = {"entity_type": "thing", "name": key, "text": "x" * 100_000}
+        said = {"entity_type": "thing", "name": key, "said": f"zebra {key}", "text": "x" * 100_000}
         known = [one for one in self.ledger.sent if one.key == key]
         sent = known[0] if known else Sent(OWNER, key, "/store", {"entities": [said]}, 1)
         if not known:
@@ -76,6 +76,13 @@ class Client:
         if answer.is_success:
             sent.answer = answer.json()
         return answer
+
+    def finds(self, sent: Sent) -> bool:
+        """Return whether what was stored is found by its words."""
+        asked = {"identifier": f"zebra {sent.key}", "limit": 5}
+        answer = self.http.post("/retrieve_entity_by_identifier", json=asked).json()
+        (stored,) = sent.answer["entities"] if sent.answer else [{}]
+        return stored.get("entity_id") in [one["entity_id"] for one in answer["entities"]]
 
     def fill(self, most: int) -> httpx.Response | None:
         """Store until that fails; return the answer that says so."""
@@ -122,6 +129,9 @@ def settled(client: Client, victims: Victims, figures: Figures) -> None:
     compare(found, client.ledger, OWNER, victims.ask(TRANSACTIONS, owner=OWNER))
     assert not found.wrong
     assert found.acknowledged == len(client.ledger.sent)
+    # The index of words follows the commits: what it could not write then, it must have written by now.
+    unsaid = [sent.key for sent in client.ledger.sent if not client.finds(sent)]
+    assert not unsaid
 
 
 @pytest.mark.long
