@@ -209,7 +209,7 @@ def test_a_short_token_is_refused(token: str) -> None:
         (["--host", "0.0.0.0"], {}, "SERVICE_BEARER_TOKEN"),
         (["--env", "production"], {}, "SERVICE_BEARER_TOKEN"),
         ([], {"SERVICE_BEARER_TOKEN": "short"}, "SERVICE_BEARER_TOKEN"),
-        ([], {"GRAPHMEM_POOL_SIZE": "many"}, "pool_size"),
+        ([], {"GRAPHMEM_POOL_SIZE": "many"}, "GRAPHMEM_POOL_SIZE"),
     ],
 )
 def test_a_service_that_may_not_start_says_what_to_set(
