@@ -113,7 +113,7 @@ def planned(owners: list[str], each: int, dice: random.Random) -> list[Client]:
         sends = []
         owner = owners[number % len(owners)]
         for count in range(each):
-            at = f"2026-01-{dice.randrange(1, 29):02}T00:00:{count % 60:02}Z"
+            at = f"2026-01-{dice.randrange(1, 29):02}T00:{count // 60:02}:{count % 60:02}Z"
             said: dict[str, Any] = {"observed_at": at, f"c{number}": count, "last": f"{number} {count}"}
             shared = [{"entity_type": "thing", "name": f"n{dice.randrange(5)}", **said}]
             own = [{"entity_type": "thing", "name": f"own {number} {i}", **said} for i in range(9)]

@@ -117,7 +117,7 @@ class World:
             self.run("schemas.register", entity_type=kind, schema=document)
 
     def settle(self) -> list[Known]:
-        """Take from the entities themselves what other models check: counts, times and fields."""
+        """Take from the entities themselves what other models check: names, counts, times and fields."""
         page = self.run("entities.query", include_deleted=True, include_merged=True, limit=500)
         rows = {row["entity_id"]: row for row in page["entities"]}
         assert rows.keys() == self.known.keys()
@@ -125,7 +125,8 @@ class World:
             row = rows[one.id]
             one.count, one.observed = row["observation_count"], row["last_observation_at"]
             one.fields = {name: row["snapshot"][name] for name in "fg" if name in row["snapshot"]}
-            one.created = row["created_at"]
+            # Of two names of one day that were merged, either may hold.
+            one.name, one.created = row["canonical_name"], row["created_at"]
             assert row["state"] == ("merged" if one.into else "deleted" if one.deleted else "live")
             assert row.get("merged_to_entity_id") == one.into
         return list(self.known.values())
