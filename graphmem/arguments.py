@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from graphmem.domain import times
-from graphmem.errors import InvalidInput, UnknownField
+from graphmem.errors import InvalidInput, UnknownField, validation_message
 
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
@@ -95,7 +95,10 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
         arguments = model.model_validate(folded)
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_context=False, include_input=False)[:ISSUES_TOLD]
-        issues += [{"path": path(e["loc"]), "message": _said(e["msg"]), "type": e["type"]} for e in errors]
+        issues += [
+            {"path": path(e["loc"]), "message": validation_message(e["msg"]), "type": e["type"]}
+            for e in errors
+        ]
         unknown = [e["loc"] for e in errors if e["type"] == "extra_forbidden"]
         if unknown:
             raise UnknownField(
@@ -242,7 +245,3 @@ def _put(place: dict[str, Any], key: str, value: Any, where: str, issues: list[d
     if key in place and place[key] != value:
         issues.append({"path": where, "message": f"{key} is given twice, with different values"})
     place[key] = value
-
-
-def _said(message: str) -> str:
-    return message.removeprefix("Value error, ")

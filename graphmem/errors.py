@@ -347,3 +347,8 @@ class MigrationRefused(SetupError):
     """The database's schema does not fit this version of graphmem."""
 
     code = "MIGRATION_REFUSED"
+
+
+def validation_message(said: str) -> str:
+    """Return what a validator said, without what pydantic puts before it."""
+    return said.removeprefix("Value error, ")

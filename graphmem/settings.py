@@ -16,7 +16,7 @@ import platformdirs
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from graphmem.errors import ConfigurationInvalid
+from graphmem.errors import ConfigurationInvalid, validation_message
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 DEFAULT_OWNER = "00000000-0000-0000-0000-000000000000"
@@ -252,7 +252,7 @@ def load(**overrides: Any) -> Settings:
         issues = [
             {
                 "path": _told(str(error["loc"][0]) if error["loc"] else ""),
-                "message": error["msg"].removeprefix("Value error, "),
+                "message": validation_message(error["msg"]),
             }
             for error in exc.errors(include_url=False, include_input=False, include_context=False)
         ]

@@ -128,7 +128,8 @@ def missing(
                 continue
             elif lacking is None or (last and said.kind in ("delete", "restore", "unmerge")):
                 left.append(said)
-                there.update(() if _acts(said) else {said.home})
+                if not _acts(said):
+                    there.add(said.home)
             elif last:
                 message = f"there is no entity {lacking} for it to act on: it is left out"
                 gone.append(Conflict(batch.owner, "observation", said.id, message, {}, {"home": said.home}))

@@ -7,7 +7,7 @@ here is a conflict; it is told, and the rest is restored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from graphmem.domain.relationship import Kind, RegistrationRefused
 from graphmem.domain.schema import Active, Document, version_order
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, Begun, Part, batches
-from graphmem.dump.conflicts import Conflict, Present, asked, missing
+from graphmem.dump.conflicts import Conflict, Missing, Present, asked, missing
 from graphmem.dump.verifying import Verified, opened, read, verify
 from graphmem.graph import Graph
 from graphmem.halving import in_halves
@@ -34,6 +34,8 @@ TOLD: Final = 200
 Progress = Callable[[str, int, int | None], None]
 """Is told the stage (verify in bytes, restore and wait in observations, check in things), how much was done
 since it was told last, and how much there is where that is known."""
+
+_Portion = records.RelationshipType | Begun | Batch
 
 
 @dataclass(slots=True)
@@ -88,13 +90,22 @@ async def restore(
         tell("verify", 0, file.seek(0, 2))
     verified = verify(path, lambda done: tell("verify", done, None))
     restorer = _Restorer(graph, vocabulary, writers, Restored(verified, dry_run), tell)
-    while restorer.passes():
-        with opened(path) as file:
-            # Read from its beginning, and checked once more: it may have been exchanged in between.
-            for one in batches(read(file)):
-                await restorer.take(one)
+    tell("restore", 0, sum(one["observations"] for one in verified.manifest.contents["owners"]))
+    await _through(path, restorer.take)
+    if restorer.waiting:
+        # It may be most of the dump: that is read a second time rather than held in memory.
+        tell("wait", 0, sum(restorer.waiting.values()))
+        await _through(path, restorer.take_late)
     await restorer.settle()
     return restorer.result
+
+
+async def _through(path: Path, take: Callable[[_Portion], Awaitable[None]]) -> None:
+    """Have every portion of a dump taken, in order."""
+    with opened(path) as file:
+        # Read from its beginning, and checked once more: it may have been exchanged in between.
+        for one in batches(read(file)):
+            await take(one)
 
 
 class _Restorer:
@@ -107,38 +118,28 @@ class _Restorer:
         self._types: frozenset[str] = frozenset()
         self._aliases: dict[str, str] = {}
         self._planned: set[str] = set()
-        self._pass = 0
-        self._waiting: dict[str, int] = {}
+        self.waiting: dict[str, int] = {}
         """How many observations of an owner wait until all others are there."""
         self._late: set[str] = set()
         """Owners of whom something was written after what was recorded later."""
 
-    def passes(self) -> bool:
-        """Return whether the dump is to be read from its beginning: once, and again where something waits.
-
-        What waits may be most of a dump: it is read a second time rather than held in memory.
-        """
-        self._pass += 1
-        if self._pass == 1:
-            every = self.result.verified.manifest.contents["owners"]
-            self._tell("restore", 0, sum(one["observations"] for one in every))
-            return True
-        if self._pass == 2 and self._waiting:
-            self._tell("wait", 0, sum(self._waiting.values()))
-            return True
-        return False
-
-    async def take(self, one: records.RelationshipType | Begun | Batch) -> None:
+    async def take(self, one: _Portion) -> None:
         """Restore one portion of a dump."""
-        if self._pass == 2:
-            if isinstance(one, Batch) and one.owner in self._waiting:
-                await self._restore_late(one)
-        elif isinstance(one, records.RelationshipType):
+        if isinstance(one, records.RelationshipType):
             await self._register(one)
         elif isinstance(one, Begun):
             await self._begin(one)
         else:
             await self._restore(one)
+
+    async def take_late(self, one: _Portion) -> None:
+        """Write what of a portion waited for everything else; its transactions are there already."""
+        if not isinstance(one, Batch) or one.owner not in self.waiting:
+            return
+        found = missing(one, Present.of(await self._present(one, [])), self._types, last=True)
+        self.result.note(found.conflicts)
+        await self._write_missing(one.owner, found)
+        self._tell("wait", found.observations + len(found.conflicts), None)
 
     async def settle(self) -> None:
         """Derive everything again of those owners who have more than the dump, or had something wait.
@@ -248,27 +249,21 @@ class _Restorer:
         found = missing(batch, Present.of(row), self._types, ends=not result.dry_run)
         result.note(found.conflicts)
         if found.waiting:
-            self._waiting[batch.owner] = self._waiting.get(batch.owner, 0) + found.waiting
+            self.waiting[batch.owner] = self.waiting.get(batch.owner, 0) + found.waiting
         if found.waiting or found.late:
             self._late.add(batch.owner)
         result.transactions += found.transactions
         result.known_transactions += len(batch.parts) - found.transactions
-        result.observations += found.observations
         here = {one[0] for one in row["observations"]}
         result.known_observations += sum(one.id in here for one in batch.observations)
-        if found.parts and not result.dry_run:
-            await in_halves(found.parts, partial(self._write_parts, batch.owner))
+        await self._write_missing(batch.owner, found)
         self._tell("restore", len(batch.observations), None)
 
-    async def _restore_late(self, batch: Batch) -> None:
-        """Write what waited until everything else was there; its transactions are there already."""
-        self._versions = {}
-        found = missing(batch, Present.of(await self._present(batch, [])), self._types, last=True)
-        self.result.note(found.conflicts)
+    async def _write_missing(self, owner: str, found: Missing) -> None:
+        """Count what is missing, and write it."""
         self.result.observations += found.observations
-        if found.parts:
-            await in_halves(found.parts, partial(self._write_parts, batch.owner))
-        self._tell("wait", found.observations + len(found.conflicts), None)
+        if found.parts and not self.result.dry_run:
+            await in_halves(found.parts, partial(self._write_parts, owner))
 
     async def _write_parts(self, owner: str, parts: list[Part]) -> None:
         """Write some transactions in one turn."""

@@ -65,10 +65,10 @@ def probes(created: Mapping[str, Profile]) -> list[dict[str, Any]]:
     request says, so that what is found depends on nothing that shares its turn.
     """
     reach = max(1, min(REACH, 10 * REACH // max(1, len(created))))
-    return [{**probe(one), "reach": reach} for one in created.values()]
+    return [{**_probe(one), "reach": reach} for one in created.values()]
 
 
-def probe(one: Profile) -> dict[str, Any]:
+def _probe(one: Profile) -> dict[str, Any]:
     """Return where in the index of identifiers the likely duplicates of an entity stand."""
     values = {name: canonical.decode(text) for name, text in one.texts.items() if name in lookup.FIELDS}
     exact = lookup.identifiers(values, one.shown)

@@ -5,7 +5,4 @@
 // mode    read
 // index   type_alias_name (owner, name)
 // cost    light
-MATCH (alias:TypeAlias)
-USING INDEX SEEK alias:TypeAlias(owner, name)
-WHERE alias.owner = $owner AND alias.name IS NOT NULL
-RETURN collect([alias.name, alias.type]) AS aliases
+<schema._aliases>
