@@ -1,4 +1,4 @@
-"""What the tests of the faces share: many calls at once, and services in processes of their own."""
+"""What the tests of the faces share: many calls at once, services of their own, the doctor."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import asyncio
 import json
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphmem.auth import Actor
+from graphmem.doctor import Finding, examine
 from graphmem.domain import canonical
 from graphmem.errors import GraphmemError
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
+from tests.support.doctor import Examine
 from tests.support.loop import Loop
-from tests.support.service import Service, running
+from tests.support.service import Service, free_port, running
 
 Together = Callable[[str, Sequence[dict[str, Any]]], list[Any]]
 TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
@@ -57,3 +60,32 @@ def guarded(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = tmp_path_factory.mktemp("guarded")
     with running(settings, folder, str(uuid.uuid4()), SERVICE_BEARER_TOKEN=TOKEN) as found:
         yield found
+
+
+@pytest.fixture
+def look(settings: Settings, loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
+    """Examine the database of this run, or what else is said; environment variables in capitals."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+
+    def run(deep: bool = False, **given: Any) -> list[Finding]:
+        variables = {name: value for name, value in given.items() if name.isupper()}
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        here = {"neo4j_uri": settings.neo4j_uri, "neo4j_password": settings.neo4j_password, "env": "test",
+                "data_dir": folder, "port": free_port()}  # fmt: skip
+        here |= {name: value for name, value in given.items() if not name.isupper()}
+        found = loop.run(examine(here, deep, variables))
+        for one in found:
+            assert one.status in ("ok", "warn", "fail")
+            assert (one.status == "ok") == (not one.fix) or one.check == "everything else", one
+            assert not one.fix or (one.fix[0].isupper() and len(one.fix) < 400), one
+        return found
+
+    return run
+
+
+@pytest.fixture
+def embedded(look: Examine) -> Examine:
+    """Examine an installation with an embedded database."""
+    return lambda **given: look(neo4j_uri=None, neo4j_password=None, **given)

