@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import mcp_types as types
@@ -32,7 +33,7 @@ def tools() -> dict[str, Operation[Any]]:
     return {operation.tool: operation for operation in REGISTRY.values() if Face.MCP in operation.faces}
 
 
-def describe(operation: Operation[Any]) -> types.Tool:
+def _describe(operation: Operation[Any]) -> types.Tool:
     """Return a tool's description: its arguments and its result as JSON Schema."""
     return types.Tool(
         name=operation.tool,
@@ -49,13 +50,18 @@ def describe(operation: Operation[Any]) -> types.Tool:
     )
 
 
+@cache
+def described() -> tuple[types.Tool, ...]:
+    """Return every tool's description: made once, for it takes longer than everything else of a server."""
+    return tuple(_describe(operation) for operation in tools().values())
+
+
 def create_server(services: Services, actor: Callable[[], Actor]) -> Server[Any]:
     """Return an MCP server over ``services``; ``actor`` says for each call who is asking."""
-    known = tools()
-    listed = [describe(operation) for operation in known.values()]
+    known, listed = tools(), described()
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=listed)
+        return types.ListToolsResult(tools=list(listed))
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         bound = structlog.contextvars.get_contextvars()

@@ -18,7 +18,7 @@ import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.api import openapi
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE
-from graphmem.mcp.tools import describe, tools
+from graphmem.mcp.tools import described
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings, variable
 
@@ -28,9 +28,7 @@ README = HERE.parents[1] / "README.md"
 
 def contents() -> dict[Path, str]:
     """Return what each file should hold."""
-    listed = [
-        describe(operation).model_dump(mode="json", exclude_none=True) for operation in tools().values()
-    ]
+    listed = [tool.model_dump(mode="json", exclude_none=True) for tool in described()]
     return {
         HERE / "openapi.yaml": openapi.as_yaml().decode(),
         HERE / "tools.json": json.dumps(listed, indent=1, ensure_ascii=False) + "\n",
