@@ -184,7 +184,10 @@ class Operation(Generic[A]):
                 continue
             except Stale as exc:
                 await services.writers.refold(actor.owner, exc.entity_ids)
-        raise DatabaseTimeout("this changes faster than it can be read: try again in a moment")
+        raise DatabaseTimeout(
+            "this changes faster than it can be read: try again in a moment; "
+            "if it stays so, `graphmem snapshots check` says what is damaged"
+        )
 
 
 REGISTRY: dict[str, Operation[Any]] = {}

@@ -22,6 +22,7 @@ from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
     GraphmemError,
+    InternalError,
     ServiceBusy,
     TransactionTooLarge,
     Unavailable,
@@ -50,6 +51,11 @@ REMEMBERED = 10_000
 
 LOSSES_BEFORE_LOCK = 2
 """Turns lost to another process before the lock is taken first."""
+
+DAMAGED = (
+    "what is kept of something that this is about was damaged in the database, and nothing was written: "
+    "`graphmem snapshots check --auto-fix` derives it again from its observations"
+)
 
 _log = structlog.get_logger("graphmem.writer")
 
@@ -253,9 +259,8 @@ class _Writer:
             turns[outcome].inc()
             if outcome in SETTLED:
                 return
-            losses += 1
-            if loop.time() > end:
-                raise ServiceBusy("other writers were faster again and again: try again in a moment")
+            # With the lock nobody is faster: what has been tried for long is written all the same.
+            losses = losses + 1 if loop.time() < end else LOSSES_BEFORE_LOCK
 
     async def _optimistic(self, batch: list[Waiting]) -> str:
         state = await self._look(batch, self._read)
@@ -294,6 +299,9 @@ class _Writer:
             decided = await self._under_lock(batch)
         except DatabaseFull:
             raise
+        except Torn as exc:
+            # Who holds the lock sees every commit whole.
+            raise InternalError(DAMAGED) from exc
         except Unavailable as exc:
             # Whether a commit that was not answered was done is as unknown as with a single statement.
             exc.details["wrote"] = True

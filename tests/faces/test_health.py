@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from graphmem.auth import Actor
+from graphmem.errors import DatabaseTimeout, InternalError
 from graphmem.operations.health import audit, told
 from graphmem.registry import Context, Services
 from graphmem.worker import work_once
+from tests.faces.conftest import Together
 from tests.support.faces import Call, by_runner
 from tests.support.loop import Loop
 
@@ -122,6 +124,24 @@ def test_every_damage_is_named_and_mended(
     assert (found["healthy"], found["fixed"] > 0) == (True, True)
     assert everything(script) == before
     assert run("server.check_snapshots")["stale"] == 0
+
+
+def test_a_write_to_what_is_damaged_is_refused_with_what_mends_it_and_others_are_not(
+    world: list[str], script: Script, together: Together, run: Call
+) -> None:
+    script(DAMAGES["a value"][0], a=world[1])
+    calls = [
+        {"entities": [{"entity_type": kind, "target_id": one, "motto": "none"}]}
+        for kind, one in (("person", world[1]), ("company", world[3]))
+    ]
+    error, answer = together("store", calls)
+    assert (type(error), "snapshots check --auto-fix" in str(error)) == (InternalError, True)
+    assert answer["success"]
+    with pytest.raises(DatabaseTimeout, match="snapshots check"):
+        run("entities.get", entity_id=world[1])
+    assert run("server.check_snapshots", auto_fix=True)["healthy"]
+    (answer,) = together("store", calls[:1])
+    assert answer["success"]
 
 
 def test_a_rebuild_finds_the_discovered_schema_again(

@@ -20,7 +20,6 @@ from graphmem.errors import (
     DatabaseUnavailable,
     GraphmemError,
     InternalError,
-    ServiceBusy,
     TransactionTooLarge,
 )
 from graphmem.graph import Graph, Transaction
@@ -166,12 +165,11 @@ def test_one_request_that_does_not_fit_is_told_so_and_the_others_are_written(bro
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
-        (lost, ServiceBusy),
         (rolled_back(DatabaseFull), DatabaseFull),
         (rolled_back(DatabaseCrowded), DatabaseCrowded),
         (rolled_back(InternalError), InternalError),
     ],
-    ids=["lost", "full", "crowded", "ours"],
+    ids=["full", "crowded", "ours"],
 )
 def test_what_ends_a_request_after_a_write_that_was_not_answered_says_so(
     broken: Broken, fault: Fault, kind: type[GraphmemError], count: int
@@ -180,6 +178,13 @@ def test_what_ends_a_request_after_a_write_that_was_not_answered_says_so(
     for error in broken.store(count):
         assert (type(error), error.details) == (kind, {"in_doubt": True})
         assert "idempotency_key" in str(error)
+
+
+@pytest.mark.parametrize("before", [[], [not_answered]], ids=["at once", "in doubt"])
+def test_who_loses_until_it_is_late_takes_the_lock(broken: Broken, before: list[Fault]) -> None:
+    broken.faults = [*before, lost]
+    assert [one["entities_created"] for one in broken.store(3)] == [1, 1, 1]
+    assert len(broken.params) == len(before) + 2
 
 
 def test_what_is_tried_alone_after_a_doubt_is_no_doubt_once_it_is_written(broken: Broken) -> None:
