@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from graphmem.domain import canonical, ids, times
 from graphmem.domain.schema import Document, version_order
+from graphmem.errors import validation_message
 
 _NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 _ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
@@ -164,7 +165,8 @@ def read(text: bytes) -> Record:
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from exc
+        said = validation_message(first["msg"])
+        raise ValueError(f"{where}: {said}" if where else said) from exc
 
 
 def line(said: Mapping[str, Any]) -> bytes:

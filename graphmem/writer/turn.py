@@ -52,11 +52,6 @@ REMEMBERED = 10_000
 LOSSES_BEFORE_LOCK = 2
 """Turns lost to another process before the lock is taken first."""
 
-DAMAGED = (
-    "what is kept of something that this is about was damaged in the database, and nothing was written: "
-    "`graphmem snapshots check --auto-fix` derives it again from its observations"
-)
-
 _log = structlog.get_logger("graphmem.writer")
 
 
@@ -301,7 +296,10 @@ class _Writer:
             raise
         except Torn as exc:
             # Who holds the lock sees every commit whole.
-            raise InternalError(DAMAGED) from exc
+            raise InternalError(
+                "what is kept of something that this is about was damaged in the database, and nothing was "
+                "written: `graphmem snapshots check --auto-fix` derives it again from its observations"
+            ) from exc
         except Unavailable as exc:
             # Whether a commit that was not answered was done is as unknown as with a single statement.
             exc.details["wrote"] = True

@@ -83,9 +83,3 @@ def look(settings: Settings, loop: Loop, tmp_path: Path, monkeypatch: pytest.Mon
         return found
 
     return run
-
-
-@pytest.fixture
-def embedded(look: Examine) -> Examine:
-    """Examine an installation with an embedded database."""
-    return lambda **given: look(neo4j_uri=None, neo4j_password=None, **given)

@@ -17,6 +17,13 @@ from tests.support.denied import deny
 from tests.support.doctor import SECRET, Examine, bad
 from tests.support.service import free_port
 
+
+@pytest.fixture
+def embedded(look: Examine) -> Examine:
+    """Examine an installation with an embedded database."""
+    return lambda **given: look(neo4j_uri=None, neo4j_password=None, **given)
+
+
 # Settings
 
 
