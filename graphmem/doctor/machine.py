@@ -177,7 +177,7 @@ def memory(settings: Settings) -> list[Finding]:
         what = f"{variable(odd[0])} is no size"
         return [Finding("memory", "fail", what, f"Set {variable(odd[0])} to a size such as 512m.")]
     heap, cache = (size or 0 for size in sizes.values())
-    total, store = psutil.virtual_memory().total, neo4j_local.store_bytes(settings)
+    total, store = psutil.virtual_memory().total, neo4j_local.paged_bytes(settings)
     said = f"heap {_mb(heap)}, page cache {_mb(cache)}, store {_mb(store)}, machine {_mb(total)}"
     if heap + cache > total * 0.8:
         fix = "Lower GRAPHMEM_NEO4J_HEAP or GRAPHMEM_NEO4J_PAGE_CACHE."

@@ -38,6 +38,7 @@ __all__ = [
     "java_version",
     "lacking",
     "logs",
+    "paged_bytes",
     "running",
     "start",
     "status",
@@ -203,6 +204,11 @@ def store_bytes(settings: Settings) -> int:
     What this user may not look into counts as nothing.
     """
     return _disk_bytes(Instance(settings).home / "data")
+
+
+def paged_bytes(settings: Settings) -> int:
+    """Return what of the database its page cache is for: not its logs, whose files are made large ahead."""
+    return _disk_bytes(Instance(settings).home / "data" / "databases")
 
 
 def logs(settings: Settings, lines: int = 100) -> list[str]:

@@ -214,7 +214,17 @@ def test_memory_that_the_machine_has_not_fails(embedded: Examine) -> None:
 def test_a_page_cache_that_is_too_small_for_the_store_is_told(
     embedded: Examine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine.neo4j_local, "store_bytes", lambda settings: 10**9)
+    monkeypatch.setattr(machine.neo4j_local, "paged_bytes", lambda settings: 10**9)
     found = embedded()
     assert bad(found, "memory")[0][0] == "warn"
     assert "GRAPHMEM_NEO4J_PAGE_CACHE to 953m" in str(found)
+
+
+def test_logs_that_are_made_large_ahead_are_nothing_for_the_page_cache(
+    embedded: Examine, tmp_path: Path
+) -> None:
+    for name, found in (("transactions", []), ("databases", ["warn"])):
+        folder = tmp_path / "data" / "neo4j" / "data" / name
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(bytes(4_000_000))
+        assert [one for one, _ in bad(embedded(neo4j_page_cache="1m"), "memory")] == found
