@@ -20,8 +20,8 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from graphmem.domain import times
 from graphmem.errors import InvalidInput, UnknownField, validation_message
+from graphmem.model import times
 
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import httpx
 
-from graphmem.domain import canonical
 from graphmem.errors import CATALOGUE, GraphmemError, InternalError, ServiceUnreachable
+from graphmem.model import canonical
 from graphmem.registry import Operation
 
 TIMEOUT = 60.0

@@ -18,20 +18,20 @@ import orjson
 import structlog
 from pydantic import TypeAdapter
 
-from graphmem import tracing
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
-from graphmem.domain.meaning import Embedder
-from graphmem.domain.reduction import Stale, Torn
+from graphmem.database.driver import Graph, OwnerGraph, Row, round_trips
+from graphmem.database.type_aliases import TypeAliases
+from graphmem.database.vocabulary import Vocabulary
+from graphmem.embedding.meaning import Embedder
 from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
-from graphmem.graph import Graph, OwnerGraph, Row, round_trips
+from graphmem.model.reduction import Stale, Torn
+from graphmem.observability import tracing
 from graphmem.settings import Settings
-from graphmem.type_aliases import TypeAliases
-from graphmem.vocabulary import Vocabulary
-from graphmem.writer import Writers
+from graphmem.writing import Writers
 
 if TYPE_CHECKING:
-    from graphmem.metrics import Metrics
+    from graphmem.observability.metrics import Metrics
 
 _log = structlog.get_logger("graphmem.operation")
 

@@ -10,17 +10,18 @@ from collections.abc import AsyncIterator
 import stamina
 import structlog
 
-from graphmem import failpoints, migrations, neo4j_local, operations
-from graphmem.embedding import LocalEmbedder
-from graphmem.embedding_remote import RemoteEmbedder
+from graphmem import neo4j_local, operations
+from graphmem.database import failpoints, migrations
+from graphmem.database.driver import Graph, OnNotification, has_fallen, wait_until_up
+from graphmem.database.type_aliases import TypeAliases
+from graphmem.database.vocabulary import Vocabulary
+from graphmem.embedding.local import LocalEmbedder
+from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
-from graphmem.graph import Graph, OnNotification, has_fallen, wait_until_up
 from graphmem.neo4j_local import Connection, Progress
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
-from graphmem.type_aliases import TypeAliases
-from graphmem.vocabulary import Vocabulary
-from graphmem.writer import Writers
+from graphmem.writing import Writers
 
 _log = structlog.get_logger("graphmem.runtime")
 

@@ -17,10 +17,10 @@ from functools import partial
 
 import structlog
 
-from graphmem.domain import meaning
-from graphmem.domain.meaning import Vector
+from graphmem.database.halving import in_halves
+from graphmem.embedding import meaning
+from graphmem.embedding.meaning import Vector
 from graphmem.errors import EmbeddingRefused, GraphmemError
-from graphmem.halving import in_halves
 from graphmem.registry import Services
 
 INTERVAL = 2.0

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from graphmem import log
 from graphmem.auth import Actor
 from graphmem.errors import AuthRequired
+from graphmem.observability import logs
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support import faces
@@ -69,7 +69,7 @@ def services(settings: Settings, loop: Loop, remarks: list[tuple[str, str]]) -> 
         if not said.startswith("UNRECOGNIZED"):
             remarks.append((query, said))
 
-    log.configure(settings, None)
+    logs.configure(settings, None)
     opened = open_services(settings, on_notification=remark)
     yield loop.run(opened.__aenter__())
     loop.run(opened.__aexit__(None, None, None))

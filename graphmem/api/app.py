@@ -12,14 +12,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graphmem import __version__, auth, failpoints, metrics, tracing
+from graphmem import __version__, auth
 from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
 from graphmem.arguments import from_query
 from graphmem.auth import Actor, Scope
+from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
+from graphmem.observability import metrics, tracing
 from graphmem.registry import REGISTRY, Face, Operation, Services
 
 PREFIXES = ("", "/api")

@@ -8,8 +8,8 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphmem.domain import canonical
 from graphmem.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
+from graphmem.model import canonical
 from graphmem.settings import Settings
 
 DRAINED = 128_000_000

@@ -14,11 +14,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphmem import tracing
 from graphmem.auth import Actor
 from graphmem.errors import GraphmemError, HostRefused, InternalError, ServiceBusy
-from graphmem.log import new_trace_id
-from graphmem.metrics import Metrics
+from graphmem.observability import tracing
+from graphmem.observability.logs import new_trace_id
+from graphmem.observability.metrics import Metrics
 from graphmem.settings import LOOPBACK, Settings
 
 _log = structlog.get_logger("graphmem.http")

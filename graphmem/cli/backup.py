@@ -26,8 +26,8 @@ from rich.text import Text
 from graphmem.cli.db import Json, show
 from graphmem.cli.session import Session, current, fetching, run_async, stderr, telling_errors
 from graphmem.cli.tables import plain
-from graphmem.domain import times
 from graphmem.errors import ConfigurationInvalid, DumpConflicts
+from graphmem.model import times
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from pydantic.fields import FieldInfo
 from graphmem.arguments import nested_filters
 from graphmem.cli.session import console, current, telling_errors
 from graphmem.cli.tables import show
-from graphmem.domain import canonical
 from graphmem.errors import InvalidInput, InvalidJson
 from graphmem.ingest.requests import read_request
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Operation
 
 _FILE = "from_file"

@@ -18,9 +18,9 @@ from graphmem import neo4j_local
 from graphmem.auth import Actor
 from graphmem.cli.session import Session, console, fetching, run_async
 from graphmem.cli.tables import Snapshot, plain, render
-from graphmem.domain import canonical
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.requests import read_request
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings

@@ -10,10 +10,10 @@ import orjson
 import typer
 from rich.table import Table
 
-from graphmem import log
 from graphmem.cli.session import Session, console, run_async
 from graphmem.cli.tables import plain
 from graphmem.doctor import Finding, examine
+from graphmem.observability import logs
 
 SIGNS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "bold red")}
 
@@ -21,7 +21,7 @@ SIGNS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "bo
 def run(session: Session, deep: bool, as_json: bool) -> None:
     """Look at everything and print what was found; exit with 1 where something fails."""
     # Nothing but the findings is to be told, and nothing is to be written.
-    with log.silenced():
+    with logs.silenced():
         found = run_async(examine(session.overrides, deep))
     failed = any(one.status == "fail" for one in found)
     if as_json:

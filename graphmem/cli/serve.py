@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import uvicorn
 
-from graphmem import __version__, log, tracing
+from graphmem import __version__
 from graphmem.cli.session import fetching, log_folder, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
+from graphmem.observability import logs, tracing
 from graphmem.registry import Services
 from graphmem.settings import Settings
 
@@ -67,7 +68,7 @@ def serve(settings: Settings) -> None:
     """
     settings.check_bind()
     _check_port(settings)
-    log.configure(settings, log_folder(settings))
+    logs.configure(settings, log_folder(settings))
     with _traced():
         run_async(_serve(settings))
 
@@ -136,7 +137,7 @@ def serve_stdio(settings: Settings) -> None:
     Raises:
         SetupError: the data directory cannot be used, or the database cannot be had.
     """
-    log.configure(settings, log_folder(settings), console_level="error")
+    logs.configure(settings, log_folder(settings), console_level="error")
 
     async def run() -> None:
         from graphmem.auth import Actor

@@ -15,10 +15,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from graphmem import log, settings
+from graphmem import settings
 from graphmem.auth import Actor
 from graphmem.cli.tables import plain
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
+from graphmem.observability import logs
 from graphmem.registry import Operation
 from graphmem.settings import Settings
 
@@ -65,7 +66,7 @@ class Session:
         except DataDirectoryRefused:
             # Starting the engine says what is wrong with the directory, and what to do.
             folder = None
-        log.configure(chosen, folder, console_level="info" if self.verbose else "error")
+        logs.configure(chosen, folder, console_level="info" if self.verbose else "error")
 
 
 def log_folder(chosen: Settings) -> Path:
@@ -80,7 +81,7 @@ def log_folder(chosen: Settings) -> Path:
     with used_as_data(chosen.data_path):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         # The log itself would find out at its first line, and show a traceback for each.
-        (folder / log.FILE).open("a").close()
+        (folder / logs.FILE).open("a").close()
     return folder
 
 
@@ -127,7 +128,7 @@ def telling_errors(as_json: bool) -> Iterator[None]:
     """Tell an error on stderr, in words or as its envelope, and exit with its code."""
     import structlog
 
-    from graphmem.log import new_trace_id
+    from graphmem.observability.logs import new_trace_id
 
     trace = new_trace_id()
     with structlog.contextvars.bound_contextvars(trace_id=trace):

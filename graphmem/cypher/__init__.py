@@ -15,7 +15,7 @@ header that disagrees with the text refuses to load::
 ``// tenancy global`` and why. ``<noun._name>`` stands for the text of ``noun/_name.cypher``, so that a
 projection is said once; ``RELATIONSHIP_TYPES`` for the relationship types asked for, sorted: a type
 filter by parameter would expand every edge of a hub. Migrations are in ``migrations/``, see
-:mod:`graphmem.migrations`.
+:mod:`graphmem.database.migrations`.
 
 A seek of a range in an index of several properties is demanded, ``USING INDEX SEEK``: an index of which
 Neo4j believes that it is empty seems as cheap to read as a whole, and a plan made then stays for long. So
@@ -36,7 +36,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Literal, LiteralString, cast
 
-from graphmem.domain import relationship
+from graphmem.model import relationship
 
 _HEADER = re.compile(
     r"\A// (?P<name>[\w.]+): (?P<doc>.+?)\n//\n"
@@ -142,8 +142,8 @@ def form(name: str, way: Way, key: str | None = None) -> LiteralString:
 def with_types(name: str, types: frozenset[str]) -> LiteralString:
     """Return a query's text with relationship types filled in.
 
-    Which types there are, :class:`graphmem.vocabulary.Vocabulary` says. That each of them can be nothing but
-    a type's name is checked once more here, where the text is made.
+    The types that exist come from :class:`graphmem.database.vocabulary.Vocabulary`. That each of them is a valid
+    type name is checked again here, where the text is made.
 
     Raises:
         ValueError: one of them is no name of a relationship type, or there is none.

@@ -8,8 +8,8 @@ import httpx
 
 from graphmem import __version__
 from graphmem.doctor.finding import Finding
-from graphmem.embedding import LocalEmbedder
-from graphmem.embedding_remote import RemoteEmbedder
+from graphmem.embedding.local import LocalEmbedder
+from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import GraphmemError
 from graphmem.settings import Settings
 

@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any
 
-from graphmem import migrations
+from graphmem.database import migrations
+from graphmem.database.driver import Graph
 from graphmem.doctor.finding import Finding, looked
-from graphmem.domain import times
-from graphmem.domain.meaning import DIMENSIONS
-from graphmem.embedding import MODEL
+from graphmem.embedding.local import MODEL
+from graphmem.embedding.meaning import DIMENSIONS
 from graphmem.errors import GraphmemError
-from graphmem.graph import Graph
+from graphmem.model import times
 from graphmem.neo4j_local import Connection
 from graphmem.settings import Settings
 

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from graphmem import __version__, neo4j_local, tracing
+from graphmem import __version__, neo4j_local
 from graphmem.doctor.finding import Finding
 from graphmem.errors import ConfigurationInvalid, SetupError
+from graphmem.observability import tracing
 from graphmem.settings import LOOPBACK, Settings, variable
 
 OURS = ("GRAPHMEM_", "SERVICE_", "NEO4J_")

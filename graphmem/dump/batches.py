@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from graphmem.dump.records import Observation, Owner, Record, RelationshipType, Schema, Transaction
-from graphmem.writer.restored import MERGING
+from graphmem.writing.restored import MERGING
 
 TRANSACTIONS: Final = 1_000
 OBSERVATIONS: Final = 1_000

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from graphmem.domain import canonical, ids
-from graphmem.domain.reduction import SAYING
 from graphmem.dump.batches import Batch, Part
 from graphmem.dump.records import Observation, Transaction
-from graphmem.writer.restored import merged_into
+from graphmem.model import canonical, ids
+from graphmem.model.reduction import SAYING
+from graphmem.writing.restored import merged_into
 
 CUT: Final = 500
 """Characters of a value that a conflict tells."""

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Final
 import zstandard
 
 from graphmem import __version__
-from graphmem.domain import canonical, times
 from graphmem.errors import DumpDamaged
+from graphmem.model import canonical, times
 
 MAGIC: Final = b"\x89graphmem-dump\r\n\x1a\n"
 """What a dump begins with; a transfer that changes line ends or cuts the eighth bit breaks it at once."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from graphmem.domain.schema import version_order
+from graphmem.database.driver import Graph
 from graphmem.dump import container, records
 from graphmem.errors import DatabaseFull, DumpRefused
-from graphmem.graph import Graph
+from graphmem.model.schema import version_order
 
 TRANSACTIONS: Final = 500
 """Transactions that are read at once; fewer where their values are large."""

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from graphmem.domain import canonical, ids, times
-from graphmem.domain.schema import Document, version_order
 from graphmem.errors import validation_message
+from graphmem.model import canonical, ids, times
+from graphmem.model.schema import Document, version_order
 
 _NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 _ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
@@ -172,7 +172,7 @@ def read(text: bytes) -> Record:
 def line(said: Mapping[str, Any]) -> bytes:
     """Return the canonical JSON of a record.
 
-    It is what :func:`graphmem.domain.canonical.encode` gives, made faster: names are ASCII and numbers few.
+    It is what :func:`graphmem.model.canonical.encode` gives, made faster: names are ASCII and numbers few.
     """
     exact = {name: _float(value) if isinstance(value, float) else value for name, value in said.items()}
     return orjson.dumps(exact, option=orjson.OPT_SORT_KEYS)

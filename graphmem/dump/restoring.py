@@ -13,20 +13,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from graphmem.domain import canonical, discovery, ids, reduction
-from graphmem.domain.identity import CANONICAL_NAME
-from graphmem.domain.relationship import Kind, RegistrationRefused
-from graphmem.domain.schema import Active, Document, version_order
+from graphmem.checking.audit import Audit
+from graphmem.database.driver import Graph
+from graphmem.database.halving import in_halves
+from graphmem.database.vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, Begun, Part, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, asked, missing
 from graphmem.dump.verifying import Verified, opened, read, verify
-from graphmem.graph import Graph
-from graphmem.halving import in_halves
-from graphmem.vocabulary import Vocabulary
-from graphmem.writer import Audit, Restoring, WriteRequest, Writers, Written
-from graphmem.writer.replay import merges
-from graphmem.writer.restored import merged_into
+from graphmem.model import canonical, discovery, ids, reduction
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.relationship import Kind, RegistrationRefused
+from graphmem.model.schema import Active, Document, version_order
+from graphmem.writing import Restoring, WriteRequest, Writers, Written
+from graphmem.writing.refolding import merges
+from graphmem.writing.restored import merged_into
 
 TOLD: Final = 200
 """Conflicts that are told one by one; all are counted."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphmem.domain import canonical
 from graphmem.errors import InvalidJson
+from graphmem.model import canonical
 
 
 def read_request(data: bytes, name: str) -> dict[str, Any]:

@@ -11,11 +11,12 @@ import orjson
 import structlog
 from mcp.server.lowlevel import Server
 
-from graphmem import __version__, tracing
+from graphmem import __version__
 from graphmem.auth import Actor, Scope
-from graphmem.domain import canonical
 from graphmem.errors import GraphmemError, RouteNotFound
-from graphmem.log import new_trace_id
+from graphmem.model import canonical
+from graphmem.observability import tracing
+from graphmem.observability.logs import new_trace_id
 from graphmem.registry import REGISTRY, Face, Operation, Services
 
 INSTRUCTIONS = " ".join((

@@ -8,18 +8,18 @@ from typing import Annotated
 from pydantic import Field
 
 from graphmem.arguments import OFFSET_LIMIT, Arguments, EntityId, NoBool, Text, invalid
-from graphmem.domain import context as lines_of
-from graphmem.domain import lookup, wording
-from graphmem.domain.context import Unit
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.operations import answers, cursors
-from graphmem.operations.answers import EntityRow
-from graphmem.operations.context_lines import known_lines
-from graphmem.operations.context_page import ContextPage, fitted
-from graphmem.operations.cursors import Cursor
+from graphmem.matching import context_ranking as lines_of
+from graphmem.matching.context_ranking import Unit
 from graphmem.operations.entities import EntityType
-from graphmem.operations.searching import search
+from graphmem.reading import answers, cursors
+from graphmem.reading.answers import EntityRow
+from graphmem.reading.context_lines import known_lines
+from graphmem.reading.context_page import ContextPage, fitted
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.search_engine import search
 from graphmem.registry import Context, Scope, operation
+from graphmem.text import identifiers, words
 
 BUDGET_LEAST = 500
 BUDGET_MOST = 200_000
@@ -70,7 +70,7 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     """
     if arguments.question is None and arguments.entity_id is None:
         raise invalid([{"path": "$.question", "message": "give a question, an entity_id, or both"}])
-    asked = frozenset(wording.tokens(arguments.question or ""))
+    asked = frozenset(words.tokens(arguments.question or ""))
     query = cursors.fingerprint(context, "context.retrieve", arguments, apart={"budget", "unit"})
     skip = _skipped(query, arguments.cursor)
     entity_ids, hint = await _about(context, arguments)
@@ -124,9 +124,13 @@ async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str
 async def _named(context: Context, question: str, types: list[str]) -> list[str]:
     """Return the entities whose whole name or identifier stands in a question, the longest ones first."""
     region = context.services.settings.phone_region
-    pairs = {pair for phrase in lines_of.phrases(question) for pair in lookup.candidates(phrase, region)}
+    pairs = {pair for phrase in lines_of.phrases(question) for pair in identifiers.candidates(phrase, region)}
     row = await context.graph.one(
-        "entity.find", pairs=sorted(map(list, pairs)), kinds=list(lookup.KINDS), types=types, limit=ENTITIES
+        "entity.find",
+        pairs=sorted(map(list, pairs)),
+        kinds=list(identifiers.KINDS),
+        types=types,
+        limit=ENTITIES,
     )
     assert row is not None
     rows = [EntityRow(*one) for one, _ in row["found"]]

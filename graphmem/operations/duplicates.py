@@ -1,6 +1,6 @@
 """Proposals of duplicates: pairs of entities that are likely one thing, for somebody to look at.
 
-Nothing here merges, and nothing is resolved by resemblance: see :mod:`graphmem.domain.similarity`.
+Nothing here merges, and nothing is resolved by resemblance: see :mod:`graphmem.matching.similarity`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId, NoBool, Offset
-from graphmem.domain import blocking, similarity
-from graphmem.domain.blocking import Pair
-from graphmem.domain.similarity import Profile
 from graphmem.errors import GraphmemError, InvalidCursor, NotFound
-from graphmem.operations import answers, cursors
-from graphmem.operations.answers import EntityRow
-from graphmem.operations.cursors import Cursor
+from graphmem.matching import blocking, similarity
+from graphmem.matching.blocking import Pair
+from graphmem.matching.similarity import Profile
 from graphmem.operations.entities import EntityType
-from graphmem.operations.writing import StoredEntity
+from graphmem.reading import answers, cursors
+from graphmem.reading.answers import EntityRow
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.receipts import StoredEntity
 from graphmem.registry import Context, Scope, operation
-from graphmem.writer import Receipt, likeness
-from graphmem.writer.requests import Near
+from graphmem.writing import Receipt, duplicate_probe
+from graphmem.writing.requests import Near
 
 SCANNED = 20_000
 """Most entities that one call compares; a larger owner's are compared in stretches of the order of names."""
@@ -194,7 +194,7 @@ async def _one(context: Context, entity_id: str) -> Profile:
     if row is None:
         raise answers.no_entity(entity_id)
     entity = EntityRow(*row["entity"])
-    texts = likeness.compared(zip(entity.fields, entity.values, strict=True))
+    texts = duplicate_probe.compared(zip(entity.fields, entity.values, strict=True))
     weight = entity.observation_count, -(entity.created_at or 0)
     return Profile(entity.id, entity.type, entity.name, texts, weight)
 
@@ -219,10 +219,10 @@ async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
     after = ""
     while True:
         row = await context.graph.one(
-            "duplicate.by_type", types=types, after=after, limit=PAGE, compared=likeness.FIELDS
+            "duplicate.by_type", types=types, after=after, limit=PAGE, compared=duplicate_probe.FIELDS
         )
         assert row is not None
-        found += map(likeness.profile, row["page"])
+        found += map(duplicate_probe.profile, row["page"])
         if len(types) > 1 or len(row["page"]) < PAGE or len(found) > SCANNED:
             return found
         after = max(one[0] for one in row["page"])
@@ -234,12 +234,12 @@ async def _along_names(context: Context, types: Sequence[str], after: str) -> _S
     began = after
     for _ in range(WALKED // PAGE):
         row = await context.graph.one(
-            "duplicate.by_name", types=types, after=after, limit=PAGE, compared=likeness.FIELDS
+            "duplicate.by_name", types=types, after=after, limit=PAGE, compared=duplicate_probe.FIELDS
         )
         assert row is not None
         if row["last"] is None:
             return _Scan(list(found.values()))
-        found.update((one.entity_id, one) for one in map(likeness.profile, row["page"]))
+        found.update((one.entity_id, one) for one in map(duplicate_probe.profile, row["page"]))
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
         began, after = after, row["last"]
         if len(found) >= SCANNED:
@@ -281,8 +281,8 @@ async def name_likely(
     if receipt.replayed:
         return []
     many = sum(item.action == "created" for item in receipt.items)
-    if receipt.near is None and many > likeness.LOOKED_FOR:
-        reason = f"{many} entities were created, duplicates are named of {likeness.LOOKED_FOR}"
+    if receipt.near is None and many > duplicate_probe.LOOKED_FOR:
+        reason = f"{many} entities were created, duplicates are named of {duplicate_probe.LOOKED_FOR}"
         return [_not_looked_for(reason)]
     if many and not receipt.looked:
         return [_not_looked_for("the database lacked the time or the memory")]
@@ -307,11 +307,13 @@ def _not_looked_for(reason: str) -> dict[str, Any]:
 
 async def _near(context: Context, receipt: Receipt) -> Near:
     """Read what stands near what a receipt says is, or would be, created."""
-    created = likeness.created(receipt)
+    created = duplicate_probe.created(receipt)
     async with asyncio.timeout(LOOK_SECONDS):
-        row = await context.graph.one("duplicate.near", **likeness.parameters(likeness.probes(created)))
+        row = await context.graph.one(
+            "duplicate.near", **duplicate_probe.parameters(duplicate_probe.probes(created))
+        )
     assert row is not None
-    return likeness.near(created, row)
+    return duplicate_probe.near(created, row)
 
 
 def _likely(near: Near) -> dict[str, list[answers.Likeness]]:

@@ -12,11 +12,11 @@ from graphmem.arguments import (
     EntityId,
     Moment,
 )
-from graphmem.domain import identity, times
-from graphmem.domain.reduction import Stale
 from graphmem.errors import NotFound
-from graphmem.operations import answers, reduced
-from graphmem.operations.answers import EntityRow, ObservationRow
+from graphmem.model import identity, times
+from graphmem.model.reduction import Stale
+from graphmem.reading import answers, recomputed
+from graphmem.reading.answers import EntityRow, ObservationRow
 from graphmem.registry import Context, Scope, operation
 
 EntityType = Annotated[
@@ -133,7 +133,7 @@ async def _as_of(
             return EntityRow(*row["entity"])
     else:
         latest = (times.LATEST if cutoff is None else cutoff for cutoff in (at, at_ingested))
-        found = (await reduced.entities(context, [entity_id], *latest)).get(entity_id)
+        found = (await recomputed.entities(context, [entity_id], *latest)).get(entity_id)
         if found is not None and (found.live or include_deleted):
             return found
     raise answers.no_entity(entity_id)

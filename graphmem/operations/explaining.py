@@ -9,12 +9,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled
-from graphmem.domain import lookup
-from graphmem.operations import answers, searching
-from graphmem.operations.answers import EntityRow
 from graphmem.operations.entities import TypeFilters
-from graphmem.operations.searching import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
+from graphmem.reading import answers, search_engine
+from graphmem.reading.answers import EntityRow
+from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
 from graphmem.registry import Context, Scope, operation
+from graphmem.text import identifiers
 
 ORDER = (
     "Each list counts weight / (60 + rank) for what is in it; the sums order the answer, and ids what is "
@@ -107,7 +107,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     compared by meaning.
     """
     types = arguments.filters.types
-    results = await searching.search(
+    results = await search_engine.search(
         context, arguments.search, types=types, limit=arguments.limit, offset=arguments.offset
     )
     sight, embedder = results.sight, context.services.embedder
@@ -144,7 +144,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     }
 
 
-def _hits(results: Results, name: searching.Strategy, limit: int) -> list[Hit]:
+def _hits(results: Results, name: search_engine.Strategy, limit: int) -> list[Hit]:
     """Return the first of a list; what is exact counts 1."""
     return [
         {"entity_id": entity_id, "rank": rank, "score": 1.0 if name == "exact" else score}
@@ -157,7 +157,7 @@ def _explained(results: Results, offset: int) -> list[Explained]:
     found: list[Explained] = []
     for row, one in zip(starmap(EntityRow, results.rows), results.ranked[offset:], strict=False):
         answers.entity(row)
-        matched: list[str] = [lookup.KINDS[int(named[row.id])]] if row.id in named else []
+        matched: list[str] = [identifiers.KINDS[int(named[row.id])]] if row.id in named else []
         found.append({
             "entity_id": row.id,
             "entity_type": row.type,

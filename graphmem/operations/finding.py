@@ -9,14 +9,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Text
-from graphmem.domain import canonical, lookup, wording
-from graphmem.domain.identity import CANONICAL_NAME
-from graphmem.domain.ids import ENTITY_ID
-from graphmem.operations import answers, searching
-from graphmem.operations.answers import EntityRow
+from graphmem.model import canonical
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.ids import ENTITY_ID
 from graphmem.operations.entities import EntityType
-from graphmem.operations.searching import Semantic
+from graphmem.reading import answers, search_engine
+from graphmem.reading.answers import EntityRow
+from graphmem.reading.search_engine import Semantic
 from graphmem.registry import Context, Scope, operation
+from graphmem.text import identifiers, words
 
 _TRIED = "neither an identifier, nor a name or an alias, nor the words, nor the meaning of any entity"
 
@@ -94,7 +95,7 @@ async def find_exactly(
         return _nothing("the identifier is blank")
     types = [entity_type] if entity_type else []
     return await _exactly(context, given, types, limit) or _nothing(
-        f"no exact match for {', '.join(lookup.KINDS)}: give the whole name or identifier"
+        f"no exact match for {', '.join(identifiers.KINDS)}: give the whole name or identifier"
     )
 
 
@@ -121,32 +122,32 @@ async def _by_id(context: Context, entity_id: str, entity_type: str | None) -> F
 
 async def _exactly(context: Context, given: str, types: list[str], limit: int) -> FoundEntities | None:
     """Return what an identifier names, else what bears the name, ``None`` where nothing does."""
-    asked = lookup.candidates(given, context.services.settings.phone_region)
+    asked = identifiers.candidates(given, context.services.settings.phone_region)
     row = await context.graph.one(
         "entity.find",
         pairs=[list(pair) for pair in sorted(asked)],
-        kinds=list(lookup.KINDS),
+        kinds=list(identifiers.KINDS),
         types=types,
         limit=limit,
     )
     assert row is not None
-    edge = len(lookup.EXACT)
+    edge = len(identifiers.EXACT)
     by_stage = {"identifier": row["totals"][:edge], "name": row["totals"][edge:]}
     mode = next((stage for stage, totals in by_stage.items() if sum(totals)), None)
     if mode is None:
         return None
-    hits = [(one, lookup.KINDS[strength]) for one, strength in row["found"]]
-    hits = [(one, kind) for one, kind in hits if (kind in lookup.EXACT) == (mode == "identifier")]
+    hits = [(one, identifiers.KINDS[strength]) for one, strength in row["found"]]
+    hits = [(one, kind) for one, kind in hits if (kind in identifiers.EXACT) == (mode == "identifier")]
     entities = answers.entities(one for one, _ in hits)
     found: list[Found] = []
     for entity, (one, kind) in zip(entities, hits, strict=True):
-        field = lookup.matching_field(_held(EntityRow(*one)), kind, asked)
+        field = identifiers.matching_field(_held(EntityRow(*one)), kind, asked)
         found.append({**entity, "matched": kind, "matched_field": field, "score": 1.0})
     return {"entities": found, "total": sum(by_stage[mode]), "match_mode": mode}
 
 
 async def _by_words(context: Context, given: str, types: list[str], limit: int) -> FoundEntities:
-    results = await searching.search(
+    results = await search_engine.search(
         context, given, types=types, limit=limit, exact=False, begins=False, alone=True
     )
     entities = answers.entities(results.rows)
@@ -160,7 +161,7 @@ async def _by_words(context: Context, given: str, types: list[str], limit: int) 
         hit: Found = {**entity, "matched": mode, "score": scores[row.id]}
         if mode == "text":
             held = zip(row.fields, row.values, strict=True)
-            hit["matched_field"] = wording.best_field(results.asked, row.name, held)
+            hit["matched_field"] = words.best_field(results.asked, row.name, held)
         found.append(hit)
     answer: FoundEntities = {"entities": found, "total": len(scores), "match_mode": mode}
     if results.sight.asked:
@@ -173,5 +174,7 @@ async def _by_words(context: Context, given: str, types: list[str], limit: int) 
 def _held(row: EntityRow) -> dict[str, Any]:
     held = zip(row.fields, row.values, strict=True)
     return {
-        name: canonical.decode(text) for name, text in held if name in lookup.FIELDS or name == CANONICAL_NAME
+        name: canonical.decode(text)
+        for name, text in held
+        if name in identifiers.FIELDS or name == CANONICAL_NAME
     }

@@ -10,15 +10,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import OFFSET_LIMIT, PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool, Spelled
-from graphmem.domain import identity, times
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.operations import answers, as_of, cursors
-from graphmem.operations.answers import EntityRow, RelationshipRow
-from graphmem.operations.as_of import AsOf, Clocks
-from graphmem.operations.cursors import Cursor
+from graphmem.model import identity, times
 from graphmem.operations.entities import At, AtIngested
 from graphmem.operations.relationships import RelationshipType, known_types
-from graphmem.operations.walk import HUB, Asked, Place, Reached, walk
+from graphmem.reading import answers, as_of, cursors
+from graphmem.reading.answers import EntityRow, RelationshipRow
+from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.walk import HUB, Asked, Place, Reached, walk
 from graphmem.registry import Context, Scope, operation
 
 EDGES = 5_000

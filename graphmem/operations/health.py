@@ -8,8 +8,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments
+from graphmem.checking.audit import Audit, Report
 from graphmem.registry import Context, Scope, operation
-from graphmem.writer import Audit, Report
 
 
 class CheckSnapshots(Arguments):

@@ -9,14 +9,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EntityId, invalid
-from graphmem.domain import canonical, identity
-from graphmem.domain.items import Reader
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.operations import answers
+from graphmem.model import canonical, identity
+from graphmem.model.items import Reader
 from graphmem.operations.entities import EntityType
-from graphmem.operations.writing import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
+from graphmem.reading import answers
+from graphmem.reading.receipts import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation
-from graphmem.writer import Receipt
+from graphmem.writing import Receipt
 
 CORRECTION_PRIORITY = 1_000.0
 

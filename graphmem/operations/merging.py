@@ -8,11 +8,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EntityId, Spelled, invalid
-from graphmem.domain import times
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.operations.writing import Reason, Writing, accept, not_found
+from graphmem.model import times
+from graphmem.reading.receipts import Reason, Writing, accept, not_found
 from graphmem.registry import Context, Scope, operation
-from graphmem.writer import Merging, Receipt
+from graphmem.writing import Merging, Receipt
 
 
 class Merge(Writing):

@@ -9,14 +9,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled
-from graphmem.domain import times
 from graphmem.errors import NotFound
-from graphmem.operations import answers, as_of, cursors, timeline_page
-from graphmem.operations.answers import EntityRow, ObservationRow
-from graphmem.operations.as_of import AsOf, Bounds, Clocks
+from graphmem.model import times
 from graphmem.operations.entities import At, AtIngested
-from graphmem.operations.relationship_page import Found, Wanted, relationship_page
-from graphmem.operations.timeline_page import Event
+from graphmem.reading import answers, as_of, cursors, timeline_pages
+from graphmem.reading.answers import EntityRow, ObservationRow
+from graphmem.reading.as_of import AsOf, Bounds, Clocks
+from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
+from graphmem.reading.timeline_pages import Event
 from graphmem.registry import Context, Scope, operation
 
 SOURCES_FROM = 1_000
@@ -190,9 +190,9 @@ async def _events(context: Context, arguments: Neighbourhood, clocks: Clocks) ->
     """Return the latest events of the entity."""
     if not arguments.include_events:
         return []
-    wanted = timeline_page.Wanted(entity_id=arguments.node_id, limit=arguments.limit)
-    found = await timeline_page.page(context, wanted, clocks)
-    return [timeline_page.event(row) for row in found.events[: arguments.limit]]
+    wanted = timeline_pages.Wanted(entity_id=arguments.node_id, limit=arguments.limit)
+    found = await timeline_pages.page(context, wanted, clocks)
+    return [timeline_pages.event(row) for row in found.events[: arguments.limit]]
 
 
 async def _of_source(

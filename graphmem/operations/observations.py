@@ -17,14 +17,14 @@ from graphmem.arguments import (
     Spelled,
     Total,
 )
-from graphmem.domain import identity, items, times
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
-from graphmem.operations import answers, cursors
-from graphmem.operations.answers import ObservationRow
-from graphmem.operations.cursors import Cursor
+from graphmem.model import identity, items, times
 from graphmem.operations.entities import EntityType, IncludeDeleted
 from graphmem.operations.finding import find_exactly
-from graphmem.operations.writing import Observing, accept, entries, not_found
+from graphmem.reading import answers, cursors
+from graphmem.reading.answers import ObservationRow
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.receipts import Observing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation
 
 

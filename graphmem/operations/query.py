@@ -11,15 +11,15 @@ from pydantic_core.core_schema import ValidationInfo
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Moment, Offset, Spelled, Total, invalid
 from graphmem.cypher import Way
-from graphmem.domain import comparing, identity
-from graphmem.domain.comparing import Filter
 from graphmem.errors import InvalidCursor
-from graphmem.operations import answers, compared, cursors, entities_as_of, paging, searching
-from graphmem.operations.as_of import AsOf, Clocks
-from graphmem.operations.cursors import Cursor
+from graphmem.model import comparison, identity
+from graphmem.model.comparison import Filter
 from graphmem.operations.entities import At, AtIngested, IncludeDeleted, TypeFilters
-from graphmem.operations.paging import FIELD, ORDERS, Asked, Order
-from graphmem.operations.searching import SearchText, Semantic
+from graphmem.reading import answers, compared_pages, cursors, entities_as_of, paging, search_engine
+from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.paging import FIELD, ORDERS, Asked, Order
+from graphmem.reading.search_engine import SearchText, Semantic
 from graphmem.registry import Context, Scope, operation
 
 FILTERS_LIMIT = 10
@@ -31,13 +31,13 @@ class SnapshotFilter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    op: comparing.Op = Field(description="eq, in, gt, lt, gte, lte, contains or contains_word.")
+    op: comparison.Op = Field(description="eq, in, gt, lt, gte, lte, contains or contains_word.")
     value: Any = Field(description="A string, a number or a boolean; of in a list of these.")
 
     @field_validator("value", mode="after")
     @classmethod
     def _fits_the_op(cls, value: Any, info: ValidationInfo) -> Any:
-        found = comparing.fault(info.data["op"], value) if "op" in info.data else None
+        found = comparison.fault(info.data["op"], value) if "op" in info.data else None
         if found is not None:
             raise ValueError(found)
         return value
@@ -180,7 +180,7 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     query = cursors.fingerprint(context, "entities.query", arguments)
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if clocks.now:
-        page_of = paging.page if asked.is_indexed else compared.page
+        page_of = paging.page if asked.is_indexed else compared_pages.page
         found = await page_of(context, asked, query, arguments.cursor)
     else:
         _refuse_then(arguments)
@@ -222,7 +222,7 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     ]
     if given:
         raise invalid([{"path": path, "message": why} for path in given])
-    results = await searching.search(
+    results = await search_engine.search(
         context, search, types=arguments.filters.types, limit=arguments.limit, offset=arguments.offset
     )
     page: EntityPage = {

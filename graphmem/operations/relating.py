@@ -9,23 +9,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId
-from graphmem.domain import ids, reduction
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.operations import answers, as_of
-from graphmem.operations.as_of import Clocks
+from graphmem.model import ids, reduction
 from graphmem.operations.relationships import Named, named, written
 from graphmem.operations.store import RELATIONSHIP_LIMIT
-from graphmem.operations.writing import (
-    Observing,
-    Reason,
-    StoredRelationship,
-    Writing,
-    accept,
-    links,
-    not_found,
-)
+from graphmem.reading import answers, as_of
+from graphmem.reading.as_of import Clocks
+from graphmem.reading.receipts import Observing, Reason, StoredRelationship, Writing, accept, links, not_found
 from graphmem.registry import Context, Scope, operation
-from graphmem.writer import Receipt
+from graphmem.writing import Receipt
 
 
 class OneRelationship(Arguments):

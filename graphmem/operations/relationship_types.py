@@ -8,8 +8,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total, invalid
-from graphmem.domain import relationship
-from graphmem.domain.relationship import BUILTIN, DESCRIPTION_LIMIT, Kind, RegistrationRefused
+from graphmem.model import relationship
+from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, Kind, RegistrationRefused
 from graphmem.registry import Context, Scope, operation
 
 

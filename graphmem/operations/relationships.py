@@ -19,14 +19,14 @@ from graphmem.arguments import (
     Total,
     invalid,
 )
-from graphmem.domain import ids, merges, relationship, times
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.operations import answers, as_of, cursors
-from graphmem.operations.answers import ObservationRow, RelationshipRow
-from graphmem.operations.as_of import AsOf, Clocks
-from graphmem.operations.cursors import Cursor
+from graphmem.model import ids, merges, relationship, times
 from graphmem.operations.entities import At, AtIngested, IncludeDeleted
-from graphmem.operations.relationship_page import Found, Wanted, relationship_page
+from graphmem.reading import answers, as_of, cursors
+from graphmem.reading.answers import ObservationRow, RelationshipRow
+from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.registry import Context, Scope, operation
 
 RelationshipType = Annotated[

@@ -8,10 +8,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId, NoBool
-from graphmem.domain import candidates, schema
-from graphmem.domain.candidates import Candidate, Recommendation, Said
-from graphmem.domain.schema import Document
 from graphmem.errors import NotFound
+from graphmem.matching import schema_candidates
+from graphmem.matching.schema_candidates import Candidate, Recommendation, Said
+from graphmem.model import schema
+from graphmem.model.schema import Document
 from graphmem.operations.entities import EntityType
 from graphmem.operations.schemas import unknown
 from graphmem.registry import Context, Scope, operation
@@ -29,7 +30,7 @@ class Analyze(Arguments):
     entity_id: EntityId | None = None
     min_frequency: Annotated[
         int, Field(ge=1, le=SAMPLE, description="In how many observations a field must stand."), NoBool
-    ] = candidates.ENOUGH
+    ] = schema_candidates.ENOUGH
     min_confidence: Annotated[
         float, Field(ge=0, le=1, description="How sure its type must be, 0 to 1."), NoBool
     ] = 0.8
@@ -65,7 +66,7 @@ async def analyze(context: Context, arguments: Analyze) -> Analyzed:
         "candidates": [
             one
             for kind, document, sample in sampled
-            for one in candidates.candidates(kind, document, sample, **limits)
+            for one in schema_candidates.candidates(kind, document, sample, **limits)
         ],
         "observations_analyzed": sum(len(sample) for _, _, sample in sampled),
     }
@@ -106,7 +107,7 @@ async def recommend(context: Context, arguments: Recommend) -> Recommended:
     Each carries, in `change`, what POST /update_schema_incremental takes to make it.
     """
     ((kind, document, sample),) = await _sampled(context, arguments.entity_type)
-    found = candidates.recommendations(kind, document, sample)
+    found = schema_candidates.recommendations(kind, document, sample)
     return {
         "entity_type": kind,
         "recommendations": [
@@ -134,7 +135,7 @@ async def _sampled(context: Context, entity_type: str | None) -> list[Sampled]:
         entity_type=entity_type,
         types=SAMPLED_TYPES if every else 1,
         limit=SAMPLE // SAMPLED_TYPES if every else SAMPLE,
-        cut=candidates.CUT,
+        cut=schema_candidates.CUT,
     )
     assert row is not None
     if row["types"] or every:
@@ -148,7 +149,7 @@ async def _sampled(context: Context, entity_type: str | None) -> list[Sampled]:
 
 async def _of_entity(context: Context, entity_id: str, entity_type: str | None) -> Sampled:
     row = await context.graph.one(
-        "schema.sample_of_entity", entity_id=entity_id, limit=SAMPLE, cut=candidates.CUT
+        "schema.sample_of_entity", entity_id=entity_id, limit=SAMPLE, cut=schema_candidates.CUT
     )
     if row is None or entity_type not in (None, row["type"]):
         what = "entity" if entity_type is None else entity_type

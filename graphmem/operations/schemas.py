@@ -11,14 +11,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled, Total
-from graphmem.domain import schema
-from graphmem.domain.schema import Document, Issue, SchemaInvalid, UnknownType
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
-from graphmem.operations import cursors, schema_answers
-from graphmem.operations.cursors import Cursor
+from graphmem.model import schema
+from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
 from graphmem.operations.entities import EntityType
-from graphmem.operations.schema_answers import VERSIONS_TOLD, Declared, Schema, SchemaRow, declared
-from graphmem.operations.writing import SchemaReceipt, Writing, change_schema
+from graphmem.reading import cursors, schema_rows
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.receipts import SchemaReceipt, Writing, change_schema
+from graphmem.reading.schema_rows import VERSIONS_TOLD, Declared, Schema, SchemaRow, declared
 from graphmem.registry import Context, Scope, operation
 
 
@@ -80,7 +80,7 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
         limit=arguments.limit,
     )
     assert row is not None
-    found = [schema_answers.answer(SchemaRow(*one)) for one in row["page"]]
+    found = [schema_rows.answer(SchemaRow(*one)) for one in row["page"]]
     page: SchemaPage = {"schemas": found, "limit": arguments.limit, "offset": arguments.offset}
     if row["truncated"]:
         page["truncated"] = True
@@ -125,9 +125,9 @@ async def get_schema(context: Context, arguments: GetSchema) -> Schema:
     kind = arguments.entity_type
     row = await context.graph.one("schema.get", entity_type=kind, limit=VERSIONS_TOLD)
     if row is not None:
-        return schema_answers.answer(SchemaRow(*row["schema"]), row["versions"])
+        return schema_rows.answer(SchemaRow(*row["schema"]), row["versions"])
     if schema.shipped(kind) is not None:
-        return schema_answers.answer(schema_answers.unstored(kind), [])
+        return schema_rows.answer(schema_rows.unstored(kind), [])
     raise unknown(kind)
 
 

@@ -6,8 +6,8 @@ from typing_extensions import TypedDict
 
 from graphmem import __version__
 from graphmem.arguments import Arguments
-from graphmem.domain import state_hash
-from graphmem.operations import answers
+from graphmem.model import state_hash
+from graphmem.reading import answers
 from graphmem.registry import Context, Face, Scope, operation
 
 

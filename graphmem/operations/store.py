@@ -8,11 +8,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool
-from graphmem.domain import items, times
-from graphmem.domain.items import Reader
 from graphmem.errors import IdempotencyMismatch, StoreRefused
+from graphmem.model import items, times
+from graphmem.model.items import Reader
 from graphmem.operations import duplicates
-from graphmem.operations.writing import (
+from graphmem.reading.receipts import (
     Observing,
     Parts,
     StoredEntity,

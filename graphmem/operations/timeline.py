@@ -17,14 +17,14 @@ from graphmem.arguments import (
     Total,
     invalid,
 )
-from graphmem.domain import times
-from graphmem.domain.reduction import Stale
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.operations import cursors, timeline_page
-from graphmem.operations.as_of import AsOf, Clocks
-from graphmem.operations.cursors import Cursor
+from graphmem.model import times
+from graphmem.model.reduction import Stale
 from graphmem.operations.entities import At, AtIngested, EntityType
-from graphmem.operations.timeline_page import Event, EventRow, Wanted
+from graphmem.reading import cursors, timeline_pages
+from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.timeline_pages import Event, EventRow, Wanted
 from graphmem.registry import Context, Scope, operation
 
 
@@ -110,10 +110,10 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         counted=arguments.include_total_count,
     )
     clocks = Clocks(arguments.at, arguments.at_ingested)
-    found = await timeline_page.page(context, wanted, clocks)
+    found = await timeline_pages.page(context, wanted, clocks)
     shown = found.events[: arguments.limit]
     page: TimelinePage = {
-        "events": [timeline_page.event(row) for row in shown],
+        "events": [timeline_pages.event(row) for row in shown],
         "limit": arguments.limit,
         "offset": arguments.offset,
         **clocks.said,
@@ -144,7 +144,7 @@ def _place(query: str, arguments: ListTimeline) -> tuple[int, str] | None:
         message = "a cursor says where to go on: leave offset out"
         raise invalid([{"path": "$.offset", "message": message}])
     place = cursors.decode(query, arguments.cursor, {"at": int, "id": str})
-    if not (times.EARLIEST <= place["at"] <= times.LATEST and timeline_page.EVENT_ID.fullmatch(place["id"])):
+    if not (times.EARLIEST <= place["at"] <= times.LATEST and timeline_pages.EVENT_ID.fullmatch(place["id"])):
         raise cursors.refused()
     return place["at"], place["id"]
 
@@ -188,10 +188,10 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if not clocks.now:
         found = await _then(context, arguments, known, clocks)
-        return {"event": timeline_page.event(found), **clocks.said}
+        return {"event": timeline_pages.event(found), **clocks.said}
     if row is None or not row["listed"]:
         # Rules that have just changed may give it back: it is there once its entity is folded again.
-        await timeline_page.fold_pending(context)
+        await timeline_pages.fold_pending(context)
         row = await context.graph.one("event.get", event_id=arguments.event_id)
         known = EventRow(*row["event"]) if row else None
     if row is None or known is None:
@@ -204,7 +204,7 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
             "give `at` (or `at_ingested`), a time at which it said so"
         )
         raise NotFound(message, event_id=known.id, entity_id=known.entity_id, field=known.field)
-    return {"event": timeline_page.event(known)}
+    return {"event": timeline_pages.event(known)}
 
 
 async def _then(context: Context, arguments: GetEvent, known: EventRow | None, clocks: Clocks) -> EventRow:
@@ -213,15 +213,15 @@ async def _then(context: Context, arguments: GetEvent, known: EventRow | None, c
     What came late and was never true of now has an event as of its time alone, which nothing is kept of.
     """
     entity_id = known.entity_id if known else arguments.entity_id
-    entity_ids = [entity_id] if entity_id else await timeline_page.homes(context, None)
+    entity_ids = [entity_id] if entity_id else await timeline_pages.homes(context, None)
     if entity_ids is None:
         message = (
             f"no event {arguments.event_id} was ever on the timeline of now: "
             "give entity_id as well, for one that was there as of a time only"
         )
         raise NotFound(message, event_id=arguments.event_id)
-    found = await timeline_page.then(context, entity_ids, clocks)
-    rows = await timeline_page.completed(
+    found = await timeline_pages.then(context, entity_ids, clocks)
+    rows = await timeline_pages.completed(
         context, [one for one in found.events if one.id == arguments.event_id]
     )
     if not rows:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
-from graphmem.domain import comparing, times
-from graphmem.operations.cursors import LAST
-from graphmem.operations.paging import ORDERS, Order
+from graphmem.model import comparison, times
+from graphmem.reading.cursors import LAST
+from graphmem.reading.paging import ORDERS, Order
 from graphmem.registry import Services
 from tests.cypher.test_queries import SCANS
 from tests.support.faces import by_runner
@@ -175,9 +175,9 @@ def test_an_order_by_a_filterable_field_costs_what_it_reads(profiled: Profile) -
 
 
 def test_a_range_costs_what_is_in_it(profiled: Profile) -> None:
-    least, key = comparing.Filter("n", "gte", ENTITIES - 100).ranges, None
+    least, key = comparison.Filter("n", "gte", ENTITIES - 100).ranges, None
     asked = {
-        **WHICH, "field": "n", "ranges": least, "lossy": comparing.LOSSY, "key": key, "fields": ["n"],
+        **WHICH, "field": "n", "ranges": least, "lossy": comparison.LOSSY, "key": key, "fields": ["n"],
         "cut": 500, "most": 20_001,
     }  # fmt: skip
     row, hits, operators = profiled("entity.in_value_range", **asked)

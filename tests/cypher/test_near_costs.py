@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 
 from graphmem import cypher
 from graphmem.registry import Services
-from graphmem.writer import likeness
+from graphmem.writing import duplicate_probe
 from tests.cypher.test_costs import parts
 from tests.support.faces import by_runner
 from tests.support.figures import Figures
@@ -20,8 +20,8 @@ NAME = "John Smith"
 
 def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[str, Any], int]:
     """Return what is found near one new entity of that name, and how often the store was asked."""
-    new = likeness.Profile("new", kind, NAME, {})
-    params = likeness.parameters(likeness.probes({"new": new}))
+    new = duplicate_probe.Profile("new", kind, NAME, {})
+    params = duplicate_probe.parameters(duplicate_probe.probes({"new": new}))
 
     async def ask() -> tuple[dict[str, Any], int]:
         async with services.graph._driver.session() as session:

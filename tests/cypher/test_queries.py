@@ -16,10 +16,11 @@ import pytest
 import structlog
 
 import graphmem
-from graphmem import cypher, migrations, worker
-from graphmem.domain.relationship import BUILTIN, REGISTERED_LIMIT
+from graphmem import cypher, worker
+from graphmem.database import migrations
+from graphmem.database.driver import FIRST
 from graphmem.errors import MigrationRefused
-from graphmem.graph import FIRST
+from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.registry import Services
 from tests.support.faces import by_runner
 from tests.support.loop import Loop
@@ -301,7 +302,7 @@ def test_while_somebody_asks_only_what_comes_first_is_planned_beforehand(
             async with asyncio.timeout(0.5):
                 await graph.warm(frozenset(BUILTIN))
 
-    monkeypatch.setattr("graphmem.graph.QUIET", 60.0 if busy else 0.0)
+    monkeypatch.setattr("graphmem.database.driver.QUIET", 60.0 if busy else 0.0)
     by_runner(loop, services, str(uuid.uuid4()))("server.stats")
     monkeypatch.setattr(graph, "_run", run)
     loop.run(warm())

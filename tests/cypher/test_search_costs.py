@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
-from graphmem.domain import lookup, wording
-from graphmem.embedding import LocalEmbedder
+from graphmem.embedding.local import LocalEmbedder
 from graphmem.registry import Services
+from graphmem.text import identifiers
+from graphmem.text import words as wording
 from tests.support.faces import by_runner
 from tests.support.loop import Loop
 
@@ -68,7 +69,8 @@ def hits(loop: Loop, services: Services, name: str, owner: str | None, **params:
 def asked(query: str, owner: str, **more: Any) -> dict[str, Any]:
     words = wording.ask(query, begins=True)
     return {
-        "pairs": [], "kinds": list(lookup.KINDS), "types": [], "vector": None, "model": LocalEmbedder.model,
+        "pairs": [], "kinds": list(identifiers.KINDS), "types": [], "vector": None,
+        "model": LocalEmbedder.model,
         "lucene": wording.lucene(words, owner, []), "patterns": words.patterns, "reach": 500, "floor": 0.28,
         "near": 50, "deep": 0, "few": 2_000, "most": 2_000, "alone": False, "weights": [3.0, 1.0, 1.0],
         "offset": 0, "limit": 10, **more,
@@ -81,8 +83,8 @@ PAGE = 10 * 40
 
 def test_a_look_up_reads_a_few_records_for_each_kind(loop: Loop, services: Services, owner: str) -> None:
     for given in ("x-7", "common rare7", "nobody"):
-        pairs = [list(pair) for pair in lookup.candidates(given)]
-        more = {"pairs": pairs, "kinds": list(lookup.KINDS), "types": [], "limit": 10}
+        pairs = [list(pair) for pair in identifiers.candidates(given)]
+        more = {"pairs": pairs, "kinds": list(identifiers.KINDS), "types": [], "limit": 10}
         found = hits(loop, services, "entity.find", owner, **more)
         assert found <= 10 * len(pairs) + 40, given
 

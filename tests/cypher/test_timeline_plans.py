@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
-from graphmem.domain import times
+from graphmem.model import times
 from graphmem.registry import Services
 from tests.cypher.test_queries import SCANS, operators
 from tests.support.faces import by_runner

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from graphmem import dump
-from graphmem.domain import canonical
+from graphmem.model import canonical
 from graphmem.registry import Services
 from tests.support.dumping import wipe
 from tests.support.faces import Call, by_runner

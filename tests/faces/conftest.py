@@ -13,8 +13,8 @@ import pytest
 
 from graphmem.auth import Actor
 from graphmem.doctor import Finding, examine
-from graphmem.domain import canonical
 from graphmem.errors import GraphmemError
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
 from tests.support.doctor import Examine

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
-from graphmem.domain import context as domain
 from graphmem.errors import InvalidCursor, InvalidInput, NotFound
+from graphmem.matching import context_ranking as domain
 from graphmem.operations.context import BUDGET_LEAST, BUDGET_MOST
-from graphmem.operations.context_lines import NEWEST
+from graphmem.reading.context_lines import NEWEST
 from graphmem.registry import Services
 from tests.support.faces import Call
 from tests.support.loop import Loop

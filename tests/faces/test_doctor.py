@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from graphmem import auth, migrations, runtime
+from graphmem import auth, runtime
+from graphmem.database import migrations
+from graphmem.database.driver import Graph
 from graphmem.doctor import database
-from graphmem.domain import times
 from graphmem.errors import DatabaseTimeout
-from graphmem.graph import Graph
+from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support.doctor import SECRET, Examine, bad

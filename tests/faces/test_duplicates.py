@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from graphmem.auth import Actor
-from graphmem.domain import blocking, canonical, lookup
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
+from graphmem.matching import blocking
+from graphmem.model import canonical
 from graphmem.operations import duplicates
 from graphmem.registry import REGISTRY, OwnerGraph, Services
-from graphmem.writer import likeness
+from graphmem.text import identifiers
+from graphmem.writing import duplicate_probe
 from tests.support.faces import Call, by_runner
 from tests.support.loop import Loop
 
@@ -200,7 +202,7 @@ def test_many_types_are_read_in_pages(run: Call, small: None, monkeypatch: pytes
 
 def test_tokens_are_never_looked_up(run: Call) -> None:
     run("store", entities=[person("John Smith")])
-    assert "tokens" not in lookup.KINDS
+    assert "tokens" not in identifiers.KINDS
     assert run("entities.find", identifier="John Smith")["total"] == 1
     # The words of "Smith, John" are those of "John Smith": that names nobody, and is found by its words.
     assert run("entities.find", identifier="Smith, John")["match_mode"] == "text"
@@ -281,7 +283,7 @@ def test_they_can_be_left_out_and_are_no_part_of_the_request(run: Call) -> None:
 
 
 def test_a_store_of_very_many_says_that_it_named_none(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(likeness, "LOOKED_FOR", 2)
+    monkeypatch.setattr(duplicate_probe, "LOOKED_FOR", 2)
     twins = [{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(3)]
     assert "duplicate_candidates" in run("store", entities=twins[:2])["entities"][0]
     stored = run("store", entities=twins)
@@ -308,7 +310,7 @@ def test_a_fault_in_looking_for_them_keeps_nothing_from_being_written(
     def failing(*given: Any) -> Any:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(likeness, part, failing)
+    monkeypatch.setattr(duplicate_probe, part, failing)
     stored = run("store", entities=[person("Ada Lovelace")])
     assert [warning["code"] for warning in stored["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
     assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from graphmem import settings as graphmem_settings
-from graphmem.embedding_remote import RemoteEmbedder
+from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import ConfigurationInvalid, EmbeddingRefused, EmbeddingUnavailable
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from graphmem.worker import claim, understand_once
-from graphmem.writer import Writers
+from graphmem.writing import Writers
 from tests.support.faces import Call, by_runner
 from tests.support.loop import Loop
 

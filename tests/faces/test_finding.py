@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from graphmem.domain.ids import ENTITY_ID
 from graphmem.errors import InvalidInput
+from graphmem.model.ids import ENTITY_ID
 from graphmem.registry import Services
 from tests.support.faces import Call, by_runner
 from tests.support.loop import Loop
@@ -147,16 +147,16 @@ def test_an_identifier_comes_before_a_name_before_words(run: Call) -> None:
 def test_a_look_up_costs_one_round_trip_and_a_miss_two(
     run: Call, ada: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graphmem import graph
+    from graphmem.database import driver
 
     sent: list[str] = []
-    known = graph.Graph._run
+    known = driver.Graph._run
 
     async def counted(self: Any, name: str, *rest: Any) -> Any:
         sent.append(name)
         return await known(self, name, *rest)
 
-    monkeypatch.setattr(graph.Graph, "_run", counted)
+    monkeypatch.setattr(driver.Graph, "_run", counted)
     for identifier in (ada, "ada@example.org", "Ada Lovelace"):
         run("entities.find", identifier=identifier)
     assert sent == ["entity.get", "entity.find", "entity.find"]

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem import cypher
-from graphmem.domain.relationship import BUILTIN
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.operations import walk as walks
+from graphmem.model.relationship import BUILTIN
+from graphmem.reading import walk as walks
 from graphmem.registry import Services
 from tests.support import walks as model
 from tests.support.faces import Call, by_runner

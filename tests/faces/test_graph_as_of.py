@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.errors import NotFound, StoreRefused
-from graphmem.operations import walk as walks
+from graphmem.reading import walk as walks
 from graphmem.registry import Services
 from tests.faces.test_graph import check, ids, keys, pages, relate, things
 from tests.support import walks as model

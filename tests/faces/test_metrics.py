@@ -18,10 +18,10 @@ from graphmem import __version__, cypher, worker
 from graphmem.api.app import create_app
 from graphmem.api.openapi import document
 from graphmem.auth import Actor, Scope
-from graphmem.domain.reduction import Torn
+from graphmem.database.driver import Graph
 from graphmem.errors import CATALOGUE, DatabaseUnavailable, GraphmemError
-from graphmem.graph import Graph
-from graphmem.metrics import TURNS, Metrics
+from graphmem.model.reduction import Torn
+from graphmem.observability.metrics import TURNS, Metrics
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
 from tests.faces.conftest import TOKEN, Together

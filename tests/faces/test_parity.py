@@ -25,9 +25,9 @@ from graphmem.api.app import create_app
 from graphmem.auth import Actor
 from graphmem.cli import session
 from graphmem.cli.main import app as cli
-from graphmem.domain import canonical
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.tools import create_server
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row

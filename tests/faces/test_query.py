@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput
-from graphmem.operations import entities_as_of, scan
+from graphmem.reading import entities_as_of, scan
 from graphmem.registry import Services
 from tests.support.faces import Call
 from tests.support.loop import Loop
@@ -219,10 +219,10 @@ def test_every_list_goes_on_with_a_cursor(call: Call, name: str, more: dict[str,
 
 def test_more_than_one_call_compares_is_told(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "SCANNED", 20)
-    from graphmem.operations import compared
+    from graphmem.reading import compared_pages
 
-    monkeypatch.setattr(compared, "SCANNED", 20)
-    monkeypatch.setattr(compared, "STRETCHES", (7, 9))
+    monkeypatch.setattr(compared_pages, "SCANNED", 20)
+    monkeypatch.setattr(compared_pages, "STRETCHES", (7, 9))
     stored = store(run, *({"name": f"n{i:02d}", "v": i, "last": i > 27} for i in range(30)))
     rare = {"snapshot_filters": {"last": {"op": "eq", "value": True}}}
     page = run("entities.query", filters=rare, sort_by="canonical_name")

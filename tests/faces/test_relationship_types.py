@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from graphmem import vocabulary
 from graphmem.auth import Actor, Scope
-from graphmem.domain import canonical
-from graphmem.domain.relationship import BUILTIN
+from graphmem.database import vocabulary
 from graphmem.errors import Forbidden, GraphmemError, InvalidInput, SandboxDisabled
+from graphmem.model import canonical
+from graphmem.model.relationship import BUILTIN
 from graphmem.registry import REGISTRY, Services
 from tests.faces.conftest import Together
 from tests.support.faces import Call, by_runner

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from graphmem.domain import schema as schemas
 from graphmem.errors import InvalidInput, NotFound
+from graphmem.model import schema as schemas
 from tests.support.faces import Call
 
 THING = {"entity_type": "thing", "name": "one"}

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from graphmem.domain import meaning, wording
-from graphmem.domain.meaning import Vector
-from graphmem.embedding import STEPS, LocalEmbedder
+from graphmem.embedding import meaning
+from graphmem.embedding.local import STEPS, LocalEmbedder
+from graphmem.embedding.meaning import Vector
 from graphmem.errors import EmbeddingUnavailable, InvalidInput
-from graphmem.operations import searching
+from graphmem.reading import search_engine
 from graphmem.registry import Services
+from graphmem.text import words as wording
 from graphmem.worker import claim, place_once, understand_once
 from tests.support.faces import Call, by_runner
 from tests.support.loop import Loop
@@ -306,13 +307,13 @@ def placed(script: Script) -> list[bool]:
 def test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way(
     run: Call, script: Script, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from graphmem.operations import searching
+    from graphmem.reading import search_engine
 
     names = [f"{what} number {i}" for i in range(10) for what in ("guitar", "apple", "river")]
     stored = store(run, *({"name": name} for name in names))
     wanted = by(run("search.explain", search="apple number 7"), "meaning")
     # By the index, as an owner with many has it; some are in it, others are not.
-    monkeypatch.setattr(searching, "FEW", 0)
+    monkeypatch.setattr(search_engine, "FEW", 0)
     script(
         "MATCH (n:Meaning {owner: $owner}) WITH n ORDER BY n.entity_id LIMIT 15 SET n:Vector, n.fresh = null"
     )
@@ -464,8 +465,8 @@ def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
     """Amid a large load no search reads all that is new, and none fails for want of memory."""
     names = [{"entity_type": "thing", "name": f"green house {i}"} for i in range(600)]
     run("store", entities=names, find_duplicates=False)
-    monkeypatch.setattr(searching, "FEW", 0)
-    monkeypatch.setattr(searching, "NEAR", 1)
+    monkeypatch.setattr(search_engine, "FEW", 0)
+    monkeypatch.setattr(search_engine, "NEAR", 1)
 
     def asked() -> tuple[str, int, bool]:
         told = run("search.explain", search="a building", limit=1)
@@ -473,7 +474,7 @@ def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
         return told["semantic"], compared["one_by_one"], compared["by_index"]
 
     assert asked() == ("ready", 600, True)
-    monkeypatch.setattr(searching, "FRESH", 50)
+    monkeypatch.setattr(search_engine, "FRESH", 50)
     assert asked() == ("pending", 50, True)
-    monkeypatch.setattr(searching, "FEW", 2_000)
+    monkeypatch.setattr(search_engine, "FEW", 2_000)
     assert asked() == ("ready", 600, False)

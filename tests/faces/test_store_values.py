@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from graphmem.domain import canonical
 from graphmem.errors import InvalidInput, StoreRefused
+from graphmem.model import canonical
 from tests.support.faces import Call
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}

@@ -12,7 +12,7 @@ import pytest
 
 from graphmem.arguments import nested_filters
 from graphmem.errors import GraphmemError, UnknownField
-from graphmem.operations import cursors
+from graphmem.reading import cursors
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
 from tests.support.faces import Call

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput, NotFound, UnknownField
-from graphmem.operations import timeline_page
+from graphmem.reading import timeline_pages
 from graphmem.registry import Services
 from graphmem.worker import work_once
 from tests.support.faces import Call, by_runner
@@ -297,7 +297,7 @@ def test_an_event_that_rules_give_back_is_there_at_once(run: Call) -> None:
 def test_types_too_large_to_fold_at_once_are_named(
     run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timeline_page, "FOLDED", 2)
+    monkeypatch.setattr(timeline_pages, "FOLDED", 2)
     items = [{"entity_type": "wine", "name": f"W{k}", "bottled": "2020-01-01"} for k in range(3)]
     run("store", entities=[*items, TASK])
     temporal = [{"field": "bottled"}]
@@ -334,7 +334,7 @@ def test_what_was_never_true_of_now_has_an_event_as_of_its_time(
     assert call("timeline.get", event_id=late["id"], at="2025-06-01")["event"] == late
     with pytest.raises(NotFound):
         call("timeline.get", event_id=late["id"])
-    monkeypatch.setattr(timeline_page, "RECOMPUTED", 1)
+    monkeypatch.setattr(timeline_pages, "RECOMPUTED", 1)
     with pytest.raises(NotFound, match="entity_id"):
         call("timeline.get", event_id=late["id"], at="2025-06-01")
     asked = {"event_id": late["id"], "entity_id": world[1], "at": "2025-06-01"}
@@ -344,7 +344,7 @@ def test_what_was_never_true_of_now_has_an_event_as_of_its_time(
 def test_as_of_a_time_too_many_entities_are_refused_with_what_to_do(
     run: Call, world: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timeline_page, "RECOMPUTED", 1)
+    monkeypatch.setattr(timeline_pages, "RECOMPUTED", 1)
     with pytest.raises(InvalidInput, match="entity_id") as refused:
         run("timeline.list", at="2026-01-01")
     assert refused.value.details["issues"][0]["path"] == "$.at"

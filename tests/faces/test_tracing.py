@@ -17,10 +17,10 @@ import pytest
 from mcp import Client
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from graphmem import tracing
-from graphmem.embedding_remote import RemoteEmbedder
+from graphmem.embedding.remote import RemoteEmbedder
+from graphmem.observability import tracing
+from graphmem.observability.spans import CLOSING_SECONDS, Spans
 from graphmem.settings import Settings, load
-from graphmem.spans import CLOSING_SECONDS, Spans
 from tests.support.collector import Collector, Seen, collecting, mute
 from tests.support.loop import Loop
 from tests.support.service import Service, running

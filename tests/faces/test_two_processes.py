@@ -11,11 +11,11 @@ import pytest
 
 from graphmem import cypher
 from graphmem.auth import Actor
-from graphmem.domain import canonical, state_hash
+from graphmem.model import canonical, state_hash
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
-from graphmem.writer import turn
+from graphmem.writing import turn
 from tests.support.loop import Loop
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}

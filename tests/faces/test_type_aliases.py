@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from graphmem.auth import Actor
-from graphmem.domain import canonical
 from graphmem.errors import SchemaRefused
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings

@@ -10,9 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from graphmem import admission, cypher
-from graphmem.admission import Admission
+from graphmem import cypher
 from graphmem.auth import Actor
+from graphmem.database import admission
+from graphmem.database.admission import Admission
 from graphmem.errors import ServiceBusy
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import load

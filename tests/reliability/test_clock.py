@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from graphmem.domain import times
+from graphmem.model import times
 from graphmem.settings import Settings
 from tests.support.faces import Call
 from tests.support.forking import Forks

@@ -14,13 +14,13 @@ import pytest
 
 from graphmem.api.app import create_app
 from graphmem.auth import Actor
-from graphmem.domain import canonical
+from graphmem.database.driver import Graph
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
-from graphmem.graph import Graph
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
-from graphmem.writer import Writers, turn
+from graphmem.writing import Writers, turn
 from tests.support.loop import Loop
 from tests.support.proxy import Proxy, proxied
 

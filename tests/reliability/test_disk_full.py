@@ -16,7 +16,7 @@ import pytest
 
 from graphmem.errors import DiskFull
 from graphmem.settings import load
-from graphmem.writer import disk
+from graphmem.writing import disk
 from tests.support.crashing import TRANSACTIONS, Found, Victims, compare
 from tests.support.engine import engine_settings
 from tests.support.figures import Figures

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from graphmem import cypher, failpoints, neo4j_local
+from graphmem import cypher, neo4j_local
+from graphmem.database import failpoints
 from graphmem.errors import ConfigurationInvalid
 from graphmem.registry import Services
 from graphmem.settings import Settings, load

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from graphmem import graph
+from graphmem.database import driver
 from graphmem.errors import GraphmemError
 from graphmem.settings import Settings
-from graphmem.writer import turn
+from graphmem.writing import turn
 from tests.reliability.test_database_faults import ADA, BOUND, COMMIT, WRITE, Faulty, faulty
 
 __all__ = ["faulty"]
@@ -23,7 +23,7 @@ RECOVERY = 5.0
 @pytest.fixture
 def patient(settings: Settings, planned: None, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings that wait for little."""
-    monkeypatch.setattr(graph, "GRACE", 0.3)
+    monkeypatch.setattr(driver, "GRACE", 0.3)
     waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
     return settings.model_copy(update=dict.fromkeys(waits, 2.0))
 

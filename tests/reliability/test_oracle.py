@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.auth import Actor
-from graphmem.domain import canonical, times
+from graphmem.model import canonical, times
 from graphmem.registry import REGISTRY, Services
 from tests.support import oracle
 from tests.support.faces import by_runner

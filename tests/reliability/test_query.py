@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.auth import Actor
-from graphmem.domain import canonical
 from graphmem.errors import SchemaRefused
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
 from tests.support.asking import COMPARED, NAMES, NEEDLES, Known, answer

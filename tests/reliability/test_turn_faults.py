@@ -12,7 +12,7 @@ import pytest
 from neo4j.exceptions import Neo4jError
 
 from graphmem.auth import Actor
-from graphmem.domain import canonical
+from graphmem.database.driver import Graph, Transaction
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
@@ -22,9 +22,9 @@ from graphmem.errors import (
     InternalError,
     TransactionTooLarge,
 )
-from graphmem.graph import Graph, Transaction
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
-from graphmem.writer import Writers, turn
+from graphmem.writing import Writers, turn
 from tests.support.loop import Loop
 
 RETRY = 1.0

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from graphmem.auth import Actor
 from graphmem.cli import session
 from graphmem.cli.main import app as cli
-from graphmem.domain import canonical
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.tools import create_server
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
 from tests.support.loop import Loop

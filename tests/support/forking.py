@@ -94,8 +94,8 @@ def _start(said: dict[str, Any]) -> int:
     sys.argv = ["graphmem", *said["words"]]
     from graphmem import worker
     from graphmem.cli.main import main
-    from graphmem.domain import times
-    from graphmem.writer import turn
+    from graphmem.model import times
+    from graphmem.writing import turn
 
     real, ahead = times.now, said["clock"]
     times.now = lambda: real() + ahead

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition
 
 from graphmem.auth import Actor
-from graphmem.domain import canonical
 from graphmem.errors import GraphmemError
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from tests.support.draws import AHEAD, LOOK, TIMES, End
 from tests.support.looks import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from graphmem.domain import schema
-from graphmem.domain.schema import Document
+from graphmem.model import schema
+from graphmem.model.schema import Document
 
 WINE = {
     "fields": {

@@ -21,8 +21,8 @@ from graphmem.arguments import (
     read,
     spellings,
 )
-from graphmem.domain import times
 from graphmem.errors import InvalidInput, UnknownField
+from graphmem.model import times
 from graphmem.operations.observations import QueryObservations
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import candidates, canonical, discovery, schema
-from graphmem.domain.candidates import CUT, Said
+from graphmem.matching import schema_candidates
+from graphmem.matching.schema_candidates import CUT, Said
+from graphmem.model import canonical, discovery, schema
 
 WHEN = ["2026-01-31", "2026-02-01", "2026-02-02", "2026-02-03", "2026-02-04"]
 
@@ -25,12 +26,12 @@ def document(**fields: object) -> schema.Document:
 
 
 def suggested(rows: list[Said], known: schema.Document | None = None, **limits: float) -> dict[str, str]:
-    found = candidates.candidates("thing", known, rows, **{"min_confidence": 0.0, **limits})  # pyright: ignore
+    found = schema_candidates.candidates("thing", known, rows, **{"min_confidence": 0.0, **limits})  # pyright: ignore
     return {one["field_name"]: one["recommended_type"] for one in found}
 
 
 def told(rows: list[Said], known: schema.Document | None = None) -> list[tuple[str, str, str]]:
-    found = candidates.recommendations("thing", known, rows)
+    found = schema_candidates.recommendations("thing", known, rows)
     return [(one["kind"], one["field_name"], one["recommended_type"]) for one in found]
 
 
@@ -57,7 +58,7 @@ def told(rows: list[Said], known: schema.Document | None = None) -> list[tuple[s
     ids=lambda value: ascii(value)[:40],
 )
 def test_a_value_looks_like_this_by_its_beginning(value: object, looks: tuple[str, str]):
-    assert candidates.looks(canonical.encode(value)[:CUT]) == looks
+    assert schema_candidates.looks(canonical.encode(value)[:CUT]) == looks
 
 
 VALUES = st.recursive(
@@ -70,7 +71,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_the_beginning_of_a_value_tells_its_type(value: object):
     text = canonical.encode(value)
-    assert candidates.looks(text[:CUT])[0] == discovery.shape_of(value)
+    assert schema_candidates.looks(text[:CUT])[0] == discovery.shape_of(value)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_a_candidate_is_seen_often_enough_and_not_declared():
 def test_confidence_grows_with_type_format_name_and_number():
     def confidence(name: str, values: list) -> float:
         rows = sample(*({name: value} for value in values))
-        (one,) = candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
+        (one,) = schema_candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
         return one["confidence"]
 
     assert confidence("due_date", WHEN * 2) == 1.0
@@ -119,7 +120,7 @@ def test_confidence_grows_with_type_format_name_and_number():
 
 def test_a_candidate_says_what_was_seen():
     rows = sample({"x": "a@b.cd"}, {"x": "e@f.gh"}, {"x": 1})
-    (one,) = candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
+    (one,) = schema_candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
     assert one == {
         "entity_type": "thing", "field_name": "x", "frequency": 3, "entity_count": 3,
         "confidence": pytest.approx(0.5 * 2 / 3 + 0.25 * 2 / 3 + 0.075 + 0.03, abs=1e-4),
@@ -129,8 +130,8 @@ def test_a_candidate_says_what_was_seen():
 
 @given(st.permutations(sample(*({"a": i % 3, "b": str(i), "é": [i]} for i in range(8)))))
 def test_the_order_of_the_sample_does_not_matter(rows: list[Said]):
-    expected = candidates.recommendations("thing", None, sorted(rows))
-    assert candidates.recommendations("thing", None, rows) == expected
+    expected = schema_candidates.recommendations("thing", None, sorted(rows))
+    assert schema_candidates.recommendations("thing", None, rows) == expected
 
 
 def test_a_field_declared_as_what_its_values_are_not():
@@ -156,9 +157,9 @@ def test_what_nothing_identifies_could_be_identified_by_a_field_of_its_own():
     rows = sample(*({"isbn": f"i{i}", "shelf": "A"} for i in range(4)), basis="content")
     known = document(isbn="string", shelf="string")
     assert told(rows, known) == [("identity", "isbn", "string")]
-    (one,) = candidates.recommendations("thing", known, rows)
+    (one,) = schema_candidates.recommendations("thing", known, rows)
     assert one["change"] == {"entity_type": "thing", "canonical_name_fields": ["isbn"]}
-    (other, *_) = candidates.recommendations("thing", None, rows)
+    (other, *_) = schema_candidates.recommendations("thing", None, rows)
     assert other["change"]["new_fields"] == {"isbn": {"type": "string"}}
     assert told(sample(*({"isbn": f"i{i}"} for i in range(4))), document(isbn="string")) == []
     long = sample(*({"isbn": f"{i}" + "x" * 80} for i in range(4)), basis="content")
@@ -171,7 +172,7 @@ def test_every_recommendation_can_be_made():
     rows = sample(*({"n": i, "a": "x", "isbn": f"i{i}"} for i in range(6)), basis="content")
     known = document(a="number")
     active = schema.Active("1.0", known)
-    found = candidates.recommendations("thing", known, rows)
+    found = schema_candidates.recommendations("thing", known, rows)
     assert {one["kind"] for one in found} == {"add_field", "change_type", "require_field", "identity"}
     for one in found:
         change = dict(one["change"])

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import canonical, context, wording
-from graphmem.domain.context import About, Line
+from graphmem.matching import context_ranking
+from graphmem.matching.context_ranking import About, Line
+from graphmem.model import canonical
+from graphmem.text import words
 
 WORDS = frozenset({"city", "london"})
 ADA = About("ent_1", "person", "Ada")
@@ -30,7 +32,7 @@ SAMPLES = (
 
 
 def test_an_estimate_is_not_less_than_what_a_real_tokenizer_makes() -> None:
-    from graphmem.embedding import LocalEmbedder
+    from graphmem.embedding.local import LocalEmbedder
 
     embedder = LocalEmbedder()
     embedder.warm()
@@ -38,14 +40,16 @@ def test_an_estimate_is_not_less_than_what_a_real_tokenizer_makes() -> None:
     tokenizer = embedder._loaded[0]
     for text in SAMPLES:
         real = len(tokenizer.encode(text, add_special_tokens=False).ids)
-        assert real <= context.cost(text, "tokens"), text
+        assert real <= context_ranking.cost(text, "tokens"), text
 
 
 @given(st.text(), st.text())
 def test_costs_of_parts_apart_add_up(one: str, other: str) -> None:
     for unit in ("tokens", "characters"):
-        whole = context.cost(f"{one}|{other}", unit)
-        assert whole == context.cost(one, unit) + context.cost("|", unit) + context.cost(other, unit)
+        whole = context_ranking.cost(f"{one}|{other}", unit)
+        assert whole == context_ranking.cost(one, unit) + context_ranking.cost(
+            "|", unit
+        ) + context_ranking.cost(other, unit)
 
 
 LINES = st.builds(
@@ -66,24 +70,27 @@ def test_the_order_does_not_depend_on_that_of_arrival(lines: list[Line], random:
     asked = frozenset({"a", "b"})
     shuffled = list(lines)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    found = context.ordered(lines, asked)
-    assert context.ordered(shuffled, asked) == found
+    found = context_ranking.ordered(lines, asked)
+    assert context_ranking.ordered(shuffled, asked) == found
     worth = [one.usefulness(asked) for one in found]
     assert worth == sorted(worth, reverse=True)
 
 
 def test_what_shares_words_with_the_question_comes_first() -> None:
     other = replace(LINE, field="born", value="1815", words=frozenset({"born"}))
-    assert context.ordered([LINE, other], frozenset({"born"})) == [other, LINE]
-    assert context.ordered([LINE, replace(other, words=frozenset({"works"}))], frozenset({"work"}))[1] == LINE
-    assert context.ordered([LINE, other], frozenset()) == [other, LINE]
-    assert context.ordered([replace(LINE, weight=0.1), other], frozenset({"city"}))[0] == other
+    assert context_ranking.ordered([LINE, other], frozenset({"born"})) == [other, LINE]
+    assert (
+        context_ranking.ordered([LINE, replace(other, words=frozenset({"works"}))], frozenset({"work"}))[1]
+        == LINE
+    )
+    assert context_ranking.ordered([LINE, other], frozenset()) == [other, LINE]
+    assert context_ranking.ordered([replace(LINE, weight=0.1), other], frozenset({"city"}))[0] == other
 
 
 @given(st.text(min_size=1, max_size=300), st.integers(10, 100))
 def test_a_cut_value_is_part_of_the_value(text: str, limit: int) -> None:
     value = canonical.encode(text.encode(errors="replace").decode())
-    text, is_cut = context.excerpt(value, frozenset({"x"}), limit, wording.tokens)
+    text, is_cut = context_ranking.excerpt(value, frozenset({"x"}), limit, words.tokens)
     assert is_cut == (len(value) > limit)
     shown = canonical.decode(text)
     if is_cut:
@@ -104,5 +111,5 @@ def test_a_cut_value_is_part_of_the_value(text: str, limit: int) -> None:
     ],
 )
 def test_names_are_found_inside_a_question(question: str, named: str) -> None:
-    assert named in context.phrases(question)
-    assert len(context.phrases("word " * 10_000)) < 2_000
+    assert named in context_ranking.phrases(question)
+    assert len(context_ranking.phrases("word " * 10_000)) < 2_000

@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 
 from graphmem import cypher
-from graphmem.domain.relationship import BUILTIN
+from graphmem.model.relationship import BUILTIN
 
 HEADER = """\
 // thing.get: one thing,

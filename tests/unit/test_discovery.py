@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import discovery
+from graphmem.model import discovery
 
 SHAPES = st.sampled_from([None, "string", "number", "date", "boolean", "array", "object"])
 SEEN = st.lists(st.dictionaries(st.sampled_from("abc"), SHAPES, max_size=3), max_size=6)

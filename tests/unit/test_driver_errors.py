@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import neo4j.exceptions
 import pytest
 
-from graphmem.driver_errors import translate
+from graphmem.database.driver_errors import translate
 from graphmem.errors import DatabaseCrowded, DatabaseFull, DatabaseTimeout, InternalError, Unavailable
 
 SECRET = "what only the log may say"

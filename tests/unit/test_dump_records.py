@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import canonical, times
-from graphmem.domain.schema import Document
 from graphmem.dump import records
 from graphmem.dump.records import Observation, Order, Owner, Record, RelationshipType, Schema, Transaction
+from graphmem.model import canonical, times
+from graphmem.model.schema import Document
 
 ENTITY = "ent_" + "0" * 24
 OTHER = "ent_" + "1" * 24

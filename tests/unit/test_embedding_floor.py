@@ -7,7 +7,7 @@ from operator import mul
 
 import pytest
 
-from graphmem.embedding import FLOOR, LocalEmbedder
+from graphmem.embedding.local import FLOOR, LocalEmbedder
 
 THINGS: dict[str, tuple[str, str]] = {
     "Buy milk and eggs. groceries for the week": ("grocery shopping", "food to buy"),

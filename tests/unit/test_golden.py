@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.domain import canonical, identity, ids, ranks, relationship, times
+from graphmem.model import canonical, identity, ids, ranks, relationship, times
 from graphmem.settings import DEFAULT_OWNER
 
 GOLDEN: dict[str, Any] = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from graphmem.domain import canonical, identity, ids
+from graphmem.model import canonical, identity, ids
 
 OWNER = "00000000-0000-0000-0000-000000000000"
 ENTITY = "ent_0123456789abcdef01234567"

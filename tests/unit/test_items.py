@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import canonical, identity, ids, times
-from graphmem.domain.items import DEFAULT_PRIORITY, RESERVED, Defaults, Item, Reader
+from graphmem.model import canonical, identity, ids, times
+from graphmem.model.items import DEFAULT_PRIORITY, RESERVED, Defaults, Item, Reader
 
 OWNER = "00000000-0000-0000-0000-000000000000"
 TRANSACTION = "txn_" + "0" * 32

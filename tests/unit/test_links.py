@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import relationship
-from graphmem.domain.items import End, Link, Reader
+from graphmem.model import relationship
+from graphmem.model.items import End, Link, Reader
 
 ADA, LONDON = "ent_" + "a" * 24, "ent_" + "b" * 24
 ENDS = {"source_index": 0, "target_entity_id": LONDON}

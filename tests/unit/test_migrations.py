@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from graphmem import migrations
+from graphmem.database import migrations
 from graphmem.errors import MigrationRefused
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import canonical, ids, reduction, times
-from graphmem.domain.reduction import Fold, Observation
+from graphmem.model import canonical, ids, reduction, times
+from graphmem.model.reduction import Fold, Observation
 from tests.support import oracle
 
 NAMES = ["name", "town", "age", "canonical_name"]

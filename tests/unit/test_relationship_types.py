@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem import cypher
-from graphmem.domain import relationship
-from graphmem.domain.items import Reader
-from graphmem.domain.relationship import BUILTIN, INTERNAL, Kind, RegistrationRefused, registered
+from graphmem.model import relationship
+from graphmem.model.items import Reader
+from graphmem.model.relationship import BUILTIN, INTERNAL, Kind, RegistrationRefused, registered
 
 OURS = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
 """The types of an edge in a pattern of one of our queries."""

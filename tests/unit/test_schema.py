@@ -7,11 +7,11 @@ import time
 import pytest
 from hypothesis import given
 
-from graphmem.domain import canonical, identity, schema
-from graphmem.domain.ranks import ObservationSource
-from graphmem.domain.rules import PLAIN, Rules
-from graphmem.domain.schema import Document, SchemaInvalid
-from graphmem.domain.schema.shapes import FIELDS_LIMIT, TEXT_LIMIT
+from graphmem.model import canonical, identity, schema
+from graphmem.model.ranks import ObservationSource
+from graphmem.model.rules import PLAIN, Rules
+from graphmem.model.schema import Document, SchemaInvalid
+from graphmem.model.schema.shapes import FIELDS_LIMIT, TEXT_LIMIT
 from tests.support.schemas import DOCUMENTS, WINE, wine
 
 

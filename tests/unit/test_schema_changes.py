@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import canonical, schema
-from graphmem.domain.rules import Rules
-from graphmem.domain.schema import Active, SchemaInvalid, UnknownType
+from graphmem.model import canonical, schema
+from graphmem.model.rules import Rules
+from graphmem.model.schema import Active, SchemaInvalid, UnknownType
 from tests.support.schemas import DOCUMENTS, NAMES, WINE, wine
 
 

@@ -15,10 +15,11 @@ import pytest
 import uvicorn
 from typer.testing import CliRunner
 
-from graphmem import log, runtime, worker
+from graphmem import runtime, worker
 from graphmem.cli import serve
 from graphmem.cli.main import app
 from graphmem.mcp import stdio
+from graphmem.observability import logs
 from graphmem.settings import load
 
 ANY_PORT = {"GRAPHMEM_PORT": "0", "GRAPHMEM_ENV": "test"}
@@ -66,7 +67,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     monkeypatch.setattr("graphmem.api.app.create_app", lambda services: None)
     monkeypatch.setattr(serve._Server, "serve", answer)
     monkeypatch.setattr(stdio, "serve", answer)
-    monkeypatch.setattr(log, "configure", lambda *_, **__: None)
+    monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
 
     getattr(serve, way)(load(env="test", data_dir=tmp_path, port=0))
 
@@ -86,7 +87,7 @@ def a_file_in_the_place_of_the_logs(data: Path) -> None:
 
 
 def a_log_that_is_a_directory(data: Path) -> None:
-    (data / "logs" / log.FILE).mkdir(parents=True)
+    (data / "logs" / logs.FILE).mkdir(parents=True)
 
 
 @pytest.mark.parametrize("way", ["serve", "mcp"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import graphmem
-from graphmem.domain import identity, schema
+from graphmem.model import identity, schema
 
 TYPES = schema.shipped_types()
 EXPLICIT = {"id", "uuid", "external_id", "message_id"}
@@ -25,7 +25,7 @@ def test_the_shipped_types_are_those_that_have_an_identity_of_their_own():
 
 
 def test_there_is_no_file_that_is_no_type():
-    folder = Path(graphmem.__file__).parent / "domain" / "types"
+    folder = Path(graphmem.__file__).parent / "model" / "types"
     assert {file.name for file in folder.iterdir()} == {f"{name}.json" for name in TYPES}
 
 

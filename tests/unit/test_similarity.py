@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import blocking, canonical, names, similarity
-from graphmem.domain.similarity import Profile
+from graphmem.matching import blocking, names, similarity
+from graphmem.matching.similarity import Profile
+from graphmem.model import canonical
 
 THRESHOLD = 0.85
 SAME = [

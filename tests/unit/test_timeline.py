@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import canonical, dates, ids, reduction, schema, timeline, times
-from graphmem.domain.reduction import Observation, Winner
-from graphmem.domain.rules import PLAIN, Rules
+from graphmem.model import canonical, dates, ids, reduction, schema, timeline, times
+from graphmem.model.reduction import Observation, Winner
+from graphmem.model.rules import PLAIN, Rules
 from graphmem.settings import DEFAULT_OWNER
 from tests.unit.test_golden import GOLDEN, hashed, vectors
 

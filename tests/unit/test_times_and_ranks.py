@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.domain import ranks, times
+from graphmem.model import ranks, times
 
 MICROS = st.integers(times.EARLIEST, times.LATEST)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from graphmem import worker
 from graphmem.errors import DatabaseUnavailable, GraphmemError
-from graphmem.metrics import Metrics
+from graphmem.observability.metrics import Metrics
 
 
 class Served:

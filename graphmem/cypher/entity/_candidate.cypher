@@ -1,4 +1,4 @@
-// What of an entity decides whether, and where, it stands in an answer; domain side: graphmem.operations.scan.Candidate.
+// What of an entity decides whether, and where, it stands in an answer; domain side: graphmem.reading.scan.Candidate.
 // Takes `entity` and `$fields`. Values are cut short: an empty text stands for one that is longer than `$cut`, and null
 // for all of them where the entity is so large that they are not looked at one by one.
 [entity.id, entity.type, entity.merged_into, entity.projection, entity.created_at,

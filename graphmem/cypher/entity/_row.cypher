@@ -1,4 +1,4 @@
-// One entity with its current snapshot; domain side: graphmem.operations.answers.EntityRow. The last part is the
+// One entity with its current snapshot; domain side: graphmem.reading.answers.EntityRow. The last part is the
 // head of its type's schema: the rules that the snapshot must be folded under, and the registered version.
 [<entity._columns>,
  COLLECT {

@@ -1,0 +1,1 @@
+"""Checking what is derived against the facts, and deriving it again."""

@@ -1,0 +1,396 @@
+"""Checking what is derived against the facts, and making it again from them.
+
+A stretch of homes at a time, everything that is kept of them is derived again from their observations and
+compared with what their nodes hold: snapshots, provenance, counts, names, identifiers, liveness, and the
+edges of the graph. Memory is bounded by a stretch, whatever an owner has. Counters and the state hash are
+summed up on the way, and compared where nothing was written meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from graphmem.checking.stretch import Difference, Stretch
+from graphmem.database.driver import Graph, Transaction
+from graphmem.embedding.meaning import Embedder
+from graphmem.errors import DatabaseFull
+from graphmem.model import canonical, discovery, ids, ranks, reduction, relationship, state_hash, times
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.merges import Merges
+from graphmem.model.reduction import Turn, Winner
+from graphmem.model.rules import PLAIN, Rules
+from graphmem.writing import placement, refolding, rows, vectors
+from graphmem.writing import state as states
+from graphmem.writing.schema_heads import Head
+from graphmem.writing.state import State
+from graphmem.writing.things import Thing, Things
+
+STRETCH: Final = 100
+"""Homes that are checked at once."""
+TRIES: Final = 5
+"""How often a stretch is read again that commits fall into."""
+TOLD: Final = 200
+"""Differences that are told one by one."""
+
+Progress = Callable[[int], None]
+"""Is told how many homes were checked since it was told last."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What an audit found.
+
+    ``unchecked`` counts what changed whenever it was looked at; ``settled``: counters and the state hash
+    could be compared.
+    """
+
+    checked: int = 0
+    unchecked: int = 0
+    stale: dict[str, list[Difference]] = field(default_factory=dict)
+    stale_count: int = 0
+    fixed: int = 0
+    settled: bool = True
+    counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    hash: int = 0
+
+    def note(self, differences: list[Difference]) -> None:
+        """Take in the differences of one home; the first ones are told, all are counted."""
+        if differences:
+            self.stale_count += 1
+            if len(self.stale) < TOLD:
+                self.stale[differences[0].home] = differences
+
+
+@dataclass(slots=True)
+class Audit:
+    """One pass over all that an owner has.
+
+    ``deep`` folds every observation again in Python instead of having the database reduce it: slower, and by
+    the very function that writes use.
+    """
+
+    graph: Graph
+    owner: str
+    embedder: Embedder
+    fix: bool = False
+    deep: bool = False
+    progress: Progress | None = None
+    report: Report = field(default_factory=Report)
+    mended: int = 0
+    moved: set[str] = field(default_factory=set)
+    seen: dict[str, dict[str, discovery.Seen]] = field(default_factory=dict)
+    _tx: Transaction | None = None
+
+    async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
+        """Check everything of these types."""
+        # Commits that others make just now are seen whole by then: what is read next is no older than them.
+        await self.graph.write("owner.lock", self.owner)
+        before = await self._counted()
+        for kind in sorted(set(entity_types)):
+            for live in (True, False):
+                async for homes in self._homes(True, kind, live):
+                    await self._check(homes, [])
+        for kind in sorted(set(relationship_types)):
+            async for homes in self._homes(False, kind, True):
+                await self._check([], homes)
+        if self.deep:
+            await self._discover(before["revision"])
+        await self._settle(before)
+        return self.report
+
+    async def _homes(self, entities: bool, kind: str, live: bool) -> AsyncIterator[list[str]]:
+        place: list[Any] | None = [-(1 << 62), ""]
+        while place is not None:
+            row = (
+                await self._read(
+                    "audit.homes", entities=entities, type=kind, live=live, since=place[0], after=place[1],
+                    limit=STRETCH,
+                )
+            )[0]  # fmt: skip
+            # What was mended may stand further on now: it was counted then.
+            homes = [home for home in row["homes"] if home not in self.moved]
+            if homes:
+                yield homes
+            place = row["last"]
+
+    async def _check(self, entities: list[str], relationships: list[str]) -> None:
+        """Check a stretch; one whose values are too large to be held at once is halved."""
+        try:
+            stretch = await self._compared(entities, relationships)
+            if stretch.differences:
+                stretch = await self._sure(entities, relationships)
+        except DatabaseFull:
+            if len(entities) + len(relationships) < 2:
+                raise
+            for some in (slice(None, None, 2), slice(1, None, 2)):
+                await self._check(entities[some], relationships[some])
+            return
+        self._take(stretch)
+
+    async def _compared(self, entities: list[str], relationships: list[str]) -> Stretch:
+        """Compare a stretch, again while commits fall into its reading; what never rests is unchecked."""
+        homes = entities or relationships
+        stretch = Stretch(self.owner, states.empty(), states.empty(), homes)
+        for _ in range(TRIES):
+            looked = await self._looked(entities, relationships)
+            if looked is None:
+                break
+            looked, log = looked
+            derived = await self._derived(looked, log)
+            row = await self._nodes(looked)
+            stretch = Stretch(self.owner, looked, derived, homes)
+            stretch.compare(row, await vectors.expected(stretch.nodes, self.embedder))
+            again = await self._looked(entities, relationships)
+            if again is not None:
+                stretch.unchecked = stretch.changed(again[0])
+            if not stretch.unchecked:
+                break
+        return stretch
+
+    async def _looked(self, entities: list[str], relationships: list[str]) -> tuple[State, Merges] | None:
+        """Return what is kept of a stretch, folded again where its schema has changed, and its merges."""
+        ends = [end for key in relationships for end in ids.ends(key)]
+        wanted = {*entities, *ends}
+        while True:
+            log = await refolding.merges(self._read, sorted(wanted))
+            looked = await self._look({*wanted, *log.touches}, relationships)
+            if looked is None:
+                return None
+            if looked.stale():
+                # Its schema has changed: it is folded again as any reading of it would do.
+                async with self._locked():
+                    await self._refold({*wanted, *log.touches}, relationships)
+                continue
+            # The merges are those of after the look: one that came between shows as a change when looked
+            # at again.
+            log = await refolding.merges(self._read, sorted(wanted))
+            if all(looked.entities.get(home) for home in log.touches):
+                return looked, log
+
+    async def _refold(self, entities: set[str], relationships: list[str]) -> None:
+        state = await self._look(entities, relationships)
+        if state is not None and (stale := state.stale()):
+            await refolding.refold(self._read, state, stale)
+            self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
+
+    async def _nodes(self, looked: State) -> dict[str, Any]:
+        (row,) = await self._read(
+            "audit.nodes",
+            edge_types=relationship.with_builtin(
+                looked.relationships[key].kind for key in looked.relationships
+            ),
+            entities=list(looked.entities),
+            relationships=list(looked.relationships),
+        )
+        return row
+
+    def _take(self, stretch: Stretch) -> None:
+        report = self.report
+        report.checked += len(stretch.homes) - len(stretch.unchecked)
+        report.unchecked += len(stretch.unchecked)
+        report.hash += stretch.hash
+        for key, counted in stretch.counts.items():
+            known = report.counts.setdefault(key, [0, 0, 0, 0])
+            report.counts[key] = [one + more for one, more in zip(known, counted, strict=True)]
+        for home in stretch.homes:
+            if home not in stretch.unchecked:
+                report.note(stretch.differences.get(home, []))
+        report.fixed += stretch.mended
+        if self.progress:
+            self.progress(len(stretch.homes))
+
+    async def _look(
+        self, entities: set[str], relationships: list[str], types: Sequence[str] = ()
+    ) -> State | None:
+        (row,) = await self._read(
+            "write.look",
+            keys=[],
+            transactions=[],
+            entities=sorted(entities),
+            observations=[],
+            relationships=[[key, *key.split(":")] for key in relationships],
+            types=list(types),
+            moved=[],
+            onto=None,
+        )
+        return states.seen(row, whole=False)
+
+    async def _derived(self, looked: State, log: Merges) -> State:
+        """Return the state that the facts come to."""
+        homes = [*looked.entities, *looked.relationships]
+        (row,) = await self._read("audit.reduce", homes=homes, at=times.LATEST, at_ingested=times.LATEST)
+        reduced = {one[0]: one[1:] for one in row["reduced"]}
+        into = log.into()
+        entities = Things(replace(looked.entities[home], into=into.get(home)) for home in looked.entities)
+        derived = replace(looked, entities=Things(), relationships=Things())
+        derived.entities_before = looked.entities.copy()
+        derived.relationships_before = looked.relationships.copy()
+        for home in looked.entities:
+            rules = looked.rules(entities[entities.root(home)].kind)
+            thing = _reduced(entities[home], reduced[home])
+            if rules.key or self.deep:
+                thing = replace(thing, fold=await self._fold(thing, rules))
+            if home in log.touches and log.facts:
+                changes = log.changes(home)
+                thing = replace(thing, version=len(changes), updated_at=max(changes, default=0))
+            derived.entities.put(replace(thing, projection=rules.key))
+        for key in looked.relationships:
+            thing = _reduced(looked.relationships[key], reduced[key])
+            if self.deep:
+                thing = replace(thing, fold=await refolding.fold(self._read, key, PLAIN))
+            # A merge raises the version of what it shows elsewhere: that is counted and cannot be derived.
+            version = max(looked.relationships[key].version, thing.version)
+            derived.relationships.put(replace(thing, version=version))
+        keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
+        placement.place(derived.entities, derived.relationships, keys)
+        return derived
+
+    async def _fold(self, thing: Thing, rules: Rules) -> dict[str, Winner]:
+        """Return the fold of an entity; what is seen under its fields is kept for the schema of its type."""
+        folded: dict[str, Winner] = {}
+        seen = self.seen.setdefault(thing.kind, {})
+        async for said in refolding.observations(self._read, thing.home):
+            folded = reduction.fold(folded, said, rules)
+            for name, value in said.fields.items():
+                shape = discovery.shape_of(canonical.decode(value))
+                if name != CANONICAL_NAME:
+                    seen[name] = seen.get(name, frozenset()) | ({shape} if shape else frozenset())
+        return folded
+
+    async def _discover(self, before: int) -> None:
+        """Compare what was seen with the heads of the schemas, and set those right where that is asked.
+
+        Neither is done where another wrote since the owner's revision was this.
+        """
+        async with self._locked():
+            if (await self._counted())["revision"] != before + self.mended:
+                return
+            state = await self._look(set(), [], sorted(self.seen))
+            if state is None:
+                return
+            for kind, seen in sorted(self.seen.items()):
+                head = state.heads.get(kind) or Head(kind)
+                if head.seen != seen:
+                    self.report.note(
+                        [Difference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))]
+                    )
+                    state.heads[kind] = replace(head, seen=seen)
+                    state.touched_heads[kind] = state.recorded_at
+            if self.fix and state.touched_heads:
+                self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
+                self.report.fixed += len(state.touched_heads)
+
+    async def _mend(self, stretch: Stretch) -> bool:
+        """Write what was derived, where that is asked; return false where another write was faster.
+
+        Counters and the state hash are left alone: they were kept apart from what was damaged.
+        """
+        if not self.fix or not stretch.differences:
+            return True
+        derived = stretch.derived
+        params = rows.parameters(derived, self.owner, always=set(stretch.differences))
+        for part in ("entities", "relationships"):
+            params[part] = [row for row in params[part] if row["home"] in stretch.differences]
+        params |= {"counts": [], "state_hash": derived.hash}
+        stretch.correct(params)
+        written = bool(await self._turn(params))
+        self.mended += written
+        if written:
+            stretch.mended = len(stretch.differences)
+            self.moved.update(stretch.differences)
+        return written
+
+    async def _sure(self, entities: list[str], relationships: list[str]) -> Stretch:
+        """Compare a stretch once more, of a revision that is seen whole, and mend it where that is asked.
+
+        Another's commit that is seen in part looks like damage. Where others write all the time, it is done
+        under the owner's lock.
+        """
+        for _ in range(TRIES if self._tx is None else 0):
+            (whole,) = await self.graph.write("owner.lock", self.owner)
+            stretch = await self._compared(entities, relationships)
+            if stretch.looked.revision == whole["revision"] and await self._mend(stretch):
+                return stretch
+        async with self._locked():
+            stretch = await self._compared(entities, relationships)
+            await self._mend(stretch)
+        return stretch
+
+    @contextlib.asynccontextmanager
+    async def _locked(self) -> AsyncIterator[None]:
+        """Hold the owner's lock, under which everything that was committed is seen whole."""
+        if self._tx is not None:
+            yield
+            return
+        async with self.graph.transaction(self.owner) as self._tx:
+            try:
+                await self._tx.run("owner.lock")
+                yield
+            finally:
+                self._tx = None
+
+    async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+        await vectors.embed(params, self.embedder)
+        types = rows.edge_types(params)
+        if self._tx is not None:
+            return await self._tx.run("write.turn", edge_types=types, **params)
+        return await self.graph.write("write.turn", self.owner, edge_types=types, **params)
+
+    async def _counted(self) -> dict[str, Any]:
+        return (await self._read("audit.counts"))[0]
+
+    async def _settle(self, before: dict[str, Any]) -> None:
+        """Compare the counters and the state hash, where nothing was written during the pass but by it."""
+        now = await self._counted()
+        report = self.report
+        if now["revision"] != before["revision"] + self.mended or report.unchecked:
+            report.settled = False
+        if not report.settled:
+            return
+        hashed = state_hash.changed(state_hash.EMPTY, report.hash, 0)
+        stored = {(kind, name): counted for kind, name, *counted in now["counts"]}
+        differences = [
+            Difference(f"{kind} {name}", "counts", stored.get((kind, name)), report.counts.get((kind, name)))
+            for kind, name in sorted({*stored, *report.counts})
+            if stored.get((kind, name), [0] * 4) != report.counts.get((kind, name), [0] * 4)
+        ]
+        if now["state_hash"] != hashed:
+            differences.append(Difference("owner", "state_hash", now["state_hash"], hashed))
+        for one in differences:
+            report.note([one])
+        if self.fix and differences:
+            counts = rows.counted({key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}})
+            written = await self.graph.write(
+                "audit.settle", self.owner, revision=now["revision"], state_hash=hashed, counts=counts
+            )
+            report.fixed += len(differences) if written else 0
+            report.settled = bool(written)
+
+    async def _read(
+        self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[dict[str, Any]]:
+        if self._tx is not None:
+            return await self._tx.run(name, edge_types=edge_types, **params)
+        return await self.graph.read(name, self.owner, edge_types, **params)
+
+
+def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
+    """Return a thing as its own observations say it is."""
+    version, updated_at, count, created_at, last, turn, held = reduced
+    fold = {
+        name: Winner(ranks.plain_rank(bool(correction), observed_at), winner, value)
+        for name, correction, observed_at, winner, value in held
+    }
+    return replace(
+        thing,
+        version=version,
+        updated_at=updated_at or 0,
+        observation_count=count,
+        created_at=created_at or 0,
+        last_observation_at=last,
+        turn=Turn(ranks.time_rank(turn[0]), turn[1], turn[2]) if turn else None,
+        fold=fold,
+    )

@@ -1,0 +1,172 @@
+"""A stretch of homes under audit: what is kept of them beside what the facts come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any, Final
+
+from graphmem.model import ids
+from graphmem.writing import events, rows, vectors
+from graphmem.writing.state import State
+
+CUT: Final = 500
+"""Characters of a value that a difference tells."""
+_LISTS: Final = ("fields", "values", "winners", "ranks")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One part of what is kept that is not what the facts come to.
+
+    ``what`` is a property of the node, ``identifiers``, or an edge; of the lists of a snapshot it is the
+    field.
+    """
+
+    home: str
+    what: str
+    stored: Any
+    derived: Any
+
+
+class Stretch:
+    """Some homes: what is kept of them beside what the facts come to."""
+
+    def __init__(self, owner: str, looked: State, derived: State, homes: list[str]) -> None:
+        self.owner, self.looked, self.derived, self.homes = owner, looked, derived, homes
+        self.differences: dict[str, list[Difference]] = {}
+        self.counts: dict[tuple[str, str], list[int]] = {}
+        self.hash = 0
+        self.mended = 0
+        self.unchecked: set[str] = set()
+        self._stored: dict[str, list[Any]] = {}
+        self._wanted = set(homes)
+
+    def changed(self, again: State) -> set[str]:
+        """Return the homes that something was written of since they were looked at."""
+        pairs = (
+            (self.looked.entities, again.entities),
+            (self.looked.relationships, again.relationships),
+        )
+        if self.looked.revision == again.revision:
+            return set()
+        changed = {
+            home
+            for before, after in pairs
+            for home in {*before, *after}
+            if before.get(home) != after.get(home)
+        }
+        # What is compared beside a changed one may be shown with it.
+        return self._wanted if changed - self._wanted else changed
+
+    @cached_property
+    def nodes(self) -> dict[str, rows.Node]:
+        """What the nodes of these homes should hold."""
+        sides = ((self.derived.entities, True), (self.derived.relationships, False))
+        found = {
+            home: rows.Node.of(things, home, is_entity)
+            for things, is_entity in sides
+            for home in things
+            if home in self._wanted
+        }
+        return {home: node for home, node in found.items() if node is not None}
+
+    def compare(self, row: dict[str, Any], expected: dict[str, vectors.Meaning]) -> None:
+        """Compare with what ``audit.nodes`` answered; ``expected`` is what the entities should mean."""
+        self._stored = {home: rest for home, *rest in (*row["entities"], *row["relationships"])}
+        for home, node in self.nodes.items():
+            self.hash += node.hash
+            rows.count(self.counts, node, 1)
+            found = self._compared(home, node)
+            if node.is_entity:
+                stored = self._stored[home][3]
+                found += [
+                    Difference(home, "meaning", _cut(str(one)), _cut(str(other)))
+                    for one, other in vectors.differences(stored, expected.get(home), self.owner)
+                ]
+            if found:
+                self.differences[home] = found
+
+    def _compared(self, home: str, node: rows.Node) -> list[Difference]:
+        properties, edges, shown_as, *rest = self._stored[home]
+        found = _of_snapshot(home, properties, node.properties)
+        for name, derived in node.properties.items():
+            if name not in _LISTS and properties.get(name) != derived:
+                found.append(Difference(home, name, _cut(properties.get(name)), _cut(derived)))
+        into = node.own.into or None
+        if node.is_entity:
+            identifiers = sorted(map(list, node.identifiers))
+            if sorted(edges) != identifiers:
+                found.append(Difference(home, "identifiers", sorted(edges), identifiers))
+            if shown_as != ([into] if into else []):
+                found.append(Difference(home, "MERGED_INTO", shown_as, into))
+            _, values_kept, events_kept = rest
+            kept, values = sorted(values_kept), self._values(node)
+            if kept != [[*one, True] for one in values]:
+                found.append(Difference(home, "values", kept, values))
+            found += self._of_events(home, node, events_kept)
+        else:
+            if edges != [node.live]:
+                found.append(Difference(home, node.own.kind, edges, node.live))
+            if shown_as != ([into] if into and not ids.is_loop(into) else []):
+                found.append(Difference(home, "SHOWN_AS", shown_as, into))
+        return found
+
+    def _values(self, node: rows.Node) -> list[list[str]]:
+        return node.values(self.derived.rules(node.view.kind))
+
+    def _of_events(self, home: str, node: rows.Node, stored: list[dict[str, Any]]) -> list[Difference]:
+        """Return how the events that an entity lists differ, each named by its id."""
+        held = {one["id"]: one for one in stored}
+        derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
+        names = [name for name in sorted({*held, *derived}) if held.get(name) != derived.get(name)]
+        return [Difference(home, f"event {name}", held.get(name), derived.get(name)) for name in names]
+
+    def correct(self, params: dict[str, Any]) -> None:
+        """Have the rows of a turn set right what is there, whatever it was thought to be."""
+        drawn = events.Drawn(self.owner)
+        for row in params["entities"]:
+            _, identifiers, merged, *_ = self._stored[row["home"]]
+            node = rows.Node.of(self.derived.entities, row["home"], True)
+            wanted = node.identifiers if node else set()
+            row["meaning"] = vectors.row(node) if node else None
+            actual = set(map(tuple, identifiers))
+            row["identifiers_added"] = sorted(map(list, wanted - actual))
+            row["identifiers_removed"] = sorted(map(list, actual - wanted))
+            row["values"] = self._values(node) if node else []
+            into = row["properties"]["merged_into"]
+            row["unmerged"] = merged[0] if merged and merged != [into] else None
+            row["merged"] = into if into and merged != [into] else None
+            if node is not None:
+                drawn.renew(row["home"], node.as_listed, self.derived.rules(node.view.kind))
+        params |= drawn.parameters
+        for row in params["relationships"]:
+            known = self._stored.get(row["home"])
+            if known is None:
+                continue
+            _, edges, shown = known[:3]
+            into = row["properties"]["shown_as"] or None
+            row["created"], row["turned"] = not edges, bool(edges)
+            row["unshown"] = shown[0] if shown and shown != [into] else None
+            row["shown"] = into if into and shown != [into] else None
+
+
+def _of_snapshot(home: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
+    """Return how two snapshots differ, by field: value, winner and rank of each."""
+    if all(stored.get(name) == derived[name] for name in _LISTS):
+        return []
+    one, other = (
+        {
+            name: [_cut(part) for part in rest]
+            for name, *rest in zip_longest(*(held.get(n) or [] for n in _LISTS))
+        }
+        for held in (stored, derived)
+    )
+    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return [Difference(home, f"field {name}", one.get(name), other.get(name)) for name in names]
+
+
+def _cut(value: Any) -> Any:
+    """Return a value as a report can hold it."""
+    return f"{value[:CUT]}…" if isinstance(value, str) and len(value) > CUT else value

@@ -1,0 +1,377 @@
+"""The database: the only module that speaks to the Neo4j driver.
+
+A read is one auto-commit statement, one round trip; it is tried again while the database fails, within
+``Settings.retry_seconds``. A write statement is tried once: only its writer knows how to go on. Every
+query is bound to an owner here, and every driver error becomes one of :mod:`graphmem.errors`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, LiteralString, cast
+
+import neo4j
+import neo4j.exceptions
+import stamina
+import structlog
+from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
+
+from graphmem import cypher
+from graphmem.database import failpoints
+from graphmem.database.admission import Admission
+from graphmem.database.driver_errors import refused, translate
+from graphmem.errors import (
+    DatabaseCrowded,
+    DatabaseUnavailable,
+    GraphmemError,
+    InternalError,
+)
+from graphmem.model import relationship
+from graphmem.observability import tracing
+from graphmem.settings import DEFAULT_OWNER, Settings
+
+Row = dict[str, Any]
+FIRST = (
+    "write.look",
+    "write.turn",
+    "entity.get",
+    "entity.find",
+    "entity.page[asc]",
+    "search.find",
+)
+"""Queries that are planned first when a service starts."""
+REST = 3.0
+"""How much longer than it takes to plan one of the others the service rests before the next."""
+QUIET = 1.0
+"""Seconds without any request, after which nobody is taken to be there."""
+GRACE = 2.0
+"""Seconds that an answer may take beyond its statement's own limit."""
+OnNotification = Callable[[str, str], None]
+"""Told the query's name and the server's remark; tests turn remarks into failures."""
+
+round_trips: ContextVar[list[int]] = ContextVar("round_trips")
+"""A cell that counts the statements sent for one request, where one is set."""
+
+_log = structlog.get_logger("graphmem.graph")
+
+
+class Graph:
+    """A pool of connections to one database; one for each process and event loop."""
+
+    def __init__(
+        self,
+        uri: str,
+        username: str,
+        password: str,
+        database: str,
+        settings: Settings,
+        on_notification: OnNotification | None = None,
+    ) -> None:
+        """Make the pool; nothing is sent yet.
+
+        Raises:
+            ConfigurationInvalid: the address cannot be used.
+        """
+        self._settings = settings
+        self._database = database
+        self._on_notification = on_notification
+        self.heavy = Admission(settings.heavy_queries)
+        self._asked_at = -math.inf
+        # Imported by who serves alone: the library takes longer than all else that `--help` needs.
+        from graphmem.observability.metrics import Metrics
+
+        self.metrics = Metrics()
+        self.metrics.connections_max.set(settings.pool_size)
+        self.metrics.connections.set_function(lambda: self._connections()[0])
+        self.metrics.connections_in_use.set_function(lambda: self._connections()[1])
+        level = "WARNING" if on_notification else "OFF"
+        try:
+            self._driver = AsyncGraphDatabase.driver(
+                uri,
+                auth=(username, password),
+                max_connection_pool_size=settings.pool_size,
+                connection_acquisition_timeout=settings.acquisition_timeout,
+                connection_timeout=settings.connection_timeout,
+                max_transaction_retry_time=0,
+                keep_alive=True,
+                user_agent="graphmem",
+                notifications_min_severity=level,
+            )
+        except (neo4j.exceptions.ConfigurationError, ValueError) as exc:
+            raise refused(exc, settings) or translate(exc) from exc
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._driver.close()
+
+    async def read(
+        self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
+        """Run a read by name for one owner, again while the database fails; return its rows.
+
+        Args:
+            owner: ``None`` for a query that belongs to no owner.
+            edge_types: the relationship types of a query that has a place for them.
+
+        Raises:
+            DatabaseUnavailable, DatabaseTimeout: it went on failing for ``Settings.retry_seconds``.
+            ServiceBusy: it is a heavy one, and others took all places for a second.
+        """
+        text, timeout = self._text(name, edge_types), self._settings.read_timeout
+        bound = cypher.bind(name, params, owner)
+
+        async def attempt() -> list[Row]:
+            if cypher.query(name).cost == "light":
+                return await self._run(name, text, timeout, bound)
+            async with self.heavy.place():
+                return await self._run(name, text, timeout, bound)
+
+        try:
+            async for trial in stamina.retry_context(
+                on=_worth_another_try,
+                attempts=None,
+                timeout=self._settings.retry_seconds,
+                wait_initial=0.02,
+                wait_max=1.0,
+                wait_jitter=0.05,
+            ):
+                with trial:
+                    if trial.num > 1:
+                        self.metrics.read_retries.inc()
+                    return await attempt()
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed(name, exc) from exc
+        raise AssertionError("unreachable: a retry context ends by returning or raising")
+
+    async def write(
+        self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
+        """Run a write by name for one owner, once; return its rows.
+
+        Raises:
+            DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
+        """
+        try:
+            bound = cypher.bind(name, params, owner)
+            return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed(name, exc) from exc
+
+    @contextlib.asynccontextmanager
+    async def transaction(self, owner: str) -> AsyncIterator[Transaction]:
+        """Hold one explicit transaction; it commits where the block ends, and rolls back where it raises.
+
+        Raises:
+            DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
+        """
+        try:
+            async with (
+                self._patience(self._settings.write_timeout),
+                self._driver.session(database=self._database) as session,
+                await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
+            ):
+                yield Transaction(self, tx, owner)
+                with self._statement(failpoints.COMMIT):
+                    await tx.commit()
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed("transaction", exc) from exc
+
+    async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
+        """Run one statement of a migration or an administrative command, which belongs to no owner."""
+        try:
+            return await self._run(failpoints.SCRIPT, text, self._settings.write_timeout, params)
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed("script", exc) from exc
+
+    async def verify(self) -> None:
+        """Ask the database for a sign of life, once.
+
+        Raises:
+            ConfigurationInvalid: it answers that the address, the user or the database is wrong.
+            DatabaseUnavailable: it does not answer.
+        """
+        try:
+            await self._run("server.ping", self._text("server.ping"), 5.0, {})
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
+
+    async def warm(self, edge_types: frozenset[str]) -> None:
+        """Have every query planned, so that its first caller need not wait; failures do not matter.
+
+        Those that most callers begin with come first. The others wait until nobody asks for anything: to plan
+        all of them takes half a minute of a core.
+        """
+        for name in [*FIRST, *(name for name in cypher.names() if name not in FIRST)]:
+            # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
+            nothing = dict.fromkeys(cypher.query(name).params)
+            params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
+            types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
+            explained = cast("LiteralString", f"EXPLAIN {self._text(name, types)}")
+            if name not in FIRST:
+                await self._quiet()
+            start = time.monotonic()
+            with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+                await self._run("explain", explained, self._settings.read_timeout, params)
+            if name not in FIRST:
+                await asyncio.sleep(REST * (time.monotonic() - start))
+
+    async def _quiet(self) -> None:
+        """Return once nobody has asked for anything for a moment."""
+        while True:
+            busy = self._asked_at + QUIET - time.monotonic()
+            if busy <= 0:
+                return
+            await asyncio.sleep(busy)
+
+    def _text(self, name: str, types: frozenset[str] | None = None) -> LiteralString:
+        query = cypher.query(name)
+        return cypher.with_types(name, types or frozenset()) if query.takes_types else query.text
+
+    async def _run(
+        self,
+        name: str,
+        text: LiteralString,
+        timeout: float,
+        params: dict[str, Any],
+    ) -> list[Row]:
+        with self._statement(name):
+            async with (
+                self._patience(timeout),
+                self._driver.session(
+                    # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
+                    database=self._database,
+                    default_access_mode="WRITE",
+                    fetch_size=-1,
+                ) as session,
+            ):
+                result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
+                rows = await _rows(result)
+                if self._on_notification:
+                    self._remark(name, await result.consume())
+                return rows
+
+    @contextlib.asynccontextmanager
+    async def _patience(self, seconds: float) -> AsyncIterator[None]:
+        """End the wait for a server that is gone: one that is there has ended what takes too long itself.
+
+        Its other connections are as silent, and are given up as well: not by one such wait for each.
+        """
+        try:
+            async with asyncio.timeout(seconds + GRACE):
+                yield
+        except TimeoutError:
+            await self._driver._pool.mark_all_stale()
+            raise
+
+    def _remark(self, name: str, summary: neo4j.ResultSummary) -> None:
+        assert self._on_notification
+        for said in summary.gql_status_objects:
+            if said.is_notification:
+                self._on_notification(name, f"{said.raw_classification}: {said.status_description}")
+
+    @contextlib.contextmanager
+    def _statement(self, name: str) -> Iterator[None]:
+        """Count and time one statement: for the request, and for the process. Failpoints are around it."""
+        failpoints.reach("before", name)
+        cell = round_trips.get(None)
+        if cell is not None:
+            cell[0] += 1
+            self._asked_at = time.monotonic()
+        start = time.perf_counter()
+        try:
+            with tracing.statement(name, self._database):
+                yield
+        finally:
+            self.metrics.statement(name, time.perf_counter() - start)
+        failpoints.reach("after", name)
+
+    def _connections(self) -> tuple[int, int]:
+        """Return how many connections are open, and how many of them work; only the driver's pool knows."""
+        every = [one for some in list(self._driver._pool.connections.values()) for one in list(some)]
+        return len(every), sum(one.in_use for one in every)
+
+    def _failed(self, name: str, exc: BaseException) -> GraphmemError:
+        error = translate(exc)
+        self.metrics.database_error(error.code)
+        log = _log.error if isinstance(error, InternalError) else _log.warning
+        log(
+            "database error",
+            query=name,
+            error=type(exc).__name__,
+            code=getattr(exc, "code", None),
+            text=str(exc)[:500],
+        )
+        return error
+
+
+class Transaction:
+    """An explicit transaction of one owner."""
+
+    def __init__(self, graph: Graph, tx: AsyncTransaction | AsyncManagedTransaction, owner: str) -> None:
+        self._graph = graph
+        self._tx = tx
+        self._owner = owner
+
+    async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
+        """Run a query by name inside the transaction; return its rows."""
+        bound = cypher.bind(name, params, self._owner)
+        with self._graph._statement(name):
+            return await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
+
+
+class OwnerGraph:
+    """The graph as operations see it: every query is this owner's."""
+
+    def __init__(self, graph: Graph, owner: str) -> None:
+        self._graph = graph
+        self.owner = owner
+
+    async def all(self, name: LiteralString, /, **params: Any) -> list[Row]:
+        """Run a read by name; return its rows."""
+        return await self._graph.read(name, self.owner, **params)
+
+    async def one(
+        self, name: LiteralString, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> Row | None:
+        """Run a read by name; return its only row, ``None`` if there is none."""
+        rows = await self._graph.read(name, self.owner, edge_types, **params)
+        return rows[0] if rows else None
+
+
+async def _rows(result: AsyncResult) -> list[Row]:
+    """Return the rows as dicts. The driver's ``data()`` looks for nodes in every value; ours are none."""
+    return [dict(record.items()) async for record in result]
+
+
+def _worth_another_try(exc: Exception) -> bool:
+    if isinstance(exc, neo4j.exceptions.AuthError):
+        return False
+    return isinstance(translate(exc), DatabaseUnavailable | DatabaseCrowded)
+
+
+def has_fallen(exc: GraphmemError) -> bool:
+    """Return whether a server answers that its database needs to be restarted, as after a full disk."""
+    return getattr(exc.__cause__, "code", None) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
+
+
+async def wait_until_up(graph: Graph, seconds: float) -> None:
+    """Ask the database until it answers.
+
+    Raises:
+        ConfigurationInvalid: it answers that a setting is wrong.
+        DatabaseUnavailable: it did not answer in ``seconds``.
+    """
+    end = asyncio.get_running_loop().time() + seconds
+    while True:
+        try:
+            await graph.verify()
+            return
+        except DatabaseUnavailable:
+            if asyncio.get_running_loop().time() > end:
+                raise
+            await asyncio.sleep(0.1)

@@ -1,0 +1,170 @@
+"""Migrations: the .cypher files of ``cypher/migrations``, applied once, in order, and remembered by checksum.
+
+Each statement can be applied twice without harm (``IF NOT EXISTS``), so two processes that start at the
+same time need no lock. A shipped file is never edited: what it said is in the databases of users.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import time
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, LiteralString, cast
+
+import structlog
+
+from graphmem.database.driver import Graph
+from graphmem.errors import MigrationRefused
+from graphmem.model import times
+
+_log = structlog.get_logger("graphmem.migrations")
+_NAME = re.compile(r"V(\d{4})__(\w+)\.cypher")
+DERIVED = 9
+"""The last migration that needs what an older graphmem did not write with an entity."""
+_MADE = re.compile(r"(CREATE|DROP) (?:\w+ )*?(?:INDEX|CONSTRAINT) (\w+) IF ")
+STILL_SECONDS = 600.0
+"""How long the indexes that are being filled may stand still: to fill them takes as long as it takes."""
+TOLD_SECONDS = 10.0
+"""How often the progress of indexes that are being filled is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the database's schema."""
+
+    version: int
+    name: str
+    checksum: str
+    statements: tuple[LiteralString, ...]
+
+
+@cache
+def shipped() -> tuple[Migration, ...]:
+    """Return the migrations of this version, in order."""
+    found = []
+    for file in resources.files("graphmem.cypher").joinpath("migrations").iterdir():
+        match = _NAME.fullmatch(file.name)
+        if match is None:
+            continue
+        text = file.read_text(encoding="utf-8")
+        code = "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+        # Our own files, shipped in the package: as safe as a literal in the code.
+        statements = cast("tuple[LiteralString, ...]", tuple(p.strip() for p in code.split(";") if p.strip()))
+        checksum = hashlib.sha256(" ".join(code.split()).encode()).hexdigest()
+        found.append(Migration(int(match[1]), match[2], checksum, statements))
+    return tuple(sorted(found, key=lambda migration: migration.version))
+
+
+@cache
+def indexes() -> frozenset[str]:
+    """Return the names of the indexes that the migrations leave, those of constraints among them."""
+    names: set[str] = set()
+    for migration in shipped():
+        for act, name in (found for one in migration.statements for found in _MADE.findall(one)):
+            (names.add if act == "CREATE" else names.discard)(name)
+    return frozenset(names)
+
+
+async def apply(graph: Graph) -> list[Migration]:
+    """Bring the database's schema to this version and wait until its indexes are online.
+
+    Returns:
+        The migrations that were applied now.
+
+    Raises:
+        MigrationRefused: the database was made by a newer version, a shipped migration was changed, or an
+            index cannot be made.
+    """
+    await graph.script(
+        "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:Migration) REQUIRE n.version IS UNIQUE"
+    )
+    rows = await graph.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
+    done = {row["version"]: row["checksum"] for row in rows}
+    known = {migration.version: migration for migration in shipped()}
+    _check(done, known)
+    new = [migration for migration in shipped() if migration.version not in done]
+    for migration in new:
+        for statement in migration.statements:
+            await graph.script(statement)
+    if done and new and new[0].version <= DERIVED:
+        # A migration makes indexes; what they hold of an entity is written with it.
+        _log.warning("an older database: lists and searches find all of it after `graphmem rebuild`")
+    if new:
+        await _filled(graph)
+        # What was planned before an index existed stays slow until it is planned again.
+        await graph.script("CALL db.clearQueryCaches()")
+        for migration in new:
+            await graph.script(
+                "MERGE (n:Migration {version: $version}) "
+                "ON CREATE SET n.name = $name, n.checksum = $checksum, n.applied_at = $at",
+                version=migration.version,
+                name=migration.name,
+                checksum=migration.checksum,
+                at=times.now(),
+            )
+    return new
+
+
+async def _filled(graph: Graph) -> None:
+    """Wait until our indexes are there: those of a large database take minutes, and each look is a short one.
+
+    Those of others in the same database are none of ours to wait for.
+
+    Raises:
+        MigrationRefused: the database could not make one of them, or makes no progress.
+    """
+    told = moved = time.monotonic()
+    before: dict[str, float] = {}
+    while rows := await _unfilled(graph):
+        if failed := [row["name"] for row in rows if row["state"] == "FAILED"]:
+            raise MigrationRefused(
+                f"Neo4j could not make the index {failed[0]}: its debug.log says why; "
+                "mend that, drop the index and start again",
+                index=failed[0],
+            )
+        now = {row["name"]: row["percent"] for row in rows}
+        if now != before:
+            before, moved = now, time.monotonic()
+        if time.monotonic() - moved > STILL_SECONDS:
+            name = min(now)
+            raise MigrationRefused(
+                f"Neo4j has made no progress with the index {name} for {STILL_SECONDS / 60:.0f} minutes: see "
+                "its debug.log, and that its disk is neither full nor busy with other work; then start "
+                "graphmem again, which goes on waiting, or drop the index first to have it made anew",
+                index=name,
+            )
+        if time.monotonic() - told > TOLD_SECONDS:
+            told = time.monotonic()
+            _log.info("indexes are being filled", **{name: f"{part:.0f} %" for name, part in now.items()})
+        await asyncio.sleep(0.1)
+
+
+async def _unfilled(graph: Graph) -> list[dict[str, Any]]:
+    """Return our indexes that cannot be used yet, by name."""
+    rows = await graph.script(
+        "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
+        "RETURN name, state, populationPercent AS percent ORDER BY name"
+    )
+    return [row for row in rows if row["name"] in indexes()]
+
+
+def _check(done: dict[int, str], known: dict[int, Migration]) -> None:
+    unknown = sorted(set(done) - set(known))
+    if unknown:
+        raise MigrationRefused(
+            f"this database was made by a newer graphmem (its schema is at version {unknown[-1]}, "
+            f"this one knows {max(known)}): install that version, or use another data directory",
+            found=unknown[-1],
+            known=max(known),
+        )
+    for version, checksum in done.items():
+        if known[version].checksum != checksum:
+            raise MigrationRefused(
+                f"migration {version} is not the one that was applied to this database: "
+                "install graphmem anew from an unchanged source",
+                version=version,
+            )

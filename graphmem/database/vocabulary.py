@@ -1,0 +1,132 @@
+"""The vocabulary of relationship types of one database: those that are built in, and those registered in it.
+
+It belongs to the database and not to an owner: a type means the same to everybody. Types are added and never
+taken away. A process remembers what it read for :data:`REMEMBERED` seconds, and reads again at once when it
+meets a type that it does not know, so that what one process registers every other can use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from graphmem.database.driver import Graph
+from graphmem.errors import ServiceBusy
+from graphmem.model import relationship, times
+from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT, Kind, RegistrationRefused
+from graphmem.settings import Settings
+
+REMEMBERED = 5.0
+"""Seconds for which what was read is taken as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The vocabulary as it was read: all types by name, the revision that they are, and when that was.
+
+    ``read_at`` is seconds of the monotonic clock.
+    """
+
+    kinds: Mapping[str, Kind]
+    revision: int = 0
+    read_at: float = -math.inf
+    names: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", frozenset(self.kinds))
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it may still be taken as it was read."""
+        return time.monotonic() - self.read_at < REMEMBERED
+
+
+class Vocabulary:
+    """What one process knows of the relationship types; it holds nothing that the database does not."""
+
+    def __init__(self, graph: Graph, settings: Settings) -> None:
+        self._graph = graph
+        self._settings = settings
+        self._known = Known(BUILTIN)
+
+    async def current(self) -> Known:
+        """Return the vocabulary, read again if it was last read too long ago.
+
+        Raises:
+            Unavailable: the database failed.
+        """
+        return self._known if self._known.is_fresh else await self.refresh()
+
+    async def refresh(self) -> Known:
+        """Read the vocabulary.
+
+        Raises:
+            Unavailable: the database failed.
+        """
+        started = time.monotonic()
+        (row,) = await self._graph.read("relationship_type.all", None)
+        # Whoever can write to the database can make a node of any name; it is no type for that.
+        kinds = {one[0]: Kind(*one) for one in row["types"] if relationship.is_name(one[0])}
+        found = Known({**kinds, **BUILTIN}, row["revision"], started)
+        if started >= self._known.read_at:
+            self._known = found
+        return found
+
+    async def covering(self, types: Iterable[str]) -> frozenset[str]:
+        """Return the names of all types; read again if one of ``types`` is not among those remembered.
+
+        Args:
+            types: names in any spelling. Where one is still not in the answer, there is no such type.
+
+        Raises:
+            Unavailable: the database failed.
+        """
+        wanted = set(map(relationship.spell, types))
+        known = self._known
+        if not wanted <= (known.names if known.is_fresh else BUILTIN.keys()):
+            known = await self.refresh()
+        return known.names
+
+    async def register(self, asked: Kind, agent: str, registered_at: int | None = None) -> tuple[Kind, bool]:
+        """Register a type, or say more about it; return what it comes to, and whether it is new.
+
+        Args:
+            asked: names in canonical spelling; what is ``None`` stays as it is.
+            agent: who registers it; kept with the type.
+            registered_at: when that was, in microseconds; now, unless it is a type that is restored.
+
+        Raises:
+            RegistrationRefused: see :func:`graphmem.model.relationship.registered`; or there are too many.
+            ServiceBusy: others registered types all the time.
+            Unavailable: the database failed; to register again does no harm.
+        """
+        end = asyncio.get_running_loop().time() + self._settings.retry_seconds
+        while True:
+            known = await self.refresh()
+            kind = relationship.registered(known.kinds, asked)
+            new = kind.name not in known.kinds
+            read = replace(kind, inverse=relationship.inverse_of({**known.kinds, kind.name: kind}, kind.name))
+            if known.kinds.get(kind.name) == kind:
+                return read, False
+            if new and len(known.kinds) - len(BUILTIN) >= REGISTERED_LIMIT:
+                message = f"{REGISTERED_LIMIT} types are registered already: use one of those"
+                raise RegistrationRefused("relationship_type", message)
+            written = await self._graph.write(
+                "relationship_type.register",
+                None,
+                revision=known.revision,
+                name=kind.name,
+                inverse=kind.inverse,
+                description=kind.description,
+                registered_at=times.now() if registered_at is None else registered_at,
+                agent=agent,
+            )
+            if written:
+                return read, new
+            if asyncio.get_running_loop().time() > end:
+                raise ServiceBusy("others register types all the time: try again in a moment")
+            await asyncio.sleep(random.uniform(0, 0.05))

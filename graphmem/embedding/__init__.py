@@ -1,0 +1,1 @@
+"""Vectors: what of an entity is embedded, and the two embedders."""

@@ -1,0 +1,124 @@
+"""Vectors made by a service elsewhere, of the kind that answers ``POST …/embeddings``.
+
+Which service that is, the operator says (``GRAPHMEM_EMBEDDING_URL``); nothing that a caller sends chooses
+an address. What is stored waits for its vector until the worker has asked; a search asks at once, and says
+so where it gets no answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import httpx
+import stamina
+
+from graphmem.embedding.meaning import DIMENSIONS, Vector
+from graphmem.errors import EmbeddingRefused, EmbeddingUnavailable
+from graphmem.model import canonical
+from graphmem.observability import tracing
+from graphmem.settings import Settings
+
+ATTEMPTS: Final = 3
+LARGEST: Final = 20_000_000
+"""Bytes of an answer that are read."""
+_AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_REFUSED: Final = frozenset({400, 413, 422})
+
+
+class _TryAgain(Exception):
+    """The service may answer in a moment."""
+
+
+class RemoteEmbedder:
+    """A model behind an address."""
+
+    at_once = False
+
+    def __init__(self, settings: Settings) -> None:
+        """Make the client; nothing is sent yet."""
+        assert settings.embedding_url is not None
+        self.model = f"{settings.embedding_model} {DIMENSIONS}"
+        self.floor = settings.embedding_floor
+        self._name = settings.embedding_model
+        url = settings.embedding_url.rstrip("/")
+        self._url = url if url.endswith("/embeddings") else f"{url}/embeddings"
+        self._seconds = settings.embedding_timeout
+        key = settings.embedding_key
+        headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+        self._client = httpx.AsyncClient(headers=headers, timeout=self._seconds, follow_redirects=False)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
+        """Return the vector of each text.
+
+        Raises:
+            EmbeddingRefused: the service refuses one of the texts.
+            EmbeddingUnavailable: it does not answer as it should, in time.
+        """
+        try:
+            async with asyncio.timeout(self._seconds):
+                async for attempt in stamina.retry_context(
+                    on=(_TryAgain, httpx.TransportError), attempts=ATTEMPTS, wait_initial=0.1, wait_max=1.0
+                ):
+                    with attempt:
+                        return self._read(await self._ask(texts), len(texts))
+        except (_TryAgain, httpx.HTTPError, TimeoutError) as exc:
+            raise EmbeddingUnavailable(f"the embedding service does not answer: {exc or 'in time'}") from exc
+        raise AssertionError("unreachable: a retry context ends by returning or raising")
+
+    async def _ask(self, texts: Sequence[str]) -> bytes:
+        asked = {
+            "model": self._name, "input": list(texts), "dimensions": DIMENSIONS, "encoding_format": "float",
+        }  # fmt: skip
+        with tracing.call("embeddings") as headers:
+            return await self._send(asked, headers)
+
+    async def _send(self, asked: dict[str, Any], headers: dict[str, str]) -> bytes:
+        async with self._client.stream("POST", self._url, json=asked, headers=headers) as answer:
+            status = answer.status_code
+            if status in _AGAIN:
+                raise _TryAgain(f"it answers {status}")
+            if status in _REFUSED:
+                raise EmbeddingRefused(f"the embedding service answers {status}")
+            if status != 200:
+                raise EmbeddingUnavailable(
+                    f"the embedding service answers {status}: check its URL, the model and the key"
+                )
+            found = bytearray()
+            async for part in answer.aiter_bytes():
+                found += part
+                if len(found) > LARGEST:
+                    raise EmbeddingUnavailable("the embedding service answers without end")
+        return bytes(found)
+
+    @staticmethod
+    def _read(raw: bytes, count: int) -> list[Vector | None]:
+        try:
+            rows = sorted(canonical.decode(raw)["data"], key=lambda row: row["index"])
+            vectors = [_vector(row["embedding"]) for row in rows]
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as exc:
+            raise EmbeddingUnavailable("the embedding service answers something else than vectors") from exc
+        if len(vectors) != count:
+            raise EmbeddingUnavailable(
+                f"the embedding service answers {len(vectors)} vectors for {count} texts"
+            )
+        return vectors
+
+
+def _vector(given: Any) -> Vector | None:
+    numbers = [float(x) for x in given]
+    if len(numbers) != DIMENSIONS:
+        raise EmbeddingUnavailable(
+            f"the embedding service answers {len(numbers)} dimensions, not {DIMENSIONS}: choose a model that "
+            "takes `dimensions`"
+        )
+    length = math.hypot(*numbers)
+    if not math.isfinite(length):
+        raise ValueError("not finite")
+    return [x / length for x in numbers] if length > 0 else None

@@ -1,0 +1,221 @@
+"""How values of snapshots compare: one typed order, which filters and sorts share.
+
+A value is a number, a time, a text or a boolean, in this order; a string that is an ISO 8601 date or time is
+a time, a date alone its first moment in UTC. Numbers compare exactly, whatever their size; texts as
+identities do (NFKC, case folded, white space collapsed), by code point. Null, lists and objects have no place
+in the order. A value of one kind never equals, precedes or follows one of another in a filter.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from graphmem.model import canonical, identity, ranks, times
+
+Op = Literal["eq", "in", "gt", "lt", "gte", "lte", "contains", "contains_word"]
+OPS: Final = get_args(Op)
+DIGITS: Final = 150
+"""Significant digits of a number that its key holds."""
+
+_NUMBER, _TIME, _TEXT, _BOOLEAN = range(4)
+_EXACT: Final = Context(prec=10_000)
+_TURNED = str.maketrans("0123456789", "9876543210")
+
+
+class Typed(NamedTuple):
+    """A value with its kind: tuples of one kind compare as their values do."""
+
+    kind: int
+    value: Any
+
+
+def typed(value: Any) -> Typed | None:
+    """Return a value (as JSON reads it) with its kind; ``None`` where it has no place in the order."""
+    if isinstance(value, bool):
+        return Typed(_BOOLEAN, value)
+    if isinstance(value, int | float):
+        return Typed(_NUMBER, value)
+    if isinstance(value, str):
+        return Typed(_TIME, times.parse(value)) if times.is_time(value) else Typed(_TEXT, _folded(value))
+    return None
+
+
+def sort_key(value: Any) -> str | None:
+    """Return a text that sorts as the value does among all kinds; ``None`` where it has no place.
+
+    It is bounded, so that an index may hold it: numbers beyond 150 digits and texts beyond 200 characters
+    that begin alike share their place, and stand in an order of no meaning there.
+    """
+    found = typed(value)
+    if found is None:
+        return None
+    if found.kind == _NUMBER:
+        return f"{found.kind}{_number_key(found.value)}"
+    if found.kind == _TIME:
+        return f"{found.kind}{ranks.time_rank(found.value)}"
+    if found.kind == _BOOLEAN:
+        return f"{found.kind}{int(found.value)}"
+    return f"{found.kind}{identity.index_key(found.value)}"
+
+
+def _number_key(number: float) -> str:
+    """Return the sign, the exponent and the digits of a number, so that texts sort as numbers do."""
+    sign, digits, exponent = Decimal(number).normalize(_EXACT).as_tuple()
+    if not any(digits):
+        return "1"
+    assert isinstance(exponent, int)
+    place = f"{len(digits) + exponent + 50_000:05d}"
+    text = place + "".join(map(str, digits[:DIGITS]))
+    # Of two negative numbers the one with the greater digits comes first, also where one begins the other.
+    return f"0{text.translate(_TURNED)}~" if sign else f"2{text}"
+
+
+def index_keys(value: Any) -> list[str]:
+    """Return the keys under which an index holds the value of a field, :data:`LACKING` among them.
+
+    A value has its :func:`sort_key`; what has no place in the order stands behind all. A list has the keys of
+    its elements besides, marked as such, or one mark where they are too many.
+    """
+    if not isinstance(value, list):
+        return [sort_key(value) or LACKING]
+    keys = {f"{ELEMENT}{key}" for one in value if (key := sort_key(one)) is not None}
+    return [LACKING, *(sorted(keys) if len(keys) <= ELEMENTS else [MANY])]
+
+
+LACKING: Final = "~"
+ELEMENT: Final = "e"
+MANY: Final = "f"
+ELEMENTS: Final = 100
+"""Different elements of a list that stand in an index."""
+LOSSY: Final = identity.KEY_LIMIT
+"""A key longer than this may stand for several texts."""
+
+
+def _folded(text: str) -> str:
+    return identity.fold_text(text)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What the value of one field must be.
+
+    Attributes:
+        value: as JSON reads it; a list of such values for ``in``.
+    """
+
+    field: str
+    op: Op
+    value: Any
+
+    @cached_property
+    def _test(self) -> Callable[[Any], bool]:
+        if self.op in ("contains", "contains_word"):
+            wanted, whole = _folded(self.value), self.op == "contains_word"
+            return lambda one: isinstance(one, str) and _contains(_folded(one), wanted, whole)
+        if self.op in ("eq", "in"):
+            given = self.value if self.op == "in" else [self.value]
+            among = {typed(one) for one in given}
+            return lambda one: (found := typed(one)) is not None and found in among
+        bound, compare = typed(self.value), _COMPARE[self.op]
+        assert bound is not None
+        return lambda one: (
+            (found := typed(one)) is not None
+            and found.kind == bound.kind
+            and compare(found.value, bound.value)
+        )
+
+    @property
+    def keys(self) -> list[str] | None:
+        """The index keys of everything that fits, and maybe of more; ``None`` where they are no few."""
+        if self.op not in ("eq", "in"):
+            return None
+        keys = filter(None, map(sort_key, self.value if self.op == "in" else [self.value]))
+        return sorted({one for key in keys for one in (key, f"{ELEMENT}{key}")} | {MANY})
+
+    @property
+    def ranges(self) -> list[list[str]]:
+        """The ranges of index keys of all that fits, and maybe of more: from, up to, and what they hold.
+
+        What is cut short in a key is judged by what is left of it.
+        """
+        if self.op in ("contains", "contains_word"):
+            # Of times the key does not hold the text.
+            texts = [[f"{mark}{_TEXT}", f"{mark}{_BOOLEAN}", _folded(self.value)] for mark in ("", ELEMENT)]
+            times_ = [[f"{mark}{_TIME}", f"{mark}{_TEXT}", ""] for mark in ("", ELEMENT)]
+            return [*texts, *times_, [MANY, LACKING, ""]]
+        found, key = typed(self.value), sort_key(self.value)
+        assert found is not None
+        assert key is not None
+        key = key[: LOSSY + 1]
+        if self.op in ("gt", "gte"):
+            return [[key, str(found.kind + 1), ""]]
+        return [[str(found.kind), key + LAST, ""]]
+
+    def matches(self, value: Any) -> bool:
+        """Return whether a value (as JSON reads it) fits; a list does where an element of it does.
+
+        An order is between single values: it has no list.
+        """
+        if isinstance(value, list):
+            return self.op not in _COMPARE and any(map(self._test, value))
+        return self._test(value)
+
+
+_COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "gt": lambda one, other: one > other,
+    "lt": lambda one, other: one < other,
+    "gte": lambda one, other: one >= other,
+    "lte": lambda one, other: one <= other,
+}
+
+
+def fault(op: Any, value: Any) -> tuple[str, str] | None:
+    """Return what of a filter cannot be, as (``op`` or ``value``, what to do); ``None`` if nothing."""
+    if op not in OPS:
+        return "op", f"an op is one of {', '.join(OPS)}"
+    if op == "in":
+        if not isinstance(value, list) or not 0 < len(value) <= IN_LIMIT:
+            return "value", f"in takes a list of 1 to {IN_LIMIT} values"
+        return None if all(typed(one) for one in value) else ("value", _SCALAR)
+    if op in ("contains", "contains_word"):
+        if not isinstance(value, str) or not _folded(value):
+            return "value", f"{op} takes a text that is not blank"
+        return None
+    return None if typed(value) else ("value", _SCALAR)
+
+
+LAST: Final = "\U0010ffff"
+"""The last character of all."""
+IN_LIMIT: Final = 100
+"""Values that ``in`` takes."""
+_SCALAR: Final = "a string, a number or a boolean"
+
+
+def read(filters: Mapping[str, Filter], texts: Mapping[str, str]) -> bool:
+    """Return whether a snapshot fits all filters.
+
+    Args:
+        filters: by field.
+        texts: canonical JSON of the snapshot's fields, by name.
+    """
+    return all(name in texts and one.matches(canonical.decode(texts[name])) for name, one in filters.items())
+
+
+def _contains(text: str, wanted: str, whole: bool) -> bool:
+    start = text.find(wanted)
+    while whole and start >= 0:
+        end = start + len(wanted)
+        if not (_in_word(text[start - 1 : start]) or _in_word(text[end : end + 1])):
+            return True
+        start = text.find(wanted, start + 1)
+    return start >= 0
+
+
+def _in_word(character: str) -> bool:
+    """Return whether a character goes on with a word: a letter, a digit, or a mark on one."""
+    return bool(character) and (character.isalnum() or unicodedata.category(character)[0] == "M")

@@ -1,0 +1,42 @@
+"""Discovered schemas: what has been seen under each field of a type.
+
+The discovered type of a field is the join of what was seen. A join does not depend on order, and it
+never converts or hides a value: number and string seen is ``number|string``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from graphmem.model import times
+
+Seen = frozenset[str]
+
+
+def shape_of(value: object) -> str | None:
+    """Return the field type of one value: string, number, date, boolean, array or object; null has none."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "date" if times.is_time(value) else "string"
+    return "array" if isinstance(value, list | tuple) else "object"
+
+
+def join(known: Mapping[str, Seen], fields: Mapping[str, str | None]) -> dict[str, Seen]:
+    """Return ``known`` with the shapes of one more observation; a field seen only as null is known too."""
+    joined = dict(known)
+    for name, shape in fields.items():
+        joined[name] = joined.get(name, frozenset()) | ({shape} if shape else frozenset())
+    return joined
+
+
+def describe(seen: Iterable[str]) -> str:
+    """Return the name of a discovered type: dates among other strings are strings, null alone is ``null``."""
+    shapes = set(seen)
+    if {"date", "string"} <= shapes:
+        shapes.remove("date")
+    return "|".join(sorted(shapes)) or "null"

@@ -1,0 +1,245 @@
+"""Identity: which entity an item is about, as a pure function of its type and its own fields.
+
+The order of arrival cannot matter, and nothing is resolved by similarity. A *rule* is an ordered list
+of alternatives; the first one whose fields are all present decides. The field names, joined by ``+``,
+are the *basis* of the id; ``content`` means the whole content, ``new`` a thing that is always new.
+
+Values are compared after NFKC, case folding, trimming and collapsing of white space; nothing is
+stripped ("Acme Inc" is not "Acme Ltd"). A number is its canonical JSON. Blank strings, null, booleans,
+lists and objects identify nothing and count as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphmem.model import canonical, ids
+
+TYPE_SHAPE = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
+NAME_LIMIT = 64
+"""Characters of a type, a relationship type or a field name: they stand in indexes."""
+KEY_LIMIT = 200
+"""Characters of an indexed text; what is longer is cut and gets a hash."""
+
+CANONICAL_NAME = "canonical_name"
+"""Identity and display of an entity. It is folded like a field and is none: snapshots leave it out."""
+CONTENT = "content"
+NEW = "new"
+
+_APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
+_ASCII_WORD = re.compile(r"[a-z0-9]+", re.ASCII)
+
+_PLURALS = {
+    "companies": "company", "contacts": "contact", "conversations": "conversation",
+    "documents": "document", "events": "event", "invoices": "invoice", "locations": "location",
+    "messages": "message", "notes": "note", "people": "person", "persons": "person",
+    "projects": "project", "tasks": "task", "transactions": "transaction",
+}  # fmt: skip
+
+_EXPLICIT = (("id",), ("uuid",), ("external_id",), ("message_id",))
+_NAMES = ((CANONICAL_NAME,), ("name",), ("full_name",), ("title",))
+_CONTACT = (("email",), ("url",), ("phone",))
+GENERAL = (*_EXPLICIT, *_NAMES, *_CONTACT, (CONTENT,))
+"""What identifies an item of a type that has no rule of its own, and where a shipped rule falls to."""
+
+Alternatives = tuple[tuple[str, ...], ...]
+
+_BY_NAME: dict[str, Alternatives] = {
+    "event": (("title", "date_start"), ("title",)),
+    "person": (("email",), ("name",)),
+    "contact": (("email",), ("name",)),
+    "company": (("name",),),
+    "project": (("name",),),
+    "location": (("name",),),
+    "task": (("title",), ("name",)),
+    "document": (("title",), ("name",)),
+    "conversation": (("title",), ("name",)),
+}
+_BY_CONTENT: dict[str, Alternatives] = {
+    "invoice": (("vendor", "number"),),
+    "transaction": (("external_id",),),
+    "note": (("id",), ("message_id",)),
+    "message": (("id",), ("message_id",)),
+}
+_ALSO = {("invoice", "number"): "invoice_number"}
+"""Another name under which a field that identifies a type is in use; the basis is the same for both."""
+
+SHIPPED: dict[str, Alternatives] = {
+    **{name: (*own, *GENERAL) for name, own in _BY_NAME.items()},
+    **{name: (*own, *_EXPLICIT, (CANONICAL_NAME,), (CONTENT,)) for name, own in _BY_CONTENT.items()},
+}
+"""The rules of the types that are shipped. Some fall to explicit ids and then to their content, because
+titles and contact points do not identify them: two invoices of one vendor are two invoices."""
+
+IDENTIFIER_KINDS: dict[str, str] = {
+    "id": "external_id", "uuid": "external_id", "external_id": "external_id", "message_id": "external_id",
+    "number": "external_id", "invoice_number": "external_id",
+    "email": "email", "phone": "phone", "url": "url",
+    CANONICAL_NAME: "name", "name": "name", "full_name": "name", "title": "name",
+}  # fmt: skip
+"""The fields by whose current value an entity is looked up, and the kind of identifier that they are."""
+
+NAMING = tuple(
+    dict.fromkeys(
+        name
+        for names in (tuple(IDENTIFIER_KINDS), *(names for rule in SHIPPED.values() for names in rule))
+        for name in names
+        if name != CONTENT
+    )
+)
+"""Every field that can name or identify an entity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which entity an item is about, and why."""
+
+    entity_id: str
+    basis: str
+
+
+def normalise_type(entity_type: str) -> str:
+    """Return the canonical spelling of an entity type: ``" Sales-Order"`` is ``sales_order``.
+
+    Trimmed, lower case, runs of spaces and hyphens to one underscore; the plurals of the shipped types
+    become their singular by a pinned table, every other word stays as it is.
+
+    Raises:
+        ValueError: what comes out is not ``[a-z][a-z0-9_]{0,63}``.
+    """
+    spelled = re.sub(r"[\s-]+", "_", entity_type.strip().lower()) if entity_type.isascii() else ""
+    if TYPE_SHAPE.fullmatch(spelled) is None:
+        raise ValueError("a type is a letter, then letters, digits and underscores, 64 characters at most")
+    return _PLURALS.get(spelled, spelled)
+
+
+def fold_text(text: str) -> str:
+    """Return a text as identities and look-ups compare it: NFKC, case folded, white space collapsed."""
+    if text.isascii():
+        return " ".join(text.lower().split())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(folded.split())
+
+
+def identity_value(value: Any) -> str | None:
+    """Return the normalised form of a value that may identify something, ``None`` where it cannot."""
+    if isinstance(value, str):
+        return fold_text(value) or None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return canonical.encode(value)
+    return None
+
+
+def index_key(folded: str) -> str:
+    """Return a folded text as an index may hold it: cut at 200 characters plus a hash of the whole."""
+    if len(folded) <= KEY_LIMIT:
+        return folded
+    return f"{folded[:KEY_LIMIT]}#{hashlib.sha256(folded.encode()).hexdigest()[:16]}"
+
+
+def rule(entity_type: str) -> tuple[tuple[str, ...], ...]:
+    """Return the alternatives, in order, by which items of a (canonical) type are identified."""
+    return SHIPPED.get(entity_type, GENERAL)
+
+
+def identify(
+    owner: str, entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives | None = None
+) -> Identity:
+    """Return the entity that an item is about.
+
+    Args:
+        entity_type: in its canonical spelling.
+        fields: the item's fields as given, ``canonical_name`` among them.
+        alternatives: those of a registered schema; they fall to the whole content. ``None``: the usual ones.
+    """
+    for names in rule(entity_type) if alternatives is None else alternatives:
+        if names == (CONTENT,):
+            break
+        values = [_identifying(entity_type, name, fields) for name in names]
+        if all(value is not None for value in values):
+            basis = "+".join(names)
+            return Identity(ids.entity_id(owner, entity_type, basis, values), basis)
+    return Identity(ids.entity_id(owner, entity_type, CONTENT, [dict(fields)]), CONTENT)
+
+
+def _identifying(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
+    value = identity_value(fields.get(name))
+    also = _ALSO.get((entity_type, name))
+    return identity_value(fields.get(also)) if value is None and also else value
+
+
+def identify_new(owner: str, entity_type: str, transaction_id: str, index: int) -> Identity:
+    """Return an entity that no other item reaches by its name: ``intent: create_new``."""
+    return Identity(ids.entity_id(owner, entity_type, NEW, [transaction_id, index]), NEW)
+
+
+def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) -> str:
+    """Return what people call an entity, from its current values; never blank.
+
+    The first that says something: ``canonical_name``, a name, the fields of the type's own rule, a contact
+    point, an explicit id; else the type with the beginning of the id.
+    """
+    own = _BY_NAME.get(entity_type) or _BY_CONTENT.get(entity_type) or ()
+    for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):
+        shown = [
+            _shown(snapshot.get(name, snapshot.get(_ALSO.get((entity_type, name), name)))) for name in names
+        ]
+        if all(shown):
+            return " ".join(shown)
+    return f"{entity_type} {entity_id[4:12]}"
+
+
+def naming_values(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of those fields that can name or identify an entity, from their canonical JSON."""
+    return {name: canonical.decode(texts[name]) for name in NAMING if name in texts}
+
+
+def name_of(entity_type: str, entity_id: str, texts: Mapping[str, str]) -> str:
+    """Return what people call an entity, from the canonical JSON of its current values."""
+    return display_name(entity_type, entity_id, naming_values(texts))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    return identity_value(value) or ""
+
+
+def words(folded: str) -> list[str]:
+    """Return the words of a folded text: letters, digits and their marks; apostrophes join them."""
+    joined = folded.translate(_APOSTROPHES)
+    if joined.isascii():
+        return _ASCII_WORD.findall(joined)
+    return "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in joined).split()
+
+
+def tokens(name: str) -> list[str]:
+    """Return the words of a name in sorted order: those of "Smith, John" and "John Smith" are the same."""
+    return sorted(words(fold_text(name)))
+
+
+def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]:
+    """Return the (kind, index key) pairs by which an entity with these current values is found.
+
+    The kind ``tokens`` (the words of a name of several, sorted) serves proposals of duplicates only:
+    nothing is looked up by it.
+    """
+    folded = fold_text(shown)
+    found = {("name", index_key(folded))}
+    names = {folded}
+    for name, kind in IDENTIFIER_KINDS.items():
+        value = identity_value(snapshot.get(name))
+        if value is not None:
+            found.add((kind, index_key(value)))
+            if kind == "name":
+                names.add(value)
+    for name in names:
+        parts = sorted(words(name))
+        if len(parts) > 1:
+            found.add(("tokens", index_key(" ".join(parts))))
+    return found

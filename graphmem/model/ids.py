@@ -1,0 +1,117 @@
+"""Ids: pure functions of what they name, so that the same thing has the same id on every machine.
+
+================  ==========================================================================
+entity            ``ent_`` + 24 hex of SHA-256 over ``[owner, type, basis, values]``
+observation       ``obs_`` + 32 hex; see :func:`observation_id` and :func:`unplaced_observation_id`
+relationship      key ``TYPE:source:target``; id ``rel_`` + 24 hex of SHA-256 over ``[key]``
+transaction       ``txn_`` + 32 hex, drawn at random by the process that writes
+schema, agent     ``sch_`` / ``agt_`` + 24 hex of SHA-256 over owner and name
+timeline event    ``evt_`` + 24 hex of SHA-256 over ``[owner, entity, field, text]``
+================  ==========================================================================
+
+All hashes are over canonical JSON (:mod:`graphmem.model.canonical`).
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from graphmem.model import canonical
+
+ENTITY_ID = re.compile(r"ent_[0-9a-f]{24}", re.ASCII)
+RELATIONSHIP_KEY = re.compile(r"[A-Z][A-Z0-9_]{0,63}:ent_[0-9a-f]{24}:ent_[0-9a-f]{24}", re.ASCII)
+OBSERVATION_ID = re.compile(r"obs_[0-9a-f]{32}", re.ASCII)
+
+
+def entity_id(owner: str, entity_type: str, basis: str, values: Sequence[Any]) -> str:
+    """Return the id of the entity of ``owner`` that ``basis`` and its normalised values identify."""
+    return "ent_" + canonical.digest([owner, entity_type, basis, list(values)])[:24]
+
+
+def observation_id(
+    *,
+    home: str,
+    observed_at: int,
+    fields: Mapping[str, str],
+    kind: str,
+    priority: float,
+    specificity: float,
+    observation_source: str,
+    agent: str,
+    source_id: str | None,
+    interpretation_id: str | None,
+) -> str:
+    """Return the id of an observation whose time was given: what it says, whoever brings it and when.
+
+    Args:
+        home: id of the entity, or key of the relationship, that it is about.
+        observed_at: microseconds.
+        fields: canonical JSON by field name.
+        agent: thumbprint of the writer's key, ``anonymous`` without one.
+    """
+    said = canonical.assemble(fields.items())
+    rest = [kind, priority, specificity, observation_source, agent, source_id, interpretation_id]
+    return "obs_" + canonical.digest([home, observed_at, said, *rest])[:32]
+
+
+def unplaced_observation_id(transaction_id: str, index: int) -> str:
+    """Return the id of an observation that took its time from its transaction.
+
+    A hash of the transaction, then the index in eight hexadecimal digits: at equal times the later
+    item of a request has the greater id and wins.
+    """
+    return f"obs_{canonical.digest([transaction_id])[:24]}{index:08x}"
+
+
+def relationship_key(relationship_type: str, source: str, target: str) -> str:
+    """Return the key of the relationship of that type from entity ``source`` to entity ``target``."""
+    return f"{relationship_type}:{source}:{target}"
+
+
+def ends(key: str) -> tuple[str, str]:
+    """Return the source and the target of a relationship's key."""
+    _, source, target = key.split(":")
+    return source, target
+
+
+def is_loop(key: str) -> bool:
+    """Return whether both ends of a relationship are one entity: it is then not shown."""
+    source, target = ends(key)
+    return source == target
+
+
+def relationship_id(key: str) -> str:
+    """Return the short id of a relationship: what indexes hold instead of its long key."""
+    return "rel_" + canonical.digest([key])[:24]
+
+
+def transaction_id() -> str:
+    """Return a new transaction id."""
+    return f"txn_{uuid.uuid4().hex}"
+
+
+def schema_id(owner: str, entity_type: str, version: str | None) -> str:
+    """Return the id of a schema version; ``None`` is the discovered one."""
+    return "sch_" + canonical.digest([owner, entity_type, version])[:24]
+
+
+def agent_id(owner: str, thumbprint: str) -> str:
+    """Return the id of an agent as ``owner`` knows it: nothing is shared between owners."""
+    return "agt_" + canonical.digest([owner, thumbprint])[:24]
+
+
+def event_id(owner: str, entity_id: str, field: str, text: str) -> str:
+    """Return the id of the event that a date, as it was written, makes of a field of an entity."""
+    return "evt_" + canonical.digest([owner, entity_id, field, text])[:24]
+
+
+def request_hash(operation: str, arguments: Mapping[str, Any]) -> str:
+    """Return what an idempotency key stands for: SHA-256 over the operation and its canonical arguments.
+
+    Args:
+        arguments: as given, after aliases were resolved, without the key and without what was not given.
+    """
+    return canonical.digest([operation, dict(arguments)])

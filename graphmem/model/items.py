@@ -1,0 +1,391 @@
+"""The grammar of what callers store: items (one observation each) and the relationships between them.
+
+An item is an object. These keys are reserved, everything else is a field:
+
+=====================  ====================================================================
+``entity_type``        required, unless ``target_id`` names the entity
+``canonical_name``     identity and display; no field
+``target_id``          the entity outright, whatever the fields say
+``intent``             ``create_new``: an entity of its own, reached by its id alone
+``observed_at``        when it was so; else the request's, else when it is recorded
+``source_priority``    a number, 100 unless said; may stand on the request
+``observation_source`` sensor, workflow_state, llm_summary, human, import or sync; as above
+``specificity_score``  0 to 1, 1 unless said
+=====================  ====================================================================
+
+Nothing here raises for bad input: each fault becomes an :class:`Issue` with its place, so that a caller
+hears of all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NotRequired, TypedDict, cast, get_args
+
+from graphmem.model import canonical, discovery, identity, ids, ranks, relationship, times
+from graphmem.model.reduction import SAYING
+
+RESERVED: Final = frozenset({
+    "entity_type", identity.CANONICAL_NAME, "target_id", "intent", "observed_at", "source_priority",
+    "observation_source", "specificity_score",
+})  # fmt: skip
+OBSERVATION_SOURCES: Final = get_args(ranks.ObservationSource)
+DEFAULT_SOURCE: Final = "llm_summary"
+DEFAULT_PRIORITY: Final = 100.0
+PRIORITY_LIMIT: Final = 1e15
+ISSUES_TOLD: Final = 100
+"""Faults of one request that are told; a client that gets so many hears the others next time."""
+_WRAPPERS = frozenset({"attributes", "properties", "fields", "data", "snapshot"})
+
+
+class Issue(TypedDict):
+    """Why one part of a request was refused: where it stands, a code for programs, a reason for people."""
+
+    code: str
+    path: str
+    message: str
+    index: NotRequired[int]
+    nearest: NotRequired[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What stands on a request for all of its items; ``observed_at`` in microseconds."""
+
+    observed_at: int | None = None
+    priority: float = DEFAULT_PRIORITY
+    observation_source: str = DEFAULT_SOURCE
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One observation to be, as far as it is known before the database is looked at.
+
+    ``entity_type`` is ``None`` where ``target_id`` alone names the entity; ``given_type`` is what was given,
+    which may be another name of it. ``fields`` holds canonical JSON by name, ``shapes`` the discovered type
+    of each value, ``path`` where it stands in its request. ``alternatives`` are those of the registered
+    schema by which it was identified, ``None`` the usual ones; ``stated`` is its basis by the usual ones,
+    which does not change with a schema.
+    """
+
+    index: int
+    entity_type: str | None
+    entity_id: str
+    basis: str
+    fields: Mapping[str, str]
+    shapes: Mapping[str, str | None]
+    observed_at: int | None
+    priority: float
+    specificity: float
+    observation_source: str
+    kind: str = "value"
+    path: str = ""
+    alternatives: identity.Alternatives | None = None
+    stated: str = ""
+    given_type: str | None = None
+
+    def identified(
+        self,
+        owner: str,
+        transaction_id: str,
+        entity_type: str | None,
+        alternatives: identity.Alternatives | None,
+    ) -> Item:
+        """Return it as an item of a type, and as other alternatives identify it.
+
+        What is named outright stays what it is.
+        """
+        item = replace(self, entity_type=entity_type, alternatives=alternatives)
+        if self.basis == "target_id":
+            return item
+        assert entity_type is not None
+        if self.basis == identity.NEW:
+            who = identity.identify_new(owner, entity_type, transaction_id, self.index)
+        else:
+            fields = {name: canonical.decode(value) for name, value in self.fields.items()}
+            who = identity.identify(owner, entity_type, fields, alternatives)
+        return replace(item, entity_id=who.entity_id, basis=who.basis)
+
+
+def usual(entity_type: str) -> identity.Alternatives | None:
+    """Return no registered alternatives, for any type."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a relationship to be: the entity of an item, by index, or an entity by id."""
+
+    index: int | None = None
+    entity_id: str | None = None
+
+    def resolve(self, items: list[Item]) -> str:
+        """Return the entity's id."""
+        if self.entity_id is not None:
+            return self.entity_id
+        assert self.index is not None
+        return items[self.index].entity_id
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One relationship to be, its ends not yet resolved to entities."""
+
+    index: int
+    relationship_type: str
+    source: End
+    target: End
+    fields: Mapping[str, str]
+    kind: str = "create"
+    path: str = ""
+
+
+@dataclass(slots=True)
+class Reader:
+    """Read the parts of one request and collect what is wrong with them in ``issues``.
+
+    ``alternatives`` tells the identity alternatives of a type's registered schema as they were last seen: the
+    writer looks whether they still hold. ``vocabulary`` holds the names of all relationship types.
+    """
+
+    owner: str
+    transaction_id: str
+    defaults: Defaults = field(default_factory=Defaults)
+    alternatives: Callable[[str], identity.Alternatives | None] = usual
+    vocabulary: Collection[str] = frozenset(relationship.BUILTIN)
+    issues: list[Issue] = field(default_factory=list)
+    _unknown_types: int = 0
+
+    def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
+        """Note one fault; the first hundred are enough."""
+        if len(self.issues) >= ISSUES_TOLD:
+            return
+        issue = cast("Issue", {"code": code, "path": path, "message": message, **more})
+        if index is not None:
+            issue["index"] = index
+        self.issues.append(issue)
+
+    def item(self, index: int, raw: object) -> Item | None:
+        """Return what one element of ``entities`` says, ``None`` (and issues) where it cannot be stored."""
+        path = f"$.entities[{index}]"
+        if not isinstance(raw, Mapping):
+            self.refuse("ERR_ITEM_NOT_OBJECT", path, "an item is an object", index)
+            return None
+        fields = {n: v for n, v in raw.items() if n not in RESERVED or n == identity.CANONICAL_NAME}
+        if len(fields) == 1 and (only := next(iter(fields))) in _WRAPPERS and isinstance(raw[only], Mapping):
+            message = f"fields stand on the item itself: move those of {only} up one level"
+            self.refuse("ERR_NESTED_FIELDS", f"{path}.{only}", message, index)
+            return None
+        return self.observation(index, path, path, raw, fields)
+
+    def observation(
+        self,
+        index: int,
+        path: str,
+        fields_path: str,
+        about: Mapping[str, Any],
+        said: Mapping[Any, Any],
+        kind: str = "value",
+    ) -> Item | None:
+        """Return one observation to be.
+
+        Args:
+            path, fields_path: where ``about`` and ``said`` stand in the request, for issues.
+            about: the reserved keys.
+            said: the fields, ``canonical_name`` among them.
+            kind: what kind of observation it is; only one that says values must have some.
+        """
+        before = len(self.issues)
+        fields = self._fields(index, fields_path, said, needed=kind in SAYING)
+        entity_type = self._entity_type(index, path, about)
+        target = self._target(index, path, about)
+        observed_at = self._observed_at(index, path, about.get("observed_at"))
+        priority = self._number(index, path, about, "source_priority", self.defaults.priority, PRIORITY_LIMIT)
+        specificity = self._number(index, path, about, "specificity_score", 1.0, 1.0, least=0.0)
+        source = about.get("observation_source")
+        source = self.defaults.observation_source if source is None else source
+        if source not in OBSERVATION_SOURCES:
+            allowed = ", ".join(OBSERVATION_SOURCES)
+            self.refuse("ERR_OBSERVATION_SOURCE", f"{path}.observation_source", f"one of {allowed}", index)
+        if len(self.issues) > before:
+            return None
+        who = self._identify(index, about, entity_type, target, fields)
+        item = Item(
+            index=index,
+            entity_type=entity_type,
+            entity_id=who.entity_id,
+            basis=who.basis,
+            stated=who.basis,
+            fields={name: canonical.encode(value) for name, value in fields.items()},
+            shapes={n: discovery.shape_of(v) for n, v in fields.items() if n != identity.CANONICAL_NAME}
+            if kind in SAYING
+            else {},
+            observed_at=observed_at,
+            priority=priority,
+            specificity=specificity,
+            observation_source=str(source),
+            kind=kind,
+            path=path,
+            given_type=entity_type,
+        )
+        registered = self.alternatives(entity_type) if entity_type else None
+        if registered is None:
+            return item
+        return item.identified(self.owner, self.transaction_id, entity_type, registered)
+
+    def link(
+        self, index: int, raw: Mapping[str, Any], count: int, path: str | None = None, kind: str = "create"
+    ) -> Link | None:
+        """Return what one element of ``relationships`` says.
+
+        Args:
+            count: how many items there are for it to refer to.
+            path: where it stands in the request, for issues; ``$.relationships[index]`` unless given.
+            kind: what is said of it: create, delete or restore.
+        """
+        path = f"$.relationships[{index}]" if path is None else path
+        before = len(self.issues)
+        name = ""
+        try:
+            suggest = self._unknown_types < relationship.SUGGESTIONS
+            name = relationship.normalise(raw["relationship_type"], self.vocabulary, suggest=suggest)
+        except relationship.UnknownRelationshipType as exc:
+            self._unknown_types += 1
+            more = {"nearest": exc.nearest} if exc.nearest else {}
+            self.refuse("ERR_RELATIONSHIP_TYPE", f"{path}.relationship_type", str(exc), index, **more)
+        source = self._end(index, path, raw, "source", count)
+        target = self._end(index, path, raw, "target", count)
+        metadata = raw.get("metadata") or {}
+        fields: dict[str, str] = {}
+        for field_name, value in metadata.items():
+            if self._field_name(index, f"{path}.metadata", field_name):
+                fields[field_name] = self._encoded(index, f"{path}.metadata.{field_name}", value)
+        if len(self.issues) > before or source is None or target is None:
+            return None
+        return Link(index, name, source, target, fields, kind, path)
+
+    def _fields(self, index: int, path: str, said: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
+        before = len(self.issues)
+        fields: dict[str, Any] = {}
+        for name, value in said.items():
+            if self._field_name(index, path, name):
+                self._encoded(index, f"{path}.{name}", value)
+                fields[name] = value
+        name = fields.get(identity.CANONICAL_NAME)
+        if name is not None and not (isinstance(name, str) and identity.fold_text(name)):
+            message = "a canonical name is a string that is not blank, or null to take it back"
+            self.refuse("ERR_CANONICAL_NAME", f"{path}.{identity.CANONICAL_NAME}", message, index)
+        if needed and not fields and len(self.issues) == before:
+            message = "nothing is said about the entity: give at least one field or a canonical_name"
+            self.refuse("ERR_EMPTY_ITEM", path, message, index)
+        return fields
+
+    def _field_name(self, index: int, path: str, name: object) -> bool:
+        if isinstance(name, str) and 0 < len(name) <= identity.NAME_LIMIT:
+            try:
+                canonical.encode(name)
+            except canonical.NotCanonical as exc:
+                self.refuse("ERR_FIELD_NAME", path, f"a field name: {exc.reason}", index)
+                return False
+            return True
+        shown = str(name)[: identity.NAME_LIMIT].encode(errors="replace").decode()
+        message = f"a field name has 1 to {identity.NAME_LIMIT} characters"
+        self.refuse("ERR_FIELD_NAME", f"{path}.{shown}", message, index)
+        return False
+
+    def _encoded(self, index: int, path: str, value: Any) -> str:
+        try:
+            return canonical.encode(value, path, canonical.VALUE_DEPTH)
+        except canonical.NotCanonical as exc:
+            self.refuse("ERR_VALUE", exc.path, exc.reason, index)
+            return "null"
+
+    def _entity_type(self, index: int, path: str, raw: Mapping[str, Any]) -> str | None:
+        given = raw.get("entity_type")
+        if given is None and raw.get("target_id") is not None:
+            return None
+        if not isinstance(given, str):
+            message = "every item needs an entity_type, such as person, event or task"
+            self.refuse("ERR_ENTITY_TYPE", f"{path}.entity_type", message, index)
+            return None
+        try:
+            return identity.normalise_type(given)
+        except ValueError as exc:
+            self.refuse("ERR_ENTITY_TYPE", f"{path}.entity_type", str(exc), index)
+            return None
+
+    def _target(self, index: int, path: str, raw: Mapping[str, Any]) -> str | None:
+        target, intent = raw.get("target_id"), raw.get("intent")
+        if intent not in (None, "create_new"):
+            self.refuse("ERR_INTENT", f"{path}.intent", "the only intent is create_new", index)
+        elif intent and target is not None:
+            self.refuse("ERR_INTENT", path, "create_new and target_id exclude each other", index)
+        if target is None:
+            return None
+        if not isinstance(target, str) or not ids.ENTITY_ID.fullmatch(target):
+            message = "an entity id is ent_ and 24 hexadecimal digits"
+            # An operation about one entity calls it by its own argument.
+            name = "entity_id" if path == "$" else "target_id"
+            self.refuse("ERR_ENTITY_ID_FORMAT", f"{path}.{name}", message, index)
+            return None
+        return target
+
+    def _observed_at(self, index: int, path: str, given: object) -> int | None:
+        default = self.defaults.observed_at
+        if given is None:
+            return default
+        try:
+            if not isinstance(given, str):
+                raise ValueError("a time is a string")
+            micros = times.parse(given)
+            if micros > times.now() + times.FUTURE_ALLOWED:
+                raise ValueError("more than 24 hours in the future")
+        except ValueError as exc:
+            self.refuse("ERR_OBSERVED_AT", f"{path}.observed_at", str(exc), index)
+            return default
+        return micros
+
+    def _number(
+        self, index: int, path: str, raw: Mapping[str, Any], name: str, default: float, most: float,
+        least: float | None = None,
+    ) -> float:  # fmt: skip
+        given = raw.get(name)
+        if given is None:
+            return default
+        lowest = -most if least is None else least
+        fits = isinstance(given, int | float) and not isinstance(given, bool)
+        if not fits or not lowest <= given <= most:
+            message = f"a number from {lowest:g} to {most:g}"
+            self.refuse("ERR_NUMBER", f"{path}.{name}", message, index)
+            return default
+        return float(given) + 0.0
+
+    def _end(self, index: int, path: str, raw: Mapping[str, Any], side: str, count: int) -> End | None:
+        position, entity = raw.get(f"{side}_index"), raw.get(f"{side}_entity_id")
+        where = f"{path}.{side}_entity_id" if position is None else f"{path}.{side}_index"
+        if (position is None) == (entity is None):
+            message = f"give either {side}_index or {side}_entity_id"
+            self.refuse("ERR_RELATIONSHIP_END", path, message, index)
+        elif position is not None:
+            if 0 <= position < count:
+                return End(index=position)
+            message = f"there is no item {position} among the {count} of this request"
+            self.refuse("ERR_RELATIONSHIP_INDEX", where, message, index)
+        elif isinstance(entity, str) and ids.ENTITY_ID.fullmatch(entity):
+            return End(entity_id=entity)
+        else:
+            message = "an entity id is ent_ and 24 hexadecimal digits"
+            self.refuse("ERR_RELATIONSHIP_ENTITY_ID_FORMAT", where, message, index)
+        return None
+
+    def _identify(
+        self, index: int, raw: Mapping[str, Any], entity_type: str | None, target: str | None,
+        fields: Mapping[str, Any],
+    ) -> identity.Identity:  # fmt: skip
+        if target is not None:
+            return identity.Identity(target, "target_id")
+        assert entity_type is not None
+        if raw.get("intent") == "create_new":
+            return identity.identify_new(self.owner, entity_type, self.transaction_id, index)
+        return identity.identify(self.owner, entity_type, fields)

@@ -1,0 +1,89 @@
+"""Ranks: strings that compare as the observations do, so that a field's winner is its greatest rank.
+
+One total order for each merge policy, which never looks at the order of arrival; a correction comes
+before every other observation. What follows the rank, at equal ranks, is the observation's id.
+
+=================  =======================================================================
+``last_write``      observed_at
+``highest_priority``  priority, rank of the observation source, observed_at
+``most_specific``   specificity, priority, rank of the observation source, observed_at
+=================  =======================================================================
+
+``merge_array`` is no order but a union: see :mod:`graphmem.model.arrays`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from graphmem.model.times import EARLIEST
+
+ObservationSource = Literal["sensor", "workflow_state", "llm_summary", "human", "import", "sync"]
+
+_SOURCES = {name: len(get_args(ObservationSource)) - i for i, name in enumerate(get_args(ObservationSource))}
+
+
+def source_rank(observation_source: str | None) -> int:
+    """Return 6 for ``sensor`` down to 1 for ``sync``, 0 for none: greater wins (contract, section 2)."""
+    return _SOURCES.get(observation_source or "", 0)
+
+
+def time_rank(micros: int) -> str:
+    """Return 18 digits that sort as the times of the years 1 to 9999 do."""
+    return f"{micros - EARLIEST:018d}"
+
+
+def time_of(rank: str) -> int:
+    """Return the microseconds of a time rank."""
+    return int(rank) + EARLIEST
+
+
+def number_rank(number: float) -> str:
+    """Return 16 hexadecimal digits that sort as finite floats do, negative and fractional ones too.
+
+    The bits of an IEEE 754 double sort as its value once the sign bit is turned over, and all bits of
+    a negative one.
+    """
+    (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))
+    bits = bits ^ 0xFFFF_FFFF_FFFF_FFFF if bits >> 63 else bits | 1 << 63
+    return f"{bits:016x}"
+
+
+def rank(
+    policy: str,
+    *,
+    correction: bool,
+    observed_at: int,
+    priority: float,
+    specificity: float,
+    observation_source: str | None,
+    sources: Mapping[str, int] | None = None,
+) -> str:
+    """Return the rank of an observation for a field under ``policy``; ``observed_at`` in microseconds.
+
+    Args:
+        sources: the rank of each observation source, 0 to 9, where it is not the usual one.
+    """
+    parts = ["1" if correction else "0"]
+    if policy == "most_specific":
+        parts.append(number_rank(specificity))
+    if policy != "last_write":
+        parts.append(number_rank(priority))
+        usual = source_rank(observation_source)
+        parts.append(str(usual if sources is None else sources.get(observation_source or "", 0)))
+    parts.append(time_rank(observed_at))
+    return ".".join(parts)
+
+
+def plain_rank(correction: bool, observed_at: int) -> str:
+    """Return the rank of an observation under ``last_write``."""
+    return rank(
+        "last_write",
+        correction=correction,
+        observed_at=observed_at,
+        priority=0.0,
+        specificity=0.0,
+        observation_source=None,
+    )

@@ -1,0 +1,184 @@
+"""The vocabulary of relationships: 26 built-in types, and those that are registered beside them.
+
+Any case goes in; the canonical spelling, UPPER_SNAKE, comes out and stands in keys and edges. What is
+registered lives in the database (:mod:`graphmem.database.vocabulary`); the functions here get it passed in.
+
+A type has a direction, and may have an ``inverse``: the name by which it is read from its target. The inverse
+describes; no second edge is ever written. Read in either direction, a name means one relationship only: see
+:func:`registered`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+"""What a type may be called, in canonical spelling."""
+SUGGESTIONS: Final = 10
+"""Unknown types of one request for which the nearest is told."""
+DESCRIPTION_LIMIT: Final = 1_000
+"""Characters of a description."""
+REGISTERED_LIMIT: Final = 1_000
+"""Most types that are registered in one database: a walk along every type has all of them in its text."""
+
+INTERNAL: Final = frozenset({
+    "BY_AGENT", "BY_INTERPRETATION", "FROM_SOURCE", "HAD_EVENT", "HAS_EVENT", "HAS_HISTORY", "HAS_VALUE",
+    "IDENTIFIES", "IN_TRANSACTION", "MERGED", "MERGED_INTO", "OBSERVED", "SHOWN_AS",
+})  # fmt: skip
+"""Types of the edges by which the graph holds itself together; no relationship is ever called so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One type of relationship."""
+
+    name: str
+    inverse: str | None = None
+    description: str | None = None
+
+
+_TABLE = (
+    ("ACQUIRED_BY", "ACQUIRED", "The source was acquired by the target."),
+    ("COMPETITOR_OF", "COMPETITOR_OF", "Source and target compete."),
+    ("CONTRACTED_WITH", "CONTRACTED_WITH", "Source and target have a contract with each other."),
+    ("CORRECTS", "CORRECTED_BY", "The source corrects what the target says."),
+    ("CREATED_BY", "CREATED", "The source was made or written by the target."),
+    ("DEPENDS_ON", "REQUIRED_BY", "The source needs the target."),
+    ("DUPLICATE_OF", "HAS_DUPLICATE", "The source is the same thing as the target, recorded once more."),
+    ("EMBEDS", "EMBEDDED_IN", "The source shows or carries the target inside itself."),
+    ("FUNDED_BY", "FUNDS", "The source gets money from the target."),
+    ("INVESTED_IN", "HAS_INVESTOR", "The source has put money into the target for a share of it."),
+    ("LOCATED_AT", "LOCATION_OF", "The source is at the place that the target is."),
+    ("MANAGES", "MANAGED_BY", "The source is in charge of the target."),
+    ("MEMBER_OF", "HAS_MEMBER", "The source belongs to the group that the target is."),
+    ("OWNS", "OWNED_BY", "The target is the source's property."),
+    ("PARTNER_OF", "PARTNER_OF", "Source and target work together as partners."),
+    ("PART_OF", "HAS_PART", "The source is a part of the target."),
+    ("REFERENCES", "REFERENCED_BY", "The source cites the target or links to it."),
+    ("REFERS_TO", "REFERRED_TO_BY", "The source is about the target, or mentions it."),
+    ("RELATED_TO", "RELATED_TO", "Source and target have to do with each other."),
+    ("REPORTS_TO", "HAS_REPORT", "The source answers to the target in an organisation."),
+    ("SETTLES", "SETTLED_BY", "The source pays or closes the target."),
+    ("SUBSIDIARY_OF", "HAS_SUBSIDIARY", "The source is a company that the target controls."),
+    ("SUPERSEDES", "SUPERSEDED_BY", "The source takes the place of the target."),
+    ("SUPPLIES_TO", "SUPPLIED_BY", "The source delivers to the target."),
+    ("TRANSACTED_WITH", "TRANSACTED_WITH", "Money or goods went between source and target."),
+    ("WORKS_AT", "EMPLOYS", "The source works for the target."),
+)
+BUILTIN: Final[Mapping[str, Kind]] = MappingProxyType({row[0]: Kind(*row) for row in _TABLE})
+"""The types that every database has."""
+
+
+def with_builtin(types: Iterable[str]) -> frozenset[str]:
+    """Return these types and all that are built in.
+
+    The types stand in a query's text, and each text is planned for itself: so few queries have another one.
+    """
+    return frozenset(BUILTIN).union(types)
+
+
+class UnknownRelationshipType(ValueError):
+    """A relationship type is not in the vocabulary; ``nearest`` is the likeliest meant, if any."""
+
+    def __init__(self, given: str, nearest: str | None) -> None:
+        meant = f"; did you mean {nearest}?" if nearest else ""
+        super().__init__(f"unknown relationship type {given[:80]!r}{meant}")
+        self.nearest = nearest
+
+
+class RegistrationRefused(ValueError):
+    """A type cannot be registered as it was asked for; ``argument`` is what stands in the way."""
+
+    def __init__(self, argument: str, message: str) -> None:
+        super().__init__(message)
+        self.argument = argument
+
+
+def spell(given: str) -> str:
+    """Return the canonical spelling of a name: ``works-at`` is ``WORKS_AT``; it may still be no type's."""
+    return re.sub(r"[\s-]+", "_", given.strip().upper())
+
+
+def is_name(spelled: str) -> bool:
+    """Whether a type may be called so: by the grammar of names, and none of the graph's own edges."""
+    return NAME.fullmatch(spelled) is not None and spelled not in INTERNAL
+
+
+def normalise(given: str, known: Collection[str], *, suggest: bool = True) -> str:
+    """Return the canonical spelling of a type that is known.
+
+    Args:
+        known: the names of all types of the vocabulary.
+        suggest: whether the nearest is looked for: among a thousand names that takes some 10 ms.
+
+    Raises:
+        UnknownRelationshipType: it is none of them.
+    """
+    spelled = spell(given)
+    if spelled in known:
+        return spelled
+    near = difflib.get_close_matches(spelled[:64], sorted(known), n=1, cutoff=0.4) if suggest else []
+    raise UnknownRelationshipType(given, near[0] if near else None)
+
+
+def read_backwards(kinds: Mapping[str, Kind]) -> dict[str, str]:
+    """Return the type that each inverse is the inverse of, by the inverse's name."""
+    return {kind.inverse: kind.name for kind in kinds.values() if kind.inverse is not None}
+
+
+def inverse_of(kinds: Mapping[str, Kind], name: str) -> str | None:
+    """Return the inverse of a type: its own, else the type whose inverse it is."""
+    return kinds[name].inverse or read_backwards(kinds).get(name)
+
+
+def registered(kinds: Mapping[str, Kind], asked: Kind) -> Kind:
+    """Return what a type is once it is registered over a vocabulary; what is not asked stays as it is.
+
+    What a name means never changes, for relationships stand under it already: an inverse may be added and
+    not be replaced, a description may be. And a name means one thing, whichever way it is read: no two types
+    have one inverse, and where the inverse of a type is a type itself, each is the inverse of the other.
+
+    Args:
+        kinds: all types, by name.
+        asked: names in canonical spelling.
+
+    Raises:
+        RegistrationRefused: a name is not one, or its meaning would change or have two sides.
+    """
+    _check_name("relationship_type", asked.name)
+    if asked.inverse is not None:
+        _check_name("inverse", asked.inverse)
+        _agree(kinds, asked.name, asked.inverse)
+    before = kinds.get(asked.name)
+    if before is None:
+        return replace(asked, inverse=asked.inverse or read_backwards(kinds).get(asked.name))
+    described = asked.description is None or asked.description == before.description
+    if asked.name in BUILTIN and not described:
+        raise RegistrationRefused("description", f"{asked.name} is built in: its description stays")
+    return Kind(asked.name, asked.inverse or before.inverse, asked.description or before.description)
+
+
+def _check_name(argument: str, name: str) -> None:
+    if name in INTERNAL:
+        raise RegistrationRefused(argument, f"{name} is the graph's own: relationships cannot be called so")
+    if NAME.fullmatch(name) is None:
+        message = f"{name[:80]!r} is not a name: a letter, then up to 63 letters, digits or underscores"
+        raise RegistrationRefused(argument, message)
+
+
+def _agree(kinds: Mapping[str, Kind], name: str, inverse: str) -> None:
+    """Refuse an inverse that contradicts what is there."""
+    backwards = read_backwards(kinds)
+    stands = inverse_of(kinds, name) if name in kinds else backwards.get(name)
+    if stands not in (None, inverse):
+        message = f"the inverse of {name} is {stands}, and relationships may have been read so: it stays"
+        raise RegistrationRefused("inverse", message)
+    other = inverse_of(kinds, inverse) if inverse in kinds else backwards.get(inverse)
+    if other not in (None, name):
+        message = f"{inverse} is the inverse of {other} already: a name means one relationship only"
+        raise RegistrationRefused("inverse", message)

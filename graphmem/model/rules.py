@@ -1,0 +1,192 @@
+"""What of a schema decides snapshots: the fields that are shown, how values convert, which observation wins.
+
+The rules of a type are drawn from its registered document (:mod:`graphmem.model.schema`). Without one
+they are :data:`PLAIN`: every field is shown as it was given and the last write wins. Their ``key`` stands
+on each entity that was folded under them, so that an entity folded under others is known and folded
+again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from graphmem.model import canonical, times
+from graphmem.model.discovery import shape_of
+from graphmem.model.identity import CANONICAL_NAME
+
+Policy = Literal["last_write", "highest_priority", "most_specific", "merge_array"]
+FieldType = Literal["string", "number", "date", "boolean", "array", "object"]
+Converter = Literal[
+    "number_to_string", "string_to_number", "boolean_to_string", "string_to_boolean", "string_to_array",
+    "timestamp_s_to_iso", "timestamp_ms_to_iso", "timestamp_nanos_to_iso",
+]  # fmt: skip
+NULL: Final = "null"
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_UNITS = {"timestamp_s_to_iso": 1_000_000, "timestamp_ms_to_iso": 1_000}
+
+IMPLICIT: Final[Mapping[str, tuple[Converter, ...]]] = {
+    "string": ("number_to_string", "boolean_to_string"),
+    "number": ("string_to_number",),
+    "boolean": ("string_to_boolean",),
+    "array": ("string_to_array",),
+}
+"""The converters that a declared type has of itself: those that lose nothing."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of one type.
+
+    Attributes:
+        policies: the merge policy of each field that has another than ``last_write``.
+        types: the type of each field whose values convert; one that cannot be converted does not win.
+        converters: further converters by field, tried in order before those of its type.
+        only: the fields that are shown; ``None`` shows all but ``hidden``.
+        hidden: fields that are not shown.
+        sources: the rank of each observation source, greatest wins, where it is not the usual one.
+        filterable: the fields whose values stand in an index.
+        temporal: the fields that are times, each with the type of its events; empty goes by their names.
+    """
+
+    policies: Mapping[str, Policy] = field(default_factory=dict)
+    types: Mapping[str, FieldType] = field(default_factory=dict)
+    converters: Mapping[str, tuple[Converter, ...]] = field(default_factory=dict)
+    only: frozenset[str] | None = None
+    hidden: frozenset[str] = frozenset()
+    sources: Mapping[str, int] | None = None
+    filterable: frozenset[str] = frozenset()
+    temporal: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        """The rules as canonical JSON; empty where they are plain."""
+        given: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
+        for name in ("only", "hidden", "filterable"):
+            if name in given:
+                given[name] = sorted(given[name], key=canonical.name_order)
+        if self.only is not None:
+            given.setdefault("only", [])
+        return canonical.encode(given) if given else ""
+
+    @cached_property
+    def key(self) -> str:
+        """16 hexadecimal digits that stand for the rules; empty where they are plain."""
+        return canonical.digest(self.text)[:16] if self.text else ""
+
+    @classmethod
+    def read(cls, text: str | None) -> Rules:
+        """Return the rules that :attr:`text` says."""
+        if not text:
+            return PLAIN
+        given = canonical.decode(text)
+        return cls(
+            policies=given.get("policies", {}),
+            types=given.get("types", {}),
+            converters={name: tuple(all_) for name, all_ in given.get("converters", {}).items()},
+            only=frozenset(given["only"]) if "only" in given else None,
+            hidden=frozenset(given.get("hidden", ())),
+            sources=given.get("sources"),
+            filterable=frozenset(given.get("filterable", ())),
+            temporal=given.get("temporal", {}),
+        )
+
+    def policy(self, name: str) -> Policy:
+        """Return the merge policy of a field."""
+        return self.policies.get(name, "last_write")
+
+    def shows(self, name: str) -> bool:
+        """Return whether a field is part of snapshots; the canonical name always is folded."""
+        if name == CANONICAL_NAME:
+            return True
+        return name not in self.hidden and (self.only is None or name in self.only)
+
+    def value(self, name: str, text: str) -> str | None:
+        """Return a value (canonical JSON) as a snapshot shows it, ``None`` where it cannot be converted."""
+        wanted = self.types.get(name)
+        if wanted is None or text == NULL or name == CANONICAL_NAME:
+            return text
+        return convert(text, wanted, self.converters.get(name, ()))
+
+
+PLAIN: Final = Rules()
+"""The rules of a type without a registered schema."""
+
+
+def convert(text: str, wanted: FieldType, further: tuple[Converter, ...] = ()) -> str | None:
+    """Return a value converted to a type, ``None`` where it cannot be.
+
+    Args:
+        text: canonical JSON, not null.
+        further: converters tried, in order, before those that the type has of itself.
+    """
+    value = canonical.decode(text)
+    if fits(value, wanted):
+        return text
+    for converter in (*further, *IMPLICIT.get(wanted, ())):
+        converted = _converted(converter, value)
+        if converted is not None and fits(converted, wanted):
+            return canonical.encode(converted)
+    return None
+
+
+def fits(value: Any, wanted: str) -> bool:
+    """Return whether a value is of a field type; a date is a string as well."""
+    shape = shape_of(value)
+    return shape == wanted or (wanted == "string" and shape == "date")
+
+
+def _converted(converter: Converter, value: Any) -> Any:
+    """Return what a converter makes of a value, ``None`` where it makes nothing of it."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match converter:
+        case "number_to_string" if is_number:
+            return canonical.encode(value)
+        case "boolean_to_string" if isinstance(value, bool):
+            return canonical.encode(value)
+        case "string_to_number" if isinstance(value, str):
+            return _number(value.strip())
+        case "string_to_boolean" if isinstance(value, str):
+            return {"true": True, "false": False}.get(value.strip().lower())
+        case "string_to_array" if isinstance(value, str):
+            return _array(value)
+        case "timestamp_s_to_iso" | "timestamp_ms_to_iso" | "timestamp_nanos_to_iso" if is_number:
+            return _iso(value, converter)
+        case _:
+            return None
+
+
+def _number(text: str) -> int | float | None:
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    try:
+        number = canonical.decode(text)
+        canonical.encode(number)
+    except ValueError:
+        return None
+    return number
+
+
+def _array(text: str) -> list[Any] | None:
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        found = canonical.decode(text)
+        canonical.encode(found, levels=canonical.VALUE_DEPTH)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) else None
+
+
+def _iso(value: float, converter: Converter) -> str | None:
+    """Return the time of a count of seconds, milliseconds or nanoseconds since 1970, to the microsecond."""
+    try:
+        factor = _UNITS.get(converter)
+        micros = int(value) // 1000 if factor is None else round(value * factor)
+        return times.render(micros) if times.EARLIEST <= micros <= times.LATEST else None
+    except (OverflowError, ValueError):
+        return None

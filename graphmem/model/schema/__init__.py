@@ -1,0 +1,24 @@
+"""Schemas of entity types: documents, what they decide, and how they change. Pure values, no I/O."""
+
+from graphmem.model.schema.changes import (
+    Active,
+    Change,
+    UnknownType,
+    base,
+    decide,
+    effective,
+    registration,
+    update,
+    version_order,
+)
+from graphmem.model.schema.document import Document, Temporal
+from graphmem.model.schema.fields import Constraints, Field, Finding
+from graphmem.model.schema.parsing import canonical_type, parse, warnings_of
+from graphmem.model.schema.shapes import Issue, Issues, SchemaInvalid
+from graphmem.model.schema.shipped import VERSION, shipped, shipped_types
+
+__all__ = [
+    "VERSION", "Active", "Change", "Constraints", "Document", "Field", "Finding", "Issue", "Issues",
+    "SchemaInvalid", "Temporal", "UnknownType", "base", "canonical_type", "decide", "effective", "parse",
+    "registration", "shipped", "shipped_types", "update", "version_order", "warnings_of",
+]  # fmt: skip

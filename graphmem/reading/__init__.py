@@ -1,0 +1,1 @@
+"""What answers are made of: rows, pages, clocks, filters, walks, search, context, timeline."""

@@ -1,0 +1,381 @@
+"""The shapes of answers, and how rows of the database become them.
+
+Values are canonical JSON in the database and stay texts: an answer is put together from them without
+parsing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, NotRequired
+
+import orjson
+from typing_extensions import TypedDict
+
+from graphmem.errors import NotFound
+from graphmem.model import times
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.reduction import Stale, Torn, check
+
+Fields = dict[str, Any]
+
+
+class Entity(TypedDict):
+    """An entity with its snapshot: ``provenance`` names, for each field, the observation that set it.
+
+    ``state`` is live, deleted or merged; one that is merged names what into. Times are ISO 8601 in UTC.
+    ``version`` rises by one with every transaction that touches the entity; ``schema_version`` is null while
+    its schema is discovered; ``computed_at`` is the time of the newest observation, so that the same
+    observations give the same answer.
+    """
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    state: str
+    version: int
+    schema_version: str | None
+    observation_count: int
+    created_at: str | None
+    last_observation_at: str | None
+    computed_at: str | None
+    merged_to_entity_id: NotRequired[str]
+    snapshot: NotRequired[Fields]
+    provenance: NotRequired[dict[str, str]]
+
+
+class Reason(TypedDict):
+    """Why two entities may be one: two values, as they were given, and how alike they are, 0 to 1."""
+
+    field: str
+    a: str
+    b: str
+    similarity: float
+
+
+class Likeness(TypedDict):
+    """An entity that may be the same thing as another: a proposal, which nothing acts on."""
+
+    entity_id: str
+    canonical_name: str
+    score: float
+    reasons: list[Reason]
+
+
+class Writer(TypedDict):
+    """Who wrote an observation: the agent by its key, the program by the name that it gives itself."""
+
+    agent: str
+    client: str
+
+
+class Observation(TypedDict):
+    """One observation: what was said of one entity, when it was so, when it was recorded, and by whom."""
+
+    id: str
+    entity_id: str
+    entity_type: str
+    canonical_name: NotRequired[str]
+    kind: str
+    observed_at: str
+    recorded_at: str
+    created_at: str
+    fields: Fields
+    source_priority: float
+    specificity_score: float
+    observation_source: str
+    source_id: str | None
+    interpretation_id: str | None
+    schema_version: str | None
+    identity_basis: str | None
+    transaction_id: str
+    idempotency_key: str | None
+    provenance: Writer
+
+
+class RelationshipObservation(TypedDict):
+    """One observation of a relationship: its creation (with metadata), deletion or restoration."""
+
+    id: str
+    kind: str
+    observed_at: str
+    recorded_at: str
+    metadata: Fields
+    source_priority: float
+    specificity_score: float
+    observation_source: str
+    source_id: str | None
+    transaction_id: str
+    provenance: Writer
+
+
+class Relationship(TypedDict):
+    """A typed relationship between two entities; ``snapshot`` is its current metadata."""
+
+    relationship_key: str
+    relationship_id: str
+    relationship_type: str
+    source_entity_id: str
+    target_entity_id: str
+    is_live: bool
+    version: int
+    observation_count: int
+    created_at: str
+    last_observation_at: str
+    snapshot: Fields
+    provenance: dict[str, str]
+
+
+class EntityRow(NamedTuple):
+    """``entity/_row.cypher``."""
+
+    id: str
+    type: str
+    name: str
+    version: int
+    observation_count: int
+    created_at: int | None
+    last_observation_at: int | None
+    fields: list[str]
+    values: list[str]
+    winners: list[str]
+    live: bool
+    check: int | None
+    own: str | None
+    projection: str | None
+    head: list[list[str | None]]
+    merged_into: str | None = None
+
+    @property
+    def schema_version(self) -> str | None:
+        """The registered version of its type's schema, ``None`` where there is none."""
+        return self.head[0][1] if self.head else None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it was folded under other rules than those of its type."""
+        return self.projection != (self.head[0][0] if self.head else None)
+
+
+class ObservationRow(NamedTuple):
+    """``observation/_row.cypher``."""
+
+    id: str
+    entity_id: str
+    entity_type: str
+    kind: str
+    observed_at: int
+    recorded_at: int
+    fields: list[str]
+    values: list[str]
+    priority: float
+    specificity: float
+    observation_source: str
+    agent: str
+    source_id: str | None
+    interpretation_id: str | None
+    identity_basis: str | None
+    transaction_id: str
+    client: str
+    idempotency_key: str | None
+
+
+class RelationshipRow(NamedTuple):
+    """``relationship/_row.cypher``."""
+
+    key: str
+    id: str
+    type: str
+    source: str
+    target: str
+    live: bool
+    version: int
+    observation_count: int
+    created_at: int
+    last_observation_at: int
+    fields: list[str]
+    values: list[str]
+    winners: list[str]
+    check: int | None
+    own: str | None = None
+
+
+def no_entity(entity_id: str | None) -> NotFound:
+    """Return the error of an entity that is not there, or not any more."""
+    return NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
+
+
+def when(micros: int | None) -> str | None:
+    """Return a time for an answer, null where there is none."""
+    return None if micros is None else times.render(micros)
+
+
+def current(fields: list[str], values: list[str], without: str | None = CANONICAL_NAME) -> Fields:
+    """Return a snapshot: the fields that hold something, their values as they are stored.
+
+    Args:
+        without: the canonical name of an entity is no field; a relationship has none, and a field may be
+            called so.
+    """
+    return {
+        name: orjson.Fragment(value)
+        for name, value in zip(fields, values, strict=True)
+        if value != "null" and name != without
+    }
+
+
+def provenance(
+    fields: list[str], values: list[str], winners: list[str], without: str | None = CANONICAL_NAME
+) -> dict[str, str]:
+    """Return, for each field that holds something, the observation that set it."""
+    held = zip(fields, values, winners, strict=True)
+    return {name: winner for name, value, winner in held if value != "null" and name != without}
+
+
+def _whole(row: EntityRow | RelationshipRow) -> None:
+    """Refuse a row that was read while it was written; what is recomputed from observations has no check."""
+    found = check(row.version, row.fields, row.values, row.winners, row.own)
+    if row.check not in (None, found):
+        raise Torn
+
+
+def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
+    """Return the answer for an entity.
+
+    Raises:
+        Torn: a commit fell into the reading of it.
+        Stale: the schema of its type has changed since it was folded.
+    """
+    _whole(row)
+    if row.is_stale:
+        raise Stale([row.id])
+    answer: Entity = {
+        "entity_id": row.id,
+        "entity_type": row.type,
+        "canonical_name": row.name,
+        "state": "live" if row.live else "deleted",
+        "version": row.version,
+        "schema_version": row.schema_version,
+        "observation_count": row.observation_count,
+        "created_at": when(row.created_at),
+        "last_observation_at": when(row.last_observation_at),
+        "computed_at": when(row.last_observation_at),
+    }
+    if row.merged_into is not None:
+        answer["state"] = "merged"
+        answer["merged_to_entity_id"] = row.merged_into
+    if snapshot:
+        answer["snapshot"] = current(row.fields, row.values)
+        answer["provenance"] = provenance(row.fields, row.values, row.winners)
+    return answer
+
+
+def entities(rows: Iterable[list[Any]], *, snapshot: bool = True) -> list[Entity]:
+    """Return the answers for some rows of entities.
+
+    Raises:
+        Torn: a commit fell into the reading of one.
+        Stale: the schemas of some have changed since they were folded: all of them are named.
+    """
+    return [entity(row, snapshot=snapshot) for row in fresh(rows)]
+
+
+def listed(row: Mapping[str, Any]) -> list[EntityRow]:
+    """Return the rows of ``entity/_page.cypher``, those among them that are merged under what shows them.
+
+    Raises:
+        Stale: the schemas of some have changed since they were folded: all of them are named.
+    """
+    merged = {entity_id: rest for entity_id, *rest in row["merged"]}
+    found = []
+    for one in row["page"]:
+        entity_row = EntityRow(*one)
+        if entity_row.id in merged:
+            into, projection, version = merged[entity_row.id]
+            entity_row = entity_row._replace(merged_into=into, head=[[projection, version]])
+        found.append(entity_row)
+    if stale := [one.id for one in found if one.is_stale]:
+        raise Stale(stale)
+    return found
+
+
+def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
+    """Return rows of entities.
+
+    Raises:
+        Stale: the schemas of some have changed since they were folded: all of them are named.
+    """
+    found = [EntityRow(*row) for row in rows]
+    if stale := [row.id for row in found if row.is_stale]:
+        raise Stale(stale)
+    return found
+
+
+def observation(row: ObservationRow) -> Observation:
+    """Return the answer for an observation; its fields as they were given, nulls too."""
+    fields = {n: orjson.Fragment(v) for n, v in zip(row.fields, row.values, strict=True)}
+    name = fields.pop(CANONICAL_NAME, None)
+    recorded_at = times.render(row.recorded_at)
+    answer: Observation = {
+        "id": row.id,
+        "entity_id": row.entity_id,
+        "entity_type": row.entity_type,
+        "kind": row.kind,
+        "observed_at": times.render(row.observed_at),
+        "recorded_at": recorded_at,
+        "created_at": recorded_at,
+        "fields": fields,
+        "source_priority": row.priority,
+        "specificity_score": row.specificity,
+        "observation_source": row.observation_source,
+        "source_id": row.source_id,
+        "interpretation_id": row.interpretation_id,
+        "schema_version": None,
+        "identity_basis": row.identity_basis,
+        "transaction_id": row.transaction_id,
+        "idempotency_key": row.idempotency_key,
+        "provenance": {"agent": row.agent, "client": row.client},
+    }
+    if name is not None:
+        answer["canonical_name"] = name  # pyright: ignore[reportGeneralTypeIssues]
+    return answer
+
+
+def relationship_observation(row: ObservationRow) -> RelationshipObservation:
+    """Return the answer for an observation of a relationship."""
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "observed_at": times.render(row.observed_at),
+        "recorded_at": times.render(row.recorded_at),
+        "metadata": {n: orjson.Fragment(v) for n, v in zip(row.fields, row.values, strict=True)},
+        "source_priority": row.priority,
+        "specificity_score": row.specificity,
+        "observation_source": row.observation_source,
+        "source_id": row.source_id,
+        "transaction_id": row.transaction_id,
+        "provenance": {"agent": row.agent, "client": row.client},
+    }
+
+
+def relationship(row: RelationshipRow) -> Relationship:
+    """Return the answer for a relationship.
+
+    Raises:
+        Torn: a commit fell into the reading of it.
+    """
+    _whole(row)
+    return {
+        "relationship_key": row.key,
+        "relationship_id": row.id,
+        "relationship_type": row.type,
+        "source_entity_id": row.source,
+        "target_entity_id": row.target,
+        "is_live": row.live,
+        "version": row.version,
+        "observation_count": row.observation_count,
+        "created_at": times.render(row.created_at),
+        "last_observation_at": times.render(row.last_observation_at),
+        "snapshot": current(row.fields, row.values, without=None),
+        "provenance": provenance(row.fields, row.values, row.winners, without=None),
+    }

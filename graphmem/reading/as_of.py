@@ -1,0 +1,207 @@
+"""Reading the graph as of two clocks: rows of entities and relationships, now or as they were then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from typing_extensions import TypedDict
+
+from graphmem.model import canonical, ids, merges, times
+from graphmem.reading import answers, recomputed
+from graphmem.reading.answers import EntityRow, RelationshipRow
+from graphmem.registry import Context
+from graphmem.writing import refolding
+
+_AT_ONCE = 50
+"""Entities recomputed in one query: between two of them it is asked whether the answer is large enough."""
+_CHARACTERS = 8_000_000
+"""Characters of values in one answer; one entity at least."""
+
+
+class Bounds(TypedDict):
+    """The parameters of a query as of two clocks, in microseconds."""
+
+    at: int
+    at_ingested: int
+
+
+class AsOf(TypedDict, total=False):
+    """The times that an answer is as of, where they were asked for."""
+
+    at: str
+    at_ingested: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """When: ``at`` bounds when it was so, ``at_ingested`` when it was known here; microseconds.
+
+    Neither given is now, which is read as it is kept and not recomputed.
+    """
+
+    at: int | None = None
+    at_ingested: int | None = None
+
+    @property
+    def now(self) -> bool:
+        """Whether neither clock was given."""
+        return self.at is None and self.at_ingested is None
+
+    @property
+    def bounds(self) -> Bounds:
+        """The parameters of a query as of these clocks."""
+        return {
+            "at": times.LATEST if self.at is None else self.at,
+            "at_ingested": times.LATEST if self.at_ingested is None else self.at_ingested,
+        }
+
+    @property
+    def said(self) -> AsOf:
+        """What an answer says of them."""
+        said: AsOf = {}
+        if self.at is not None:
+            said["at"] = times.render(self.at)
+        if self.at_ingested is not None:
+            said["at_ingested"] = times.render(self.at_ingested)
+        return said
+
+    def pinned(self, known: int) -> Clocks:
+        """Return the clocks for the further queries of an answer: none sees what is committed meanwhile."""
+        return replace(self, at_ingested=known)
+
+
+async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
+    """Return what each merged entity was merged into, among all that were ever merged with some.
+
+    Now is empty: what is shown of now is kept as it is shown.
+    """
+    ids = sorted(set(entity_ids))
+    if clocks.now or not ids:
+        return {}
+    log = await refolding.merges(context.graph.all, ids, clocks.bounds["at_ingested"])
+    return log.into(**clocks.bounds)
+
+
+async def entities(
+    context: Context, entity_ids: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
+) -> list[EntityRow]:
+    """Return those of some entities that live, in the order given, as many as fit into an answer.
+
+    Args:
+        include_deleted: as of a time, those that were deleted then as well.
+
+    Raises:
+        Stale: some were folded under other rules than those of today.
+    """
+    if not entity_ids:
+        return []
+    if clocks.now:
+        row = await context.graph.one("entity.by_id", entity_ids=list(entity_ids))
+        return answers.fresh(row["entities"]) if row else []
+    found: list[EntityRow] = []
+    characters = 0
+    for start in range(0, len(entity_ids), _AT_ONCE):
+        some = list(entity_ids[start : start + _AT_ONCE])
+        then = await recomputed.entities(context, some, **clocks.bounds)
+        for one in filter(None, map(then.get, some)):
+            characters += sum(map(len, one.values))
+            if found and characters > _CHARACTERS:
+                return found
+            if one.live or include_deleted:
+                found.append(one)
+    return found
+
+
+async def relationships(
+    context: Context, keys: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
+) -> list[RelationshipRow]:
+    """Return those of some relationships that live, in the order given, as many as fit into an answer.
+
+    Args:
+        keys: as of a time, those under which they were written: what is shown as one is one.
+        include_deleted: as of a time, those as well that were deleted then, or of which an end was.
+    """
+    if not keys:
+        return []
+    if clocks.now:
+        row = await context.graph.one("relationship.by_key", keys=list(keys))
+        return [RelationshipRow(*one) for one in row["relationships"]] if row else []
+    ends = {end for key in keys for end in ids.ends(key)}
+    into = await merged(context, ends, clocks)
+    row = await context.graph.one("relationship.recompute", keys=list(keys), **clocks.bounds)
+    assert row is not None
+    groups: dict[str, list[RecomputedRelationship]] = {}
+    for one in row["relationships"]:
+        groups.setdefault(shown_key(one[0], into), []).append(RecomputedRelationship(*one))
+    if not include_deleted:
+        lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
+        groups = {key: group for key, group in groups.items() if all(lived.get(one) for one in ids.ends(key))}
+    rows = (_recomputed_relationship(key, group) for key, group in groups.items() if not ids.is_loop(key))
+    return [one for one in rows if one.live or include_deleted]
+
+
+async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
+    """Return whether each of some entities was not deleted as of the clocks; unknown ones are left out."""
+    return (await _lived(context, entity_ids, clocks))[0]
+
+
+async def pinned(
+    context: Context, entity_ids: Iterable[str], clocks: Clocks
+) -> tuple[dict[str, bool], Clocks]:
+    """Return which of some entities lived, and the clocks for the further queries of an answer."""
+    lived, known = await _lived(context, entity_ids, clocks)
+    return lived, clocks.pinned(known)
+
+
+async def _lived(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> tuple[dict[str, bool], int]:
+    row = await context.graph.one("entity.lived", entity_ids=sorted(set(entity_ids)), **clocks.bounds)
+    assert row is not None
+    known = clocks.bounds["at_ingested"] if row["known"] is None else row["known"]
+    return dict(row["entities"]), known
+
+
+def shown_key(key: str, into: Mapping[str, str]) -> str:
+    """Return the key under which a relationship is shown, by what its ends are merged into."""
+    if not into:
+        return key
+    return ids.relationship_key(key.partition(":")[0], *(merges.root(end, into) for end in ids.ends(key)))
+
+
+class RecomputedRelationship(NamedTuple):
+    """``relationship/recompute.cypher``: what the own observations of one relationship come to."""
+
+    key: str
+    version: int
+    observations: int
+    created_at: int
+    last_observation_at: int
+    turn: list[Any]
+    fold: list[list[Any]]
+
+
+def _recomputed_relationship(key: str, members: list[RecomputedRelationship]) -> RelationshipRow:
+    """Return the row of a relationship from those that it shows, itself among them."""
+    held: dict[str, list[Any]] = {}
+    for one in members:
+        for name, *claim in one.fold:
+            held[name] = max(held.get(name, claim), claim)
+    ordered = sorted(held.items(), key=lambda pair: canonical.name_order(pair[0]))
+    source, target = ids.ends(key)
+    return RelationshipRow(
+        key=key,
+        id=ids.relationship_id(key),
+        type=key.partition(":")[0],
+        source=source,
+        target=target,
+        live=any(one.turn[2] != "delete" for one in members),
+        version=sum(one.version for one in members),
+        observation_count=sum(one.observations for one in members),
+        created_at=min(one.created_at for one in members),
+        last_observation_at=max(one.last_observation_at for one in members),
+        fields=[name for name, _ in ordered],
+        values=[value for _, (_, _, _, value) in ordered],
+        winners=[winner for _, (_, _, winner, _) in ordered],
+        check=None,
+    )

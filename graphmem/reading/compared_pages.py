@@ -1,0 +1,143 @@
+"""Pages of entities that have to be compared: the way that reads least is taken."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+from graphmem.errors import InvalidInput
+from graphmem.model import canonical, comparison
+from graphmem.model.rules import NULL
+from graphmem.reading import value_index
+from graphmem.reading.paging import Asked, Found, Place, place_of, placed, too_many
+from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted, place_at
+from graphmem.registry import Context
+
+STRETCHES = (500, 2_000, 5_000)
+"""Entities that one read takes: few at first, for what is frequent is found soon."""
+
+
+async def page(context: Context, asked: Asked, query: str, cursor: str | None) -> Found:
+    """Return a page of what has to be compared.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+        InvalidInput: more would have to be compared than one call may.
+    """
+    place, skip = placed(asked, query, cursor)
+    scan = Scan(context, asked)
+    behind = None if cursor is None else place
+    indexed = await value_index.usable(scan)
+    if indexed is not None:
+        with contextlib.suppress(Untrusted):
+            if indexed.is_order or indexed.goes_by_id:
+                # What the index names fits, but for what is cut short in it or filtered besides.
+                first = skip + asked.limit + 1
+                return await _along(scan, indexed.stretch, place, skip, (first, *STRETCHES))
+            found = await indexed.everything()
+            if found is not None:
+                return await _chosen(scan, found, behind, skip)
+    along = asked.least is not None or asked.since is None
+    if asked.order.field is not None or asked.counted or not along:
+        found = await scan.everything()
+        if found is not None:
+            return await _chosen(scan, found, behind, skip)
+        if asked.order.field is not None or asked.counted:
+            raise _refused(asked)
+    return await _along(scan, scan.stretch, place, skip)
+
+
+def _refused(asked: Asked) -> InvalidInput:
+    narrower = (
+        "narrow it by entity_type, updated_since or created_since, or declare the field filterable in the "
+        "schema of one entity_type"
+    )
+    if asked.order.field is not None:
+        message = (
+            f"more than {SCANNED:,} entities would have to be compared: {narrower}, "
+            "or sort by what has an index"
+        )
+        return too_many("$.sort_by", message)
+    message = (
+        f"more than {SCANNED:,} entities would have to be compared for a total: {narrower}, or leave it out"
+    )
+    return too_many("$.include_total_count", message)
+
+
+async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, skip: int) -> Found:
+    """Return a page of all that fits, sorted here; what follows a place, where one is given."""
+    asked = scan.asked
+    fitting, known = await scan.fitting(candidates)
+    if known < len(candidates):
+        message = "the values are too large to be compared in one call: narrow the question, or ask by id"
+        raise too_many("$.filters", message)
+    found = _sorted(scan, fitting)
+    places = {one.id: _place(scan, one) for one in found}
+    behind = [one for one in found if place is None or _follows(asked, places[one.id], place)]
+    part = behind[skip : skip + asked.limit]
+    rows, last = await scan.answered(part)
+    following = None
+    if part and (last or len(behind) > skip + len(part)):
+        following = place_of(asked, places[(last or part[-1]).id])
+    compared = scan.scanned if asked.filters or asked.order.field else None
+    return Found(rows, following, last is not None, len(found), compared)
+
+
+def _sorted(scan: Scan, found: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates in order: those without the field that it is by come last, by id, either way."""
+    down = scan.asked.order.way == "desc"
+    pairs = [(_place(scan, one), one) for one in found]
+    if scan.asked.order.field is None:
+        return [one for _, one in sorted(pairs, key=lambda pair: pair[0], reverse=down)]
+    having = sorted((pair for pair in pairs if pair[0].key), key=lambda pair: pair[0], reverse=down)
+    lacking = sorted((pair for pair in pairs if not pair[0].key), key=lambda pair: pair[0])
+    return [one for _, one in (*having, *lacking)]
+
+
+def _place(scan: Scan, one: Candidate) -> Place:
+    """Return the place of a candidate, by the key that an index gave it, or else by its value."""
+    order = scan.asked.order
+    if order.field is None or one.key is not None:
+        return place_at(one)
+    assert one.texts is not None
+    text = one.texts[scan.fields.index(order.field)]
+    key = comparison.sort_key(canonical.decode(text)) if text is not None and text != NULL else None
+    return Place(key or "", one.id)
+
+
+def _follows(asked: Asked, one: Place, place: Place) -> bool:
+    """Return whether a place comes after another in an order."""
+    if asked.order.field is not None and not (one.key and place.key):
+        # Those that lack the field: behind all that have it, by id.
+        return not one.key and (bool(place.key) or one.id > place.id)
+    beyond: Mapping[str, bool] = {"asc": one > place, "desc": one < place}
+    return beyond[asked.order.way]
+
+
+async def _along(
+    scan: Scan,
+    read: Callable[[Place, int], Awaitable[Stretch]],
+    place: Place,
+    skip: int,
+    stretches: Sequence[int] = STRETCHES,
+) -> Found:
+    """Return a page read along an index, and compared on the way."""
+    asked = scan.asked
+    found: list[Candidate] = []
+    steps, ended = iter(stretches), False
+    while len(found) <= skip + asked.limit and not (ended or scan.is_spent or scan.scanned >= SCANNED):
+        step = min(next(steps, STRETCHES[-1]), STRETCHES[-1], SCANNED - scan.scanned)
+        some, place, ended = await read(place, step)
+        fitting, known = await scan.fitting(some)
+        found += fitting
+        if known < len(some):
+            # One call reads no more values than this.
+            place, ended = place_at(some[known - 1]), False
+            break
+    part = found[skip : skip + asked.limit]
+    rows, last = await scan.answered(part)
+    if part and (last or len(found) > skip + len(part)):
+        following = place_of(asked, place_at(last or part[-1]))
+        return Found(rows, following, last is not None, scan.total, scan.scanned)
+    following = None if ended else place_of(asked, place, max(0, skip - len(found)))
+    return Found(rows, following, not ended, scan.total, scan.scanned)

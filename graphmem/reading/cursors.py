@@ -1,0 +1,94 @@
+"""Cursors: where a query goes on, opaque to callers, and good for that query alone."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from graphmem.arguments import Arguments, invalid
+from graphmem.errors import InvalidCursor
+from graphmem.model import canonical, comparison, identity, times
+from graphmem.registry import Context
+
+Cursor = Annotated[
+    Annotated[str, Field(max_length=2_000)] | None,
+    Field(description="`next_cursor` of the answer before: with the same arguments, the following ones."),
+]
+
+LAST: Final = comparison.LAST
+"""What begins with it stands behind every id."""
+
+
+def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> str:
+    """Return what binds a cursor to its query: the owner and every argument but those of the page itself.
+
+    Args:
+        apart: further arguments that are of the page itself.
+    """
+    asked = arguments.model_dump(exclude={"cursor", "limit", "offset", *apart})
+    return canonical.digest([operation, context.graph.owner, asked])[:24]
+
+
+def encode(query: str, place: Mapping[str, Any]) -> str:
+    """Return a cursor: base64url of JSON, without padding."""
+    text = canonical.encode({**place, "q": query})
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode(query: str, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Return the place that a cursor of this query stands for.
+
+    Args:
+        kinds: the type of each part of the place.
+
+    Raises:
+        InvalidCursor: it is no cursor, or that of another query.
+    """
+    try:
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        place = canonical.decode(raw)
+    except (ValueError, binascii.Error):
+        place = None
+    if not isinstance(place, dict) or place.pop("q", None) != query:
+        raise refused()
+    if set(place) != set(kinds) or any(type(place[name]) is not kind for name, kind in kinds.items()):
+        raise refused()
+    return place
+
+
+def newest_first(query: str, cursor: str | None, latest: int = times.LATEST) -> tuple[int, str]:
+    """Return the place that a request starts from in an order of times, then of ids, the newest first.
+
+    Args:
+        latest: the time (microseconds) that the first page starts from.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+    """
+    if cursor is None:
+        return latest, LAST
+    place = decode(query, cursor, {"at": int, "id": str})
+    if not times.EARLIEST <= place["at"] <= latest or len(place["id"]) > identity.KEY_LIMIT:
+        raise refused()
+    return place["at"], place["id"]
+
+
+def refuse_both(cursor: str | None, offset: int) -> None:
+    """Refuse a cursor together with an offset.
+
+    Raises:
+        InvalidInput: both are given.
+    """
+    if cursor is not None and offset:
+        message = "give either cursor or offset: a cursor says already where to go on"
+        raise invalid([{"path": "$.offset", "message": message}])
+
+
+def refused() -> InvalidCursor:
+    """Return the error for what is no cursor of a query."""
+    message = InvalidCursor.default_message()
+    return InvalidCursor(issues=[{"path": "$.cursor", "message": message}])

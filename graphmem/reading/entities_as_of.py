@@ -1,0 +1,116 @@
+"""Pages of entities as of a time, by id: each is reduced again from its observations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from graphmem import cypher
+from graphmem.model import identity, times
+from graphmem.reading import as_of, cursors, recomputed
+from graphmem.reading.answers import EntityRow
+from graphmem.reading.as_of import Clocks
+from graphmem.reading.paging import Asked, Found, too_many
+from graphmem.registry import Context
+
+REDUCED: Final = 2_000
+"""Most entities that one call reduces."""
+_AT_ONCE: Final = 50
+_CHARACTERS: Final = 8_000_000
+"""Characters of values in one answer; one entity at least."""
+
+
+async def page(context: Context, asked: Asked, clocks: Clocks, query: str, cursor: str | None) -> Found:
+    """Return a page of the entities that were there, by id.
+
+    What is committed meanwhile, or after the first page, is in none of the pages.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+        InvalidInput: a total of more entities than one call reduces.
+    """
+    after, skip, clocks = await _start(context, asked, clocks, query, cursor)
+    known = clocks.bounds["at_ingested"]
+    if asked.counted:
+        return await _counted(context, asked, clocks, after, skip)
+    walk = _Walk(context, asked, clocks, after)
+    found: list[EntityRow] = []
+    while not walk.ended and walk.reduced < REDUCED and len(found) <= skip + asked.limit:
+        found += await walk.stretch()
+        if walk.characters > _CHARACTERS and len(found) > skip:
+            break
+    part = found[skip : skip + asked.limit]
+    if len(found) > skip + len(part):
+        place = {"id": part[-1].id, "skip": 0, "known": known}
+        return Found(part, place)
+    if walk.ended:
+        return Found(part)
+    place = {"id": walk.after, "skip": max(0, skip - len(found)), "known": known}
+    return Found(part, place, truncated=len(part) < asked.limit, scanned=walk.reduced)
+
+
+async def _start(
+    context: Context, asked: Asked, clocks: Clocks, query: str, cursor: str | None
+) -> tuple[str, int, Clocks]:
+    """Return the id behind which a request starts, how many it skips, and the clocks of all its pages."""
+    if cursor is None:
+        _, pinned = await as_of.pinned(context, [], clocks)
+        return "", asked.offset, pinned
+    place = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
+    fits = len(place["id"]) <= identity.KEY_LIMIT and 0 <= place["skip"] <= 1 << 62
+    if not (fits and times.EARLIEST <= place["known"] <= times.LATEST):
+        raise cursors.refused()
+    return place["id"], place["skip"], clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
+
+
+async def _counted(context: Context, asked: Asked, clocks: Clocks, after: str, skip: int) -> Found:
+    """Return a page with the total: everything is reduced for that."""
+    walk = _Walk(context, asked, clocks, "")
+    found: list[EntityRow] = []
+    total = 0
+    while not walk.ended:
+        some = await walk.stretch()
+        if walk.reduced > REDUCED:
+            message = f"more than {REDUCED:,} entities would have to be reduced for a total: leave it out"
+            raise too_many("$.include_total_count", message)
+        total += len(some)
+        room = skip + asked.limit + 1 - len(found)
+        found += [one for one in some if one.id > after][: max(0, room)]
+    part = found[skip : skip + asked.limit]
+    place = None
+    if len(found) > skip + len(part):
+        place = {"id": part[-1].id, "skip": 0, "known": clocks.bounds["at_ingested"]}
+    return Found(part, place, total=total)
+
+
+class _Walk:
+    """Goes through all entities that there ever were, by id, and reduces each."""
+
+    def __init__(self, context: Context, asked: Asked, clocks: Clocks, after: str) -> None:
+        # Whatever their state is now: what counts is that of then.
+        self._asked = replace(asked, include_deleted=True, include_merged=True)
+        self._deleted = asked.include_deleted
+        self._context, self._clocks = context, clocks
+        self.after, self.reduced, self.characters, self.ended = after, 0, 0, False
+
+    async def stretch(self) -> list[EntityRow]:
+        """Return those of the next entities that were there, and unmerged, then."""
+        row = await self._context.graph.one(
+            cypher.form("entity.scan", "asc"),
+            **self._asked.which,
+            after=self.after,
+            fields=[],
+            cut=0,
+            reach=_AT_ONCE,
+        )
+        assert row is not None
+        ids = [one[0] for one in row["found"]]
+        self.ended = len(ids) < _AT_ONCE
+        if not ids:
+            return []
+        self.after, self.reduced = ids[-1], self.reduced + len(ids)
+        then = await recomputed.entities(self._context, ids, **self._clocks.bounds)
+        # What was merged then is not among the rows under its own id.
+        rows = [then.rows[one] for one in ids if one in then.rows]
+        self.characters += sum(len(value) for one in rows for value in one.values)
+        return [one for one in rows if one.observation_count and (one.live or self._deleted)]

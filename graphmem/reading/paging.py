@@ -1,0 +1,206 @@
+"""Pages of entities in an order: read from an index where there is one, else compared one by one, bounded.
+
+An order of ids, names, times or counts is that of an index: a page reads what it answers and no more. Values
+of snapshots are opaque to the database: what is filtered by them is read along the order, a stretch at a
+time, and compared in Python (:mod:`graphmem.reading.scan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from graphmem import cypher
+from graphmem.arguments import invalid
+from graphmem.cypher import Way
+from graphmem.errors import InvalidInput
+from graphmem.model import identity
+from graphmem.model.comparison import Filter
+from graphmem.reading import answers, cursors
+from graphmem.reading.answers import EntityRow
+from graphmem.registry import Context
+
+FIELD: Final = "snapshot."
+"""What the name of an order by a field begins with."""
+ORDERS: Final[Mapping[str, str | None]] = {
+    "entity_id": None,
+    "canonical_name": "name_key",
+    "last_observation_at": "last_observation_at",
+    "observation_count": "observation_count",
+    "created_at": "created_at",
+    "updated_at": "updated_at",
+    "submitted_at": "created_at",
+}
+"""The orders that an index has, and the property that each is by."""
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
+
+Key = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order: by id alone, by a property (``key``) or by a field, then by id, in one way."""
+
+    way: Way
+    key: str | None = None
+    field: str | None = None
+
+    @classmethod
+    def of(cls, sort_by: str, way: Way) -> Order:
+        """Return the order that a request names."""
+        if sort_by.startswith(FIELD):
+            return cls(way, field=sort_by.removeprefix(FIELD))
+        return cls(way, key=ORDERS[sort_by])
+
+    @property
+    def is_by_text(self) -> bool:
+        """Whether its keys are texts."""
+        return self.field is not None or self.key == "name_key"
+
+    def start(self, least: Key | None = None) -> Place:
+        """Return the place before the first: of keys that are ``least`` at least, where that is said."""
+        if self.way == "asc":
+            return Place(self.least if least is None else least, "")
+        return Place(cursors.LAST * (identity.KEY_LIMIT + 20) if self.is_by_text else _GREATEST, cursors.LAST)
+
+    @property
+    def least(self) -> Key:
+        """A key that is not greater than any."""
+        return "" if self.is_by_text else _LEAST
+
+
+class Place(NamedTuple):
+    """A place in an order: behind this key and this id."""
+
+    key: Key
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which entities, in which order, and which page of them; times are microseconds."""
+
+    types: list[str]
+    order: Order
+    limit: int
+    offset: int
+    include_deleted: bool = False
+    include_merged: bool = False
+    updated_since: int | None = None
+    created_since: int | None = None
+    filters: Mapping[str, Filter] = field(default_factory=dict)
+    counted: bool = False
+
+    @property
+    def since(self) -> str | None:
+        """The property by which those recorded since some time are found, if they are asked for."""
+        if self.updated_since is not None and self.created_since is None:
+            return "updated_at"
+        # What was created since then was updated since then as well: there is never more of it.
+        return None if self.created_since is None else "created_at"
+
+    @property
+    def least(self) -> Key | None:
+        """The least key of the order, where one of the times bounds that very order and no other does."""
+        if self.order.key == self.since == "updated_at":
+            return self.updated_since
+        if self.order.key == self.since == "created_at" and self.updated_since is None:
+            return self.created_since
+        return None
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether an index has just these entities in this order, and nothing is to be compared."""
+        plain = self.since is None or (self.least is not None and not self.counted)
+        return plain and not self.filters and self.order.field is None
+
+    @property
+    def which(self) -> dict[str, Any]:
+        """The parameters that say which entities are meant."""
+        return {
+            "types": self.types,
+            "include_deleted": self.include_deleted,
+            "include_merged": self.include_merged,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A page: its rows, where it goes on (``None`` at the end), and how much was compared for it.
+
+    ``truncated``: it ends before its limit though more may follow.
+    """
+
+    rows: list[EntityRow]
+    place: dict[str, Any] | None = None
+    truncated: bool = False
+    total: int | None = None
+    scanned: int | None = None
+
+
+async def page(context: Context, asked: Asked, query: str, cursor: str | None) -> Found:
+    """Return a page of entities as an index has them, in one read.
+
+    Args:
+        query: what the cursor is bound to.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+        Stale: some were folded under other rules than those of today.
+    """
+    order = asked.order
+    place, _ = placed(asked, query, cursor)
+    common: dict[str, Any] = {
+        **asked.which,
+        "counted": asked.counted,
+        "after": place.id,
+        "offset": asked.offset,
+        "limit": asked.limit,
+        "reach": asked.offset + asked.limit + 1,
+    }
+    if order.key is None:
+        row = await context.graph.one(cypher.form("entity.page", order.way), **common)
+    else:
+        least = order.least if asked.least is None else asked.least
+        row = await context.graph.one(
+            cypher.form("entity.sorted", order.way, order.key), key=place.key, least=least, **common
+        )
+    assert row is not None
+    rows = answers.listed(row)
+    following = None
+    if row["more"] and rows:
+        last = Place("" if order.key is None else row["keys"][len(rows) - 1], rows[-1].id)
+        following = place_of(asked, last)
+    return Found(rows, following, row["truncated"], row["total"])
+
+
+def place_of(asked: Asked, place: Place, skip: int = 0) -> dict[str, Any]:
+    """Return a place as a cursor holds it; ``skip`` is what of the offset is left."""
+    found: dict[str, Any] = {"id": place.id, "skip": skip}
+    return found if asked.order.key is None and asked.order.field is None else {**found, "key": place.key}
+
+
+def placed(asked: Asked, query: str, cursor: str | None) -> tuple[Place, int]:
+    """Return the place that a request starts from, and how many it skips there.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+    """
+    order = asked.order
+    if cursor is None:
+        return order.start(asked.least), asked.offset
+    kinds: dict[str, type] = {"id": str, "skip": int}
+    if order.key is not None or order.field is not None:
+        kinds["key"] = str if order.is_by_text else int
+    place = cursors.decode(query, cursor, kinds)
+    key = place.get("key", "")
+    fits = len(key) <= identity.KEY_LIMIT + 20 if isinstance(key, str) else _LEAST <= key <= _GREATEST
+    if not (fits and len(place["id"]) <= identity.KEY_LIMIT and 0 <= place["skip"] <= _GREATEST):
+        raise cursors.refused()
+    return Place(key, place["id"]), place["skip"]
+
+
+def too_many(path: str, message: str) -> InvalidInput:
+    """Return the error of a question that needs more than one call may compare."""
+    return invalid([{"path": path, "message": message}])

@@ -1,0 +1,286 @@
+"""What every writing operation shares: its arguments, the way to the owner's writer, and the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NoReturn, NotRequired, cast
+
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments, Moment
+from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
+from graphmem.model import ids, items, merges, reduction, times
+from graphmem.model.items import Issue, Item, Link, Reader
+from graphmem.model.ranks import ObservationSource
+from graphmem.model.reduction import Fold
+from graphmem.model.schema import Change, Document
+from graphmem.reading import answers, recomputed
+from graphmem.registry import Context
+from graphmem.writing import UNKNOWN_TYPE, Merging, Receipt, WriteRequest
+
+Key = Annotated[
+    Annotated[str, Field(min_length=1, max_length=255)] | None,
+    Field(description="The same key with the same content is answered again, and stored once."),
+]
+ObservedAt = Annotated[
+    Moment | None, Field(description="When it was so, for what does not say; else when it is recorded.")
+]
+Priority = Annotated[
+    Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
+    Field(description="Priority of what is said, for fields that go by it; 100 unless given."),
+]
+Source = Annotated[ObservationSource | None, Field(description="Kind of writer; llm_summary unless given.")]
+Reason = Annotated[
+    Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
+]
+ANSWER_CHARACTERS = 8_000_000
+"""Characters of values that the snapshots of one receipt may have together."""
+Parts = tuple[list[Item | None], list[Link | None]]
+
+
+class Writing(Arguments):
+    """What every writing operation takes."""
+
+    idempotency_key: Key = None
+
+
+class Observing(Writing):
+    """What an operation takes that says when and by what kind of writer something was observed."""
+
+    observed_at: ObservedAt = None
+    source_priority: Priority = None
+    observation_source: Source = None
+
+    def defaults(self) -> items.Defaults:
+        """Return what stands on the request for all of its parts.
+
+        Raises:
+            InvalidInput: the time is more than 24 hours in the future.
+        """
+        if self.observed_at is not None and self.observed_at > times.now() + times.FUTURE_ALLOWED:
+            message = "more than 24 hours in the future"
+            issue = {"path": "$.observed_at", "message": message}
+            raise InvalidInput(f"$.observed_at: {message}", issues=[issue])
+        priority = items.DEFAULT_PRIORITY if self.source_priority is None else self.source_priority + 0.0
+        return items.Defaults(self.observed_at, priority, self.observation_source or items.DEFAULT_SOURCE)
+
+
+class StoredEntity(TypedDict):
+    """What became of one item.
+
+    ``action`` is created, matched_existing or extended (would_… in a plan); ``identity_basis`` the fields
+    that identified it; ``deduplicated`` says that this very observation was there already;
+    ``home_entity_id`` is the entity that it is an observation of, where that is merged into the one that is
+    answered. Where the answer would be too large, ``entity_snapshot_after`` stands with the last item of
+    each entity only. ``duplicate_candidates`` stands with what a store created where other entities are
+    likely the same thing.
+    """
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    action: str
+    version: int
+    observation_id: str
+    observation_index: int
+    identity_basis: str
+    deduplicated: bool
+    home_entity_id: NotRequired[str]
+    entity_snapshot_after: NotRequired[answers.Fields]
+    duplicate_candidates: NotRequired[list[answers.Likeness]]
+
+
+class StoredRelationship(TypedDict):
+    """What became of one relationship."""
+
+    relationship_key: str
+    relationship_id: str
+    relationship_type: str
+    source_entity_id: str
+    target_entity_id: str
+    observation_id: str
+    action: str
+    version: int
+    is_live: bool
+    deduplicated: bool
+
+
+async def accept(
+    context: Context,
+    operation_name: str,
+    arguments: Writing,
+    parts: Callable[[Reader], Parts],
+    *,
+    types: Iterable[str] = (),
+    commit: bool = True,
+    merging: Merging | None = None,
+    change: Change | None = None,
+    find_duplicates: bool = False,
+) -> Receipt:
+    """Hand a write to its owner's writer; return its receipt with snapshots as of its transaction.
+
+    Args:
+        parts: reads the items and links.
+        merging, change: a merge, or a change of a schema, instead of them.
+        types: the relationship types that the links name.
+        find_duplicates: whether the receipt tells what stands near what was created.
+
+    Raises:
+        StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
+    """
+    actor = context.actor
+    defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
+    transaction_id = ids.transaction_id()
+    alternatives = context.services.writers.alternatives(actor.owner)
+    vocabulary = await context.services.vocabulary.covering(types)
+    reader = Reader(actor.owner, transaction_id, defaults, alternatives, vocabulary)
+    found, links = parts(reader)
+    if reader.issues:
+        raise StoreRefused(_told(reader.issues), issues=reader.issues)
+    request = WriteRequest(
+        operation=operation_name,
+        owner=actor.owner,
+        agent=actor.agent,
+        client=actor.client,
+        transaction_id=transaction_id,
+        items=cast("list[Item]", found),
+        links=cast("list[Link]", links),
+        observed_at=defaults.observed_at,
+        priority=defaults.priority,
+        observation_source=defaults.observation_source,
+        idempotency_key=arguments.idempotency_key,
+        commit=commit,
+        merging=merging,
+        change=change,
+        find_duplicates=find_duplicates,
+    )
+    try:
+        receipt = await context.services.writers.submit(request)
+    except StoreRefused as exc:
+        raise StoreRefused(_told(exc.details["issues"]), **exc.details) from exc
+    return await _reread(context, receipt) if receipt.items and not receipt.folds else receipt
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReceipt:
+    """What a change of a schema came to; times are microseconds."""
+
+    entity_type: str
+    version: str
+    document: Document
+    added: list[str]
+    removed: list[str]
+    transaction_id: str
+    recorded_at: int
+    replayed: bool
+
+
+async def change_schema(
+    context: Context, operation_name: str, arguments: Writing, change: Change
+) -> SchemaReceipt:
+    """Have a change of a schema decided on the schema of that moment, and written.
+
+    Raises:
+        NotFound: there is nothing of that type to change.
+        SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
+    """
+    try:
+        receipt = await accept(context, operation_name, arguments, lambda _: ([], []), change=change)
+    except StoreRefused as exc:
+        issue = exc.details["issues"][0]
+        if issue["code"] == UNKNOWN_TYPE:
+            raise NotFound(issue["message"], entity_type=change.entity_type) from exc
+        raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+    context.services.type_aliases.forget(context.actor.owner)
+    more = receipt.more
+    return SchemaReceipt(
+        entity_type=more["entity_type"],
+        version=more["version"],
+        document=Document.read(more["document"]),
+        added=more["added"],
+        removed=more["removed"],
+        transaction_id=receipt.transaction_id,
+        recorded_at=receipt.recorded_at,
+        replayed=receipt.replayed,
+    )
+
+
+def entries(receipt: Receipt) -> list[StoredEntity]:
+    """Return what became of each item of a receipt.
+
+    Where the snapshots together would be too large for an answer, an entity's stands with its last item only.
+    """
+    sizes = [sum(len(winner.value) for winner in fold.values()) for fold in receipt.folds]
+    last = {item.entity_id: index for index, item in enumerate(receipt.items)}
+    whole = sum(sizes) <= ANSWER_CHARACTERS
+    found: list[StoredEntity] = []
+    for index, (item, name, fold) in enumerate(zip(receipt.items, receipt.names, receipt.folds, strict=True)):
+        entry: StoredEntity = {
+            "entity_id": item.entity_id,
+            "entity_type": item.entity_type,
+            "canonical_name": name,
+            "action": item.action,
+            "version": item.version,
+            "observation_id": item.observation_id,
+            "observation_index": index,
+            "identity_basis": item.basis,
+            "deduplicated": item.known or receipt.replayed,
+        }
+        if item.home:
+            entry["home_entity_id"] = item.home
+        if whole or last[item.entity_id] == index:
+            values = {name: orjson.Fragment(winner.value) for name, winner in reduction.shown(fold)}
+            entry["entity_snapshot_after"] = values
+        found.append(entry)
+    return found
+
+
+def links(receipt: Receipt) -> list[StoredRelationship]:
+    """Return what became of each relationship of a receipt."""
+    found: list[StoredRelationship] = []
+    for link in receipt.links:
+        kind, source, target = link.key.split(":")
+        found.append({
+            "relationship_key": link.key,
+            "relationship_id": ids.relationship_id(link.key),
+            "relationship_type": kind,
+            "source_entity_id": source,
+            "target_entity_id": target,
+            "observation_id": link.observation_id,
+            "action": link.action,
+            "version": link.version,
+            "is_live": link.live,
+            "deduplicated": link.known or receipt.replayed,
+        })  # fmt: skip
+    return found
+
+
+def not_found(refused: StoreRefused, *codes: str, **named: Any) -> NoReturn:
+    """Raise ``NotFound`` where a refusal says that a thing is not there to act on; else the refusal itself.
+
+    Raises:
+        NotFound: one of the issues has one of ``codes``.
+        StoreRefused: none has.
+    """
+    for issue in refused.details["issues"]:
+        if issue["code"] in codes:
+            raise NotFound(issue["message"], **named) from refused
+    raise refused
+
+
+async def _reread(context: Context, receipt: Receipt) -> Receipt:
+    """Return a remembered receipt with the snapshots and names as of its transaction."""
+    wanted = {item.entity_id for item in receipt.items}
+    then = await recomputed.entities(context, wanted, times.LATEST, receipt.recorded_at)
+    found = [then.rows[merges.root(item.entity_id, then.into)] for item in receipt.items]
+    folds: list[Fold] = [then.folds[one.id] for one in found]
+    return replace(receipt, folds=folds, names=[one.name for one in found])
+
+
+def _told(issues: list[Mapping[str, Any]] | list[Issue]) -> str:
+    first = issues[0]
+    more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
+    return f"nothing was stored: {first['path']}: {first['message']}{more}"

@@ -1,0 +1,138 @@
+"""Entities as of two clocks: reduced again from what had been observed, and was known, by then.
+
+What is merged is shown as what it was merged into by then: each member is reduced apart, and then the
+greatest of each field is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from graphmem.model import canonical, identity, merges, ranks, reduction
+from graphmem.model.merges import Merges
+from graphmem.model.reduction import Fold, Winner
+from graphmem.model.rules import PLAIN, Rules
+from graphmem.model.schema import Document
+from graphmem.reading.answers import EntityRow
+from graphmem.registry import Context
+from graphmem.writing import refolding
+
+
+class _Own(NamedTuple):
+    """``entity/recompute.cypher``: what one entity's own observations come to."""
+
+    id: str
+    type: str
+    version: int
+    observations: int
+    created_at: int | None
+    last_observation_at: int | None
+    turn: list[Any] | None
+    fold: list[list[Any]]
+    merging: bool
+    schema_version: str | None
+    document: str | None
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of its type."""
+        return Document.read(self.document).rules() if self.document else PLAIN
+
+    @property
+    def winners(self) -> dict[str, Winner]:
+        """Its fold under plain rules."""
+        return {
+            name: Winner(ranks.plain_rank(bool(correction), observed_at), winner, value)
+            for name, correction, observed_at, winner, value in self.fold
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """Entities as of two clocks, microseconds; ``into`` is what each merged one was merged into.
+
+    ``folds`` and ``rules`` are those of what each shows.
+    """
+
+    at: int
+    at_ingested: int
+    rows: dict[str, EntityRow]
+    into: dict[str, str]
+    folds: dict[str, Fold]
+    rules: dict[str, Rules]
+
+    def get(self, entity_id: str) -> EntityRow | None:
+        """Return an entity as what showed it then."""
+        return self.rows.get(merges.root(entity_id, self.into))
+
+
+async def entities(context: Context, entity_ids: Iterable[str], at: int, at_ingested: int) -> Then:
+    """Return some entities as of two clocks; those that are not the owner's are not among them.
+
+    One round trip, unless some were ever merged or have rules of their own.
+    """
+    wanted = sorted(set(entity_ids))
+    found, known = await _own(context, wanted, at, at_ingested)
+    log = Merges()
+    if merging := [one.id for one in found.values() if one.merging]:
+        log = await refolding.merges(context.graph.all, merging, known)
+    into = log.into(at, known)
+    more = [home for home in sorted(log.touches) if home not in found]
+    if more:
+        found |= (await _own(context, more, at, known))[0]
+    rows, folds, rules = {}, {}, {}
+    for entity_id in sorted({merges.root(one, into) for one in wanted if one in found}):
+        group = [found[home] for home in merges.members(entity_id, into) if home in found]
+        folds[entity_id] = await _fold(context, group, at, known)
+        rules[entity_id] = group[0].rules
+        rows[entity_id] = _row(group, folds[entity_id], log, at, known)
+    return Then(at, known, rows, into, folds, rules)
+
+
+async def _own(
+    context: Context, entity_ids: list[str], at: int, at_ingested: int
+) -> tuple[dict[str, _Own], int]:
+    row = await context.graph.one("entity.recompute", entity_ids=entity_ids, at=at, at_ingested=at_ingested)
+    assert row is not None
+    known = at_ingested if row["known"] is None else row["known"]
+    return {one[0]: _Own(*one) for one in row["snapshots"]}, known
+
+
+async def _fold(context: Context, group: list[_Own], at: int, known: int) -> Fold:
+    """Return the fold of what one entity shows, all of it under the rules of its own type."""
+    rules = group[0].rules
+    folds = []
+    for one in group:
+        if rules.key or one.rules.key:
+            folds.append(await refolding.fold(context.graph.all, one.id, rules, at, known))
+        else:
+            folds.append(one.winners)
+    return reduction.together(folds)
+
+
+def _row(group: list[_Own], folded: Fold, log: Merges, at: int, known: int) -> EntityRow:
+    first = group[0]
+    said = [one for one in group if one.observations]
+    held = sorted(folded.items(), key=lambda pair: canonical.name_order(pair[0]))
+    texts = {name: winner.value for name, winner in held}
+    created = [one.created_at for one in said if one.created_at is not None]
+    latest = [one.last_observation_at for one in said if one.last_observation_at is not None]
+    return EntityRow(
+        id=first.id,
+        type=first.type,
+        name=identity.name_of(first.type, first.id, texts),
+        version=log.version(first.id, at, known) if first.merging else first.version,
+        observation_count=sum(one.observations for one in said),
+        created_at=min(created, default=None),
+        last_observation_at=max(latest, default=None),
+        fields=list(texts),
+        values=list(texts.values()),
+        winners=[winner.observation_id for _, winner in held],
+        live=first.turn is None or first.turn[2] != "delete",
+        check=None,
+        own=None,
+        projection=None,
+        head=[[None, first.schema_version]],
+    )

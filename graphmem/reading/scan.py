@@ -1,0 +1,228 @@
+"""Candidates of an answer: what of each entity is read and compared, and how much of it one call may read.
+
+Values are compared by one definition, :mod:`graphmem.model.comparison`, in Python: the database sends what is
+asked of each candidate, cut short, and where that is not enough the entity is read whole. What is answered
+is read whole, and compared once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from graphmem import cypher
+from graphmem.errors import DatabaseTimeout
+from graphmem.model import canonical, comparison
+from graphmem.model.rules import NULL
+from graphmem.reading import answers
+from graphmem.reading.answers import EntityRow
+from graphmem.reading.paging import Asked, Key, Place
+from graphmem.registry import READS, Context
+
+SCANNED: Final = 20_000
+"""Most entities that one call compares."""
+CUT: Final = 1_000
+"""Characters of values that are read of each candidate, over all fields."""
+WHOLE: Final = 40_000_000
+"""Characters of values that one call reads of entities whose values were cut."""
+AT_ONCE: Final = 50
+REFOLDED: Final = 200
+"""Entities that are folded again at once."""
+
+
+class Candidate(NamedTuple):
+    """``entity/_candidate.cypher``: what decides whether an entity stands in an answer, and its key."""
+
+    id: str
+    type: str
+    merged_into: str | None
+    projection: str | None
+    created_at: int
+    updated_at: int
+    texts: list[str | None] | None
+    key: Key | None = None
+
+
+class Stretch(NamedTuple):
+    """Some candidates in order; ``place`` is where the next ones follow, ``ended`` that there are none."""
+
+    found: list[Candidate]
+    place: Place
+    ended: bool
+
+
+class Untrusted(Exception):
+    """The index of filterable values is not to be relied on just now: entities wait to be folded again."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """One call's comparing: what it asks for, and how much it has read."""
+
+    context: Context
+    asked: Asked
+    scanned: int = 0
+    characters: int = 0
+    total: int | None = None
+    fields: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        wanted = {*self.asked.filters, *filter(None, [self.asked.order.field])}
+        self.fields = sorted(wanted)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the call has read as many values as one may."""
+        return self.characters > WHOLE
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        return {**self.asked.which, "fields": self.fields, "cut": CUT // max(1, len(self.fields))}
+
+    async def everything(self) -> list[Candidate] | None:
+        """Return all candidates; ``None`` where they are more than one call compares."""
+        asked = self.asked
+        for _ in range(READS):
+            row = await self.context.graph.one(
+                "entity.candidates",
+                **self.reading,
+                since=asked.since,
+                updated_since=asked.updated_since,
+                created_since=asked.created_since,
+                key=asked.order.key,
+                most=SCANNED + 1,
+            )
+            assert row is not None
+            if len(row["found"]) > SCANNED:
+                return None
+            found = [
+                Candidate._make([*one, key]) for one, (key,) in zip(row["found"], row["keys"], strict=True)
+            ]
+            if not await self.refolded(found, row["heads"]):
+                self.scanned = len(found)
+                return found
+        raise changing()
+
+    async def stretch(self, place: Place, reach: int) -> Stretch:
+        """Return the candidates that follow a place in an order that an index has."""
+        order = self.asked.order
+        for _ in range(READS):
+            if order.key is None:
+                row = await self.context.graph.one(
+                    cypher.form("entity.scan", order.way), **self.reading, after=place.id, reach=reach
+                )
+            else:
+                row = await self.context.graph.one(
+                    cypher.form("entity.scan_sorted", order.way, order.key),
+                    **self.reading,
+                    after=place.id,
+                    key=place.key,
+                    least=order.least if self.asked.least is None else self.asked.least,
+                    reach=reach,
+                )
+            assert row is not None
+            keys: list[Key] = row["keys"] or [""] * len(row["found"])
+            found = [Candidate._make([*one, key]) for one, key in zip(row["found"], keys, strict=True)]
+            if not await self.refolded(found, row["heads"]):
+                self.scanned += len(found)
+                last = place_at(found[-1]) if found else place
+                return Stretch(found, last, len(found) < reach)
+        raise changing()
+
+    async def refolded(self, found: Sequence[Candidate], heads: Iterable[list[Any]]) -> bool:
+        """Fold again what was folded under other rules than those of today; return whether there was any."""
+        if not self.fields:
+            return False
+        rules = dict(heads)
+        stale = [one.id for one in found if one.merged_into is None and one.projection != rules.get(one.type)]
+        for start in range(0, len(stale), REFOLDED):
+            some = stale[start : start + REFOLDED]
+            await self.context.services.writers.refold(self.context.graph.owner, some)
+        return bool(stale)
+
+    async def fitting(self, found: Sequence[Candidate]) -> tuple[list[Candidate], int]:
+        """Return those of some candidates that fit, and of how many that is known.
+
+        Where a call has read as much as it may, the last of them are not looked at.
+        """
+        kept = [one for one in found if self._in_time(one) and not self._excluded(one)]
+        cut = [one.id for one in kept if one.texts is None or "" in one.texts]
+        if not cut:
+            return kept, len(found)
+        texts, unread = await self._whole(cut)
+        known = next((place for place, one in enumerate(found) if one.id == unread), len(found))
+        before = {one.id for one in found[:known]}
+        cut_ids = set(cut)
+        kept = [
+            one._replace(texts=texts.get(one.id)) if one.id in cut_ids else one
+            for one in kept
+            if one.id in before
+        ]
+        return [one for one in kept if one.texts is not None and not self._excluded(one)], known
+
+    def _in_time(self, one: Candidate) -> bool:
+        updated, created = self.asked.updated_since, self.asked.created_since
+        return (updated is None or one.updated_at >= updated) and (
+            created is None or one.created_at >= created
+        )
+
+    def _excluded(self, one: Candidate) -> bool:
+        """Return whether what is known of a candidate is enough to say that it does not fit."""
+        if one.texts is None:
+            return False
+        for name, text in zip(self.fields, one.texts, strict=True):
+            wanted = self.asked.filters.get(name)
+            if wanted is None or text == "":
+                continue
+            if text is None or text == NULL or not wanted.matches(canonical.decode(text)):
+                return True
+        return False
+
+    async def _whole(self, entity_ids: list[str]) -> tuple[dict[str, list[str | None]], str | None]:
+        """Return the values of the fields of some entities, whole, and the first that was not read."""
+        found: dict[str, list[str | None]] = {}
+        waiting = entity_ids
+        while waiting and not self.is_spent:
+            rows, truncated = await rows_of(self.context, self.asked, waiting[:AT_ONCE])
+            for one in rows:
+                held = dict(zip(one.fields, one.values, strict=True))
+                found[one.id] = [held.get(name) for name in self.fields]
+                self.characters += sum(map(len, one.values))
+            read = waiting.index(rows[-1].id) + 1 if truncated else AT_ONCE
+            waiting = waiting[read:]
+        return found, waiting[0] if waiting else None
+
+    async def answered(self, found: Sequence[Candidate]) -> tuple[list[EntityRow], Candidate | None]:
+        """Return the rows of what is answered, those that still fit, and the last read if not all were."""
+        if not found:
+            return [], None
+        rows, truncated = await rows_of(self.context, self.asked, [one.id for one in found])
+        last = next(one for one in found if one.id == rows[-1].id) if truncated else None
+        return [one for one in rows if self._still_fits(one)], last
+
+    def _still_fits(self, row: EntityRow) -> bool:
+        return comparison.read(self.asked.filters, dict(zip(row.fields, row.values, strict=True)))
+
+
+def changing() -> DatabaseTimeout:
+    """Return the error for what is written again and again while it is read."""
+    return DatabaseTimeout("this changes faster than it can be read: try again in a moment")
+
+
+def place_at(one: Candidate) -> Place:
+    """Return the place of a candidate whose key is known."""
+    return Place("" if one.key is None else one.key, one.id)
+
+
+async def rows_of(context: Context, asked: Asked, entity_ids: list[str]) -> tuple[list[EntityRow], bool]:
+    """Return the rows of some entities, in the order given, and whether not all of them fitted."""
+    row = await context.graph.one(
+        "entity.rows",
+        entity_ids=entity_ids,
+        include_deleted=asked.include_deleted,
+        include_merged=asked.include_merged,
+        limit=len(entity_ids),
+    )
+    assert row is not None
+    return answers.listed(row), row["truncated"]

@@ -1,0 +1,318 @@
+"""Pages of timeline events: read in the order of an index, or recomputed as of a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from typing_extensions import TypedDict
+
+from graphmem import cypher
+from graphmem.arguments import invalid
+from graphmem.model import dates, timeline, times
+from graphmem.model.reduction import Stale
+from graphmem.reading import answers, recomputed
+from graphmem.reading.answers import ObservationRow
+from graphmem.reading.as_of import Clocks
+from graphmem.registry import Context
+
+EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
+RECOMPUTED: Final = 2_000
+"""Entities that one answer as of a time recomputes at most."""
+FOLDED: Final = 500
+"""Entities of a type whose schema has changed that one answer looks at, and folds again, at most."""
+_AT_ONCE: Final = 100
+_NAME: Final = 1_000
+
+
+class Event(TypedDict):
+    """A time that an entity speaks of.
+
+    ``event_timestamp`` is it as it was written, in ISO 8601: of the same ``precision`` (day, minute, second,
+    microsecond) and in the same zone. ``instant`` is that in UTC, the first moment of a day; by it events are
+    sorted. ``utc_offset`` is the zone that was written, null where none was: then it is taken as UTC.
+    ``text`` is the very text. ``created_at`` is when its observation was recorded.
+    """
+
+    id: str
+    event_type: str
+    event_timestamp: str
+    instant: str
+    precision: str
+    utc_offset: str | None
+    text: str
+    source_field: str
+    entity_id: str
+    entity_type: str
+    entity_name: str
+    observation_id: str
+    source_id: str | None
+    created_at: str
+
+
+class EventRow(NamedTuple):
+    """``event/_row.cypher``."""
+
+    id: str
+    event_type: str
+    field: str
+    at: int
+    text: str
+    entity_id: str
+    entity_type: str
+    entity_name: str
+    observation_id: str
+    recorded_at: int
+    source_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events: those at ``since`` or later and before ``until``, microseconds, after ``place``."""
+
+    since: int = times.EARLIEST
+    until: int = times.LATEST + 1
+    descending: bool = True
+    place: tuple[int, str] | None = None
+    event_type: str | None = None
+    entity_type: str | None = None
+    entity_id: str | None = None
+    offset: int = 0
+    limit: int = 100
+    counted: bool = False
+
+    @property
+    def way(self) -> cypher.Way:
+        """The way in which an index is read for it."""
+        return "desc" if self.descending else "asc"
+
+    @property
+    def start(self) -> tuple[int, str]:
+        """The place after which the page begins."""
+        if self.place is not None:
+            return self.place
+        return (self.until, "") if self.descending else (self.since - 1, "~")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The events of a page and, where more follow, one of those.
+
+    ``pending``: types of which not every event may be that of today's schema.
+    """
+
+    events: list[EventRow]
+    total: int = 0
+    pending: list[str] = field(default_factory=list)
+
+
+def event(row: EventRow) -> Event:
+    """Return the answer for an event."""
+    written = dates.read(row.text)
+    assert written is not None
+    return {
+        "id": row.id,
+        "event_type": row.event_type,
+        "event_timestamp": written.iso,
+        "instant": times.render(row.at),
+        "precision": written.precision,
+        "utc_offset": written.offset,
+        "text": row.text,
+        "source_field": row.field,
+        "entity_id": row.entity_id,
+        "entity_type": row.entity_type,
+        "entity_name": row.entity_name,
+        "observation_id": row.observation_id,
+        "source_id": row.source_id,
+        "created_at": times.render(row.recorded_at),
+    }
+
+
+async def page(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
+    """Return a page of events, now or as of a time.
+
+    Raises:
+        NotFound: there is no such entity, or it was deleted by then.
+        InvalidInput: as of a time, there are too many entities to recompute.
+        Stale: some entities were folded under other rules than those of today.
+    """
+    if not clocks.now:
+        return await _then(context, wanted, clocks)
+    if wanted.entity_id is not None:
+        return await _of_entity(context, wanted, wanted.entity_id)
+    row = await _read(context, wanted)
+    pending = await _pending(context, wanted, row["pending"]) if row["pending"] else []
+    return Page([EventRow(*one) for one in row["page"]], row["total"], pending)
+
+
+def _common(wanted: Wanted) -> dict[str, Any]:
+    at, after = wanted.start
+    reach = wanted.offset + wanted.limit + 1
+    return {
+        "since": wanted.since, "until": wanted.until, "at": at, "after": after,
+        "offset": wanted.offset, "reach": reach,
+    }  # fmt: skip
+
+
+async def _read(context: Context, wanted: Wanted) -> dict[str, Any]:
+    """Return the page by the index that fits."""
+    common = {**_common(wanted), "counted": wanted.counted}
+    if wanted.event_type is not None:
+        row = await context.graph.one(
+            cypher.form("event.page_of", wanted.way, "event_type"),
+            key=wanted.event_type,
+            entity_type=wanted.entity_type,
+            **common,
+        )
+    elif wanted.entity_type is not None:
+        row = await context.graph.one(
+            cypher.form("event.page_of", wanted.way, "entity_type"),
+            key=wanted.entity_type,
+            entity_type=None,
+            **common,
+        )
+    else:
+        row = await context.graph.one(cypher.form("event.page", wanted.way), **common)
+    assert row is not None
+    return row
+
+
+async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Page:
+    row = await context.graph.one(
+        "event.of_entity",
+        entity_id=entity_id,
+        event_type=wanted.event_type,
+        entity_type=wanted.entity_type,
+        descending=wanted.descending,
+        **_common(wanted),
+    )
+    if row is None:
+        raise answers.no_entity(entity_id)
+    if row["stale"]:
+        raise Stale([row["stale"]])
+    return Page([EventRow(*one) for one in row["page"]], row["total"])
+
+
+async def fold_pending(context: Context) -> None:
+    """Have all entities folded whose rules have changed, of types that are not too large for it.
+
+    Raises:
+        Stale: some were not; they are folded again, and what was read is read again.
+    """
+    row = await context.graph.one("event.pending")
+    assert row is not None
+    await _pending(context, Wanted(), row["pending"])
+
+
+async def _pending(context: Context, wanted: Wanted, pending: list[list[Any]]) -> list[str]:
+    """Return the types of which not all could be looked at whether they are folded under today's rules.
+
+    Raises:
+        Stale: some were not; they are folded again, and the page is read again.
+    """
+    stale: list[str] = []
+    left: list[str] = []
+    for kind, projection in sorted(pending):
+        if wanted.entity_type not in (None, kind):
+            continue
+        (row,) = await context.graph.all(
+            "schema.unfolded", type=kind, live=True, projection=projection, after="", limit=FOLDED
+        )
+        if row["last"] is not None:
+            left.append(kind)
+        else:
+            stale += row["entities"]
+    if stale:
+        raise Stale(stale)
+    return left
+
+
+async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
+    """Return a page as of a time: every entity that may have events is recomputed."""
+    entity_ids = [wanted.entity_id] if wanted.entity_id else await homes(context, wanted.entity_type)
+    if entity_ids is None:
+        message = (
+            f"as of a time at most {RECOMPUTED:,} entities are recomputed, and there are more: "
+            "give entity_id, or an entity_type of which there are fewer"
+        )
+        raise invalid([{"path": "$.at" if clocks.at is not None else "$.at_ingested", "message": message}])
+    shown_then = await then(context, entity_ids, clocks)
+    if wanted.entity_id is not None and not shown_then.live:
+        raise answers.no_entity(wanted.entity_id)
+    found = [one for one in shown_then.events if _fits(one, wanted)]
+    found.sort(key=_key, reverse=wanted.descending)
+    start = wanted.start
+    beyond = [one for one in found if (_key(one) < start if wanted.descending else _key(one) > start)]
+    shown = beyond[wanted.offset : wanted.offset + wanted.limit + 1]
+    return Page(await completed(context, shown), len(found))
+
+
+async def homes(context: Context, entity_type: str | None) -> list[str] | None:
+    """Return all entities that may be recomputed for one answer, ``None`` where they are too many."""
+    row = await context.graph.one("event.entities", entity_type=entity_type, limit=RECOMPUTED)
+    assert row is not None
+    return row["entities"] if len(row["entities"]) <= RECOMPUTED else None
+
+
+def _key(row: EventRow) -> tuple[int, str]:
+    return row.at, row.id
+
+
+def _fits(row: EventRow, wanted: Wanted) -> bool:
+    return (
+        wanted.since <= row.at < wanted.until
+        and wanted.event_type in (None, row.event_type)
+        and wanted.entity_type in (None, row.entity_type)
+    )
+
+
+class Then(NamedTuple):
+    """Events as of a time, without when their observations were recorded (:func:`completed` says it).
+
+    ``live`` counts the entities that lived then.
+    """
+
+    events: list[EventRow]
+    live: int
+
+
+async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> Then:
+    """Return the events of some entities as of a time, of what each was shown as and lived then."""
+    found: dict[str, EventRow] = {}
+    live = set[str]()
+    bounds = clocks.bounds
+    for first in range(0, len(entity_ids), _AT_ONCE):
+        some = entity_ids[first : first + _AT_ONCE]
+        shown = await recomputed.entities(context, some, bounds["at"], bounds["at_ingested"])
+        # What is committed meanwhile is left out of all of the answer.
+        bounds["at_ingested"] = shown.at_ingested
+        for home, row in shown.rows.items():
+            if not row.live:
+                continue
+            live.add(home)
+            drawn = timeline.events(context.graph.owner, home, row.type, shown.folds[home], shown.rules[home])
+            for one in drawn.values():
+                found[one.id] = EventRow(
+                    one.id, one.event_type, one.field, one.at, one.text, home, row.type, row.name[:_NAME],
+                    one.observation_id, 0, None,
+                )  # fmt: skip
+    return Then(list(found.values()), len(live))
+
+
+async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow]:
+    """Return events with what their observations say: when they were recorded, and their source."""
+    rows = list(rows)
+    if not rows:
+        return []
+    wanted = sorted({one.observation_id for one in rows})
+    row = await context.graph.one("observation.by_id", observation_ids=wanted, include_deleted=True)
+    assert row is not None
+    said = {one.id: one for one in (ObservationRow(*found) for found in row["observations"])}
+    return [
+        one._replace(
+            recorded_at=said[one.observation_id].recorded_at, source_id=said[one.observation_id].source_id
+        )
+        for one in rows
+    ]

@@ -1,0 +1,149 @@
+"""The index of filterable values: which entities have a value of a field, and in which order.
+
+A key of the index stands for a value (:func:`graphmem.model.comparison.index_keys`), cut short where it is
+long: what the index names are candidates, compared like any others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+from graphmem import cypher
+from graphmem.model import comparison
+from graphmem.model.comparison import Filter
+from graphmem.reading.paging import Place
+from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted, changing
+from graphmem.registry import READS
+
+FREQUENT: Final = 2_000
+"""Entities of a filter from which on they are looked for along another index."""
+_BEYOND: Final = "4"
+"""Behind the keys of every single value: those of elements, and of what has no place, follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByValue:
+    """One call's reading of the index: by the order of a field, or by a filter on one."""
+
+    scan: Scan
+    field: str
+    wanted: Filter | None
+
+    @property
+    def is_order(self) -> bool:
+        """Whether the index gives the order that is asked for."""
+        return self.wanted is None
+
+    @property
+    def goes_by_id(self) -> bool:
+        """Whether the index has what fits the filter in the order of ids, as it is asked for."""
+        asked = self.scan.asked
+        by_id = asked.order.key is None and asked.order.field is None
+        return by_id and not asked.counted and self.wanted is not None and self.wanted.keys is not None
+
+    async def stretch(self, place: Place, reach: int) -> Stretch:
+        """Return the candidates that follow a place.
+
+        Raises:
+            Untrusted: the index does not hold the field of every type.
+        """
+        if self.wanted is not None:
+            return await self._named(place, reach, self.wanted.keys or [], self.scan.asked.order.way)
+        # Those that lack the field come last, by id, either way: behind an id without a key.
+        having = bool(place.key) or not place.id
+        found = await self._ordered(place, reach) if having else Stretch([], place, True)
+        if having and not found.ended:
+            return found
+        start = Place("", "") if having else place
+        rest = await self._named(start, reach - len(found.found), [comparison.LACKING], "asc")
+        return Stretch([*found.found, *rest.found], rest.place, rest.ended)
+
+    async def _ordered(self, place: Place, reach: int) -> Stretch:
+        row = await self._read(
+            cypher.form("entity.in_value_order", self.scan.asked.order.way),
+            **self._common,
+            key=place.key,
+            after=place.id,
+            beyond=_BEYOND,
+            reach=reach,
+        )
+        return self._stretch(row, place, reach)
+
+    async def _named(self, place: Place, reach: int, values: list[str], way: cypher.Way) -> Stretch:
+        if reach < 1:
+            return Stretch([], place, False)
+        row = await self._read(
+            cypher.form("entity.by_value", way), **self._common, values=values, after=place.id, reach=reach
+        )
+        return self._stretch(row, place, reach)
+
+    def _stretch(self, row: dict[str, Any], place: Place, reach: int) -> Stretch:
+        self.scan.scanned += row["entries"]
+        if self.scan.asked.counted:
+            self.scan.total = row["total"]
+        last = Place(row["last"][1], row["last"][0]) if row["last"] else place
+        found = [Candidate._make([*one, key]) for one, key in zip(row["found"], row["keys"], strict=True)]
+        return Stretch(found, last, row["entries"] < reach)
+
+    async def everything(self) -> list[Candidate] | None:
+        """Return all that may fit the filter; ``None`` where it is more than one call compares.
+
+        What is frequent, and wanted in an order that another index has, is sooner found along that one.
+
+        Raises:
+            Untrusted: the index does not hold the field of every type.
+        """
+        assert self.wanted is not None
+        asked, keys = self.scan.asked, self.wanted.keys
+        most = SCANNED if asked.counted or asked.order.field is not None or asked.since else FREQUENT
+        ranges = self.wanted.ranges if keys is None else [[key, f"{key}\x00", ""] for key in keys]
+        row = await self._read(
+            "entity.in_value_range",
+            **self._common,
+            ranges=ranges,
+            lossy=comparison.LOSSY,
+            key=asked.order.key,
+            most=most + 1,
+        )
+        if row["entries"] > most:
+            return None
+        self.scan.scanned = row["entries"]
+        return [Candidate._make([*one, key]) for one, (key,) in zip(row["found"], row["keys"], strict=True)]
+
+    @property
+    def _common(self) -> dict[str, Any]:
+        return {**self.scan.reading, "field": self.field}
+
+    async def _read(self, name: LiteralString, **params: Any) -> dict[str, Any]:
+        for _ in range(READS):
+            row = await self.scan.context.graph.one(name, **params)
+            assert row is not None
+            if not row["trusted"]:
+                raise Untrusted
+            found = [Candidate._make([*one, None]) for one in row["found"]]
+            if not await self.scan.refolded(found, row["heads"]):
+                return row
+        raise changing()
+
+
+async def usable(scan: Scan) -> ByValue | None:
+    """Return how the index serves a call; ``None`` where it does not.
+
+    It holds live entities, of types all of which declare the field filterable.
+    """
+    asked = scan.asked
+    if asked.include_deleted or asked.include_merged or not scan.fields:
+        return None
+    row = await scan.context.graph.one("entity.filterable", **asked.which)
+    assert row is not None
+    if not row["types"] or len(row["fields"]) < row["types"]:
+        return None
+    held = set.intersection(*map(set, row["fields"]))
+    filters = [one for name, one in asked.filters.items() if name in held]
+    # What is equal is few; a range may be all there is.
+    filters.sort(key=lambda one: (one.keys is None, one.op in ("contains", "contains_word"), one.field))
+    by_field = asked.order.field in held and not (asked.counted and (asked.filters or asked.since))
+    if by_field and not (filters and filters[0].keys):
+        return ByValue(scan, asked.order.field or "", None)
+    return ByValue(scan, filters[0].field, filters[0]) if filters else None

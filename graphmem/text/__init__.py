@@ -1,0 +1,1 @@
+"""Normal forms of words and identifiers, for search and look-up."""

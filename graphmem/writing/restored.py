@@ -1,0 +1,77 @@
+"""What was written elsewhere and is written again: transactions, with all that they wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from graphmem.model import canonical, ids
+from graphmem.model.reduction import Observation
+from graphmem.model.schema import Active
+
+MERGING: Final = frozenset({"merge", "unmerge"})
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A transaction as it was: its own properties, its writer, its observations and schema versions."""
+
+    properties: Mapping[str, Any]
+    agent: str
+    observations: tuple[Observation, ...] = ()
+    versions: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.properties["id"]
+
+
+@dataclass(frozen=True, slots=True)
+class Restoring:
+    """What a request restores.
+
+    Attributes:
+        written: in the order in which they were recorded. A merge, or its end, comes alone.
+        schemas: the registered schema of each type in the end, set before anything is written of the type,
+            with the time (microseconds) of its registration.
+        moves: whether the merge, or its end, is the newest fact of what it moves.
+    """
+
+    written: tuple[Written, ...] = ()
+    schemas: Mapping[str, tuple[Active, int]] = field(default_factory=dict)
+    moves: bool = True
+
+    @property
+    def observations(self) -> list[Observation]:
+        """All observations."""
+        return [said for one in self.written for said in one.observations]
+
+    @property
+    def merge(self) -> Observation | None:
+        """The observation that merges, or ends a merge, if there is one."""
+        return next((said for said in self.observations if said.kind in MERGING), None)
+
+    def touched(self) -> dict[str, set[Any]]:
+        """Return what it touches beside what other requests do, by parameter of ``write.look``."""
+        homes = {said.home for said in self.observations}
+        keys = {home for home in homes if ":" in home}
+        types = {said.entity_type for said in self.observations if said.entity_type}
+        types |= {version["entity_type"] for one in self.written for version in one.versions}
+        aliases = {name for active, _ in self.schemas.values() for name in active.document.aliases}
+        return {
+            "keys": {key for one in self.written if (key := one.properties.get("idempotency_key"))},
+            "transactions": {one.id for one in self.written},
+            "entities": homes - keys | {end for key in keys for end in ids.ends(key)},
+            "observations": {said.id for said in self.observations},
+            "relationships": {(key, *key.split(":")) for key in keys},
+            "types": types | set(self.schemas) | aliases,
+        }
+
+
+def merged_into(fields: Mapping[str, str]) -> str | None:
+    """Return what the fields of a merge, or an unmerge, name as its target; ``None`` where they name none."""
+    given = fields.get("into")
+    into = canonical.decode(given) if given is not None else None
+    return into if isinstance(into, str) and ids.ENTITY_ID.fullmatch(into) else None

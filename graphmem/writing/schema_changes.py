@@ -1,0 +1,100 @@
+"""Schemas as a turn decides on them: what they say of an item, and how a request changes one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from graphmem.model import identity, schema
+from graphmem.model.items import Item
+from graphmem.writing.draft import Draft
+
+UNKNOWN_TYPE: Final = "ERR_UNKNOWN_TYPE"
+UNCHANGED: Final = "ERR_SCHEMA_UNCHANGED"
+
+
+def check(draft: Draft, item: Item) -> None:
+    """Note what the schema of an item's type finds in it: refusals as issues, the others as warnings."""
+    if item.kind not in ("value", "correction") or (item.entity_type is None and item.basis != "target_id"):
+        return
+    known = draft.entities.get(item.entity_id)
+    entity_type = known.kind if known else item.entity_type
+    assert entity_type is not None
+    head = draft.head(entity_type)
+    document = head.active.document if head.active else schema.shipped(entity_type)
+    if document is None:
+        return
+    if item.basis == identity.CONTENT and document.strict and item.alternatives is not None:
+        needed = " or ".join(" + ".join(names) for names in item.alternatives)
+        message = f"nothing here identifies a {entity_type}: give {needed}, or target_id"
+        draft.refuse("ERR_IDENTITY_FIELDS_MISSING", item.path, message, item.index)
+    for finding in document.findings(item.fields):
+        if finding.code == "MISSING_REQUIRED_FIELD" and (item.kind == "correction" or known is not None):
+            continue
+        path = f"{item.path}.{finding.field}"
+        if finding.refused:
+            draft.refuse("ERR_CONSTRAINT_VIOLATION", path, finding.message, item.index)
+        else:
+            draft.warnings.append({
+                "code": finding.code, "index": item.index, "field": finding.field, "message": finding.message,
+            })  # fmt: skip
+
+
+def decide(draft: Draft) -> dict[str, Any]:
+    """Decide a request's change of a schema, if it has one; return what its answer says of it."""
+    change = draft.request.change
+    if change is None:
+        return {}
+    if named := draft.state.aliases.get(change.entity_type):
+        message = f"{change.entity_type} is another name of {named}: change the schema of {named}"
+        draft.refuse("ERR_TYPE_ALIAS", "$.entity_type", message)
+        return {}
+    head = draft.state.heads.get(change.entity_type)
+    known = head.active if head else None
+    try:
+        active = schema.decide(known, head.seen if head else None, change)
+    except schema.UnknownType as exc:
+        draft.refuse(UNKNOWN_TYPE, "$.entity_type", str(exc))
+        return {}
+    except schema.SchemaInvalid as exc:
+        if (
+            known is not None
+            and change.kind == "register"
+            and [one["code"] for one in exc.issues] == [UNCHANGED]
+        ):
+            # To register what is registered is no fault: programs do so each time that they start.
+            return _answer(change.entity_type, replace(known, added=(), removed=()))
+        for one in exc.issues:
+            draft.refuse(**one)
+        return {}
+    _rename(draft, change, set(known.document.aliases if known else ()), set(active.document.aliases))
+    if draft.issues:
+        return {}
+    draft.activate(change.entity_type, active, change.kind)
+    return _answer(change.entity_type, active)
+
+
+def _rename(draft: Draft, change: schema.Change, old: set[str], new: set[str]) -> None:
+    """Give a type other names and take some away; refuse a name that means something else already."""
+    path = "$.schema.aliases" if change.kind == "register" else "$.aliases"
+    for name in sorted(new - old):
+        if other := draft.state.aliases.get(name):
+            why = f"is another name of {other}: take it away there first"
+        elif schema.shipped(name) is not None:
+            why = "is a type of its own that everybody has"
+        elif name in draft.state.heads:
+            why = "is a type of its own, with a schema and entities: those would no longer be found by it"
+        else:
+            continue
+        draft.refuse("ERR_TYPE_ALIAS", path, f"{name} {why}")
+    draft.renamed = {**dict.fromkeys(new - old, change.entity_type), **dict.fromkeys(old - new, None)}
+
+
+def _answer(entity_type: str, active: schema.Active) -> dict[str, Any]:
+    return {
+        "entity_type": entity_type,
+        "version": active.version,
+        "document": active.document.text,
+        "added": list(active.added),
+        "removed": list(active.removed),
+    }

@@ -1,0 +1,252 @@
+"""What a turn decides on: entities and relationships as they stand, and what of them shows which.
+
+A *thing* is an entity or a relationship with what its own observations come to. Some things show others: an
+entity those that are merged into it, a relationship those whose ends are merged into its own. What a *view*
+answers is put together from all of its members (:meth:`Things.view`); each member keeps what is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+from graphmem.model import canonical, identity, reduction
+from graphmem.model.reduction import Observation, Turn, Winner
+from graphmem.model.rules import PLAIN, Rules
+from graphmem.text import identifiers
+
+UNUSED: Final = ""
+"""What a relationship is shown as that stood for others and has none any more: as nothing."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An entity or a relationship as it stands; times are microseconds.
+
+    ``updated_at`` is when its version was raised last; ``into`` is what shows it, ``None`` where it shows
+    itself; ``projection`` the key of the rules that its fold was made under.
+    """
+
+    home: str
+    kind: str
+    version: int = 0
+    updated_at: int = 0
+    observation_count: int = 0
+    created_at: int = 0
+    last_observation_at: int | None = None
+    fold: Mapping[str, Winner] = field(default_factory=dict)
+    turn: Turn | None = None
+    into: str | None = None
+    projection: str = ""
+
+    @property
+    def live(self) -> bool:
+        """Whether it is there: an entity unless it was deleted, a relationship once it was created."""
+        return self.turn is None or self.turn.kind != "delete"
+
+    def with_observation(self, said: Observation, rules: Rules = PLAIN) -> Thing:
+        """Return it with one observation more."""
+        latest = said.observed_at if self.last_observation_at is None else self.last_observation_at
+        return replace(
+            self,
+            observation_count=self.observation_count + 1,
+            created_at=min(self.created_at or said.recorded_at, said.recorded_at),
+            last_observation_at=max(latest, said.observed_at),
+            fold=reduction.fold(self.fold, said, rules),
+            turn=reduction.turned(self.turn, said),
+            projection=rules.key,
+        )
+
+    @cached_property
+    def size(self) -> int:
+        """How many characters the values of its snapshot have."""
+        return sum(len(winner.value) for winner in self.fold.values())
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The canonical JSON of the current values that can name the entity."""
+        return {name: self.fold[name].value for name in identity.NAMING if name in self.fold}
+
+    @cached_property
+    def name(self) -> str:
+        """What people call the entity."""
+        return identity.name_of(self.kind, self.home, self.texts)
+
+    @cached_property
+    def identifiers(self) -> set[tuple[str, str]]:
+        """The (kind, key) pairs by which the entity is looked up."""
+        if not self.version:
+            return set()
+        # A null is no value: what is cleared is not looked up.
+        held = {
+            name: canonical.decode(self.fold[name].value) for name in identifiers.FIELDS if name in self.fold
+        }
+        return identifiers.identifiers(held, self.name)
+
+    @cached_property
+    def held(self) -> list[tuple[str, Winner]]:
+        """Its fields in canonical order, with what holds each."""
+        return [(name, self.fold[name]) for name in sorted(self.fold, key=canonical.name_order)]
+
+    @property
+    def own(self) -> str:
+        """What is its own, as canonical JSON: kept beside a snapshot that shows more than that."""
+        held = [[name, *winner] for name, winner in self.held]
+        turn = list(self.turn) if self.turn else None
+        return canonical.encode([
+            self.observation_count, self.created_at, self.last_observation_at, turn, held,
+        ])  # fmt: skip
+
+    def with_own(self, text: str) -> Thing:
+        """Return it with what :attr:`own` says."""
+        count, created_at, last, turn, held = canonical.decode(text)
+        return replace(
+            self,
+            observation_count=count,
+            created_at=created_at,
+            last_observation_at=last,
+            turn=Turn(*turn) if turn else None,
+            fold={name: Winner(*winner) for name, *winner in held},
+        )
+
+
+class Things:
+    """Entities, or relationships, by home. What a request adds is laid over what is there (:meth:`draft`)."""
+
+    def __init__(self, found: Iterable[Thing] = (), below: Things | None = None) -> None:
+        self._own = {thing.home: thing for thing in found}
+        self._below = below
+        self._into = {thing.home: thing.into for thing in self._own.values() if thing.into is not None}
+
+    def draft(self) -> Things:
+        """Return things laid over these."""
+        return Things(below=self)
+
+    def accept(self, draft: Things) -> None:
+        """Make what a draft holds part of these."""
+        self._own.update(draft._own)
+        self._into.update(draft._into)
+        for home in draft._own:
+            if home not in draft._into:
+                self._into.pop(home, None)
+
+    def copy(self) -> Things:
+        """Return these things as they stand now."""
+        return Things(self._own.values())
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        if self._below is not None:
+            yield from (home for home in self._below if home not in self._own)
+
+    def get(self, home: str) -> Thing | None:
+        """Return a thing with what is its own."""
+        found = self._own.get(home)
+        return found if found is not None or self._below is None else self._below.get(home)
+
+    def __getitem__(self, home: str) -> Thing:
+        found = self.get(home)
+        if found is None:
+            raise KeyError(home)
+        return found
+
+    def put(self, thing: Thing) -> Thing:
+        """Take a thing in, in place of what was known of it."""
+        self._own[thing.home] = thing
+        self._into.pop(thing.home, None)
+        if thing.into is not None:
+            self._into[thing.home] = thing.into
+        return thing
+
+    def root(self, home: str) -> str:
+        """Return what shows a thing in the end: itself, unless it is merged into another."""
+        while (thing := self.get(home)) is not None and thing.into:
+            home = thing.into
+        return home
+
+    def members(self, home: str) -> list[Thing]:
+        """Return a thing and all that is merged into it, itself first."""
+        children: dict[str, list[str]] = {}
+        for merged, into in self._merged():
+            children.setdefault(into, []).append(merged)
+        found, waiting = [], [home]
+        while waiting:
+            home = waiting.pop()
+            thing = self.get(home)
+            if thing is not None:
+                found.append(thing)
+            waiting.extend(sorted(children.get(home, ()), reverse=True))
+        return found
+
+    def view(self, root: str) -> Thing | None:
+        """Return a thing as it is shown, with all of its members; ``None`` where it has none.
+
+        Its liveness is its own where it is an entity; a relationship lives while one of its members does.
+        """
+        members = self.members(root) if self._any_merged() else [one for one in [self.get(root)] if one]
+        if len(members) == 1 and members[0].home == root:
+            return members[0]
+        said = [one for one in members if one.observation_count]
+        if not said:
+            return None
+        first = self.get(root) or Thing(root, root.partition(":")[0])
+        is_relationship = ":" in root
+        turns = [one.turn for one in said if one.turn]
+        latest = [one.last_observation_at for one in said if one.last_observation_at is not None]
+        return replace(
+            first,
+            observation_count=sum(one.observation_count for one in said),
+            created_at=min(one.created_at for one in said),
+            last_observation_at=max(latest),
+            fold=reduction.together(one.fold for one in said),
+            turn=max(turns, key=lambda turn: (turn.kind != "delete", turn))
+            if is_relationship and turns
+            else first.turn,
+        )
+
+    def is_alone(self, home: str) -> bool:
+        """Return whether a thing shows itself and nothing else."""
+        if not self._any_merged():
+            return True
+        return self.root(home) == home and all(into != home for _, into in self._merged())
+
+    def _any_merged(self) -> bool:
+        return bool(self._into) or (self._below is not None and self._below._any_merged())
+
+    def _merged(self) -> Iterator[tuple[str, str]]:
+        """Yield each thing that another shows, and that other."""
+        if self._below is not None:
+            yield from ((home, into) for home, into in self._below._merged() if home not in self._own)
+        yield from ((home, into) for home, into in self._into.items() if into)
+
+
+def thing(home: str, kind: str, row: list[Any], *, whole: bool = True) -> Thing:
+    """Return a thing from a row of ``write.look``.
+
+    Raises:
+        Torn: a commit fell into the reading of it, and it is wanted ``whole``.
+    """
+    (
+        version, updated_at, count, created_at, last, fields, values, winners, ranks, turn, check, own,
+        into, projection,
+    ) = row  # fmt: skip
+    torn = check is not None and check != reduction.check(version, fields, values, winners, own)
+    if whole and (torn or len(ranks) != len(fields)):
+        raise reduction.Torn
+    held = zip(fields, ranks, winners, values, strict=whole)
+    found = Thing(
+        home=home,
+        kind=kind,
+        version=version,
+        updated_at=updated_at or 0,
+        observation_count=count,
+        created_at=created_at,
+        last_observation_at=last,
+        fold={name: Winner(rank, winner, value) for name, rank, winner, value in held},
+        turn=Turn(*turn) if turn else None,
+        into=into,
+        projection=projection or "",
+    )
+    return found.with_own(own) if own else found
