@@ -61,7 +61,7 @@ class Report:
         if differences:
             self.stale_count += 1
             if len(self.stale) < TOLD:
-                self.stale[differences[0].home] = differences
+                self.stale[differences[0].subject_id] = differences
 
 
 @dataclass(slots=True)
@@ -91,17 +91,17 @@ class Audit:
         before = await self._counted()
         for kind in sorted(set(entity_types)):
             for live in (True, False):
-                async for homes in self._homes(True, kind, live):
-                    await self._check(homes, [])
+                async for subject_ids in self._subject_ids(True, kind, live):
+                    await self._check(subject_ids, [])
         for kind in sorted(set(relationship_types)):
-            async for homes in self._homes(False, kind, True):
-                await self._check([], homes)
+            async for subject_ids in self._subject_ids(False, kind, True):
+                await self._check([], subject_ids)
         if self.deep:
             await self._discover(before["revision"])
         await self._settle(before)
         return self.report
 
-    async def _homes(self, entities: bool, kind: str, live: bool) -> AsyncIterator[list[str]]:
+    async def _subject_ids(self, entities: bool, kind: str, live: bool) -> AsyncIterator[list[str]]:
         place: list[Any] | None = [-(1 << 62), ""]
         while place is not None:
             row = (
@@ -111,9 +111,9 @@ class Audit:
                 )
             )[0]  # fmt: skip
             # What was mended may stand further on now: it was counted then.
-            homes = [home for home in row["homes"] if home not in self.moved]
-            if homes:
-                yield homes
+            subject_ids = [subject_id for subject_id in row["homes"] if subject_id not in self.moved]
+            if subject_ids:
+                yield subject_ids
             place = row["last"]
 
     async def _check(self, entities: list[str], relationships: list[str]) -> None:
@@ -132,8 +132,8 @@ class Audit:
 
     async def _compared(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare a stretch, again while commits fall into its reading; what never rests is unchecked."""
-        homes = entities or relationships
-        stretch = Stretch(self.owner, states.empty(), states.empty(), homes)
+        subject_ids = entities or relationships
+        stretch = Stretch(self.owner, states.empty(), states.empty(), subject_ids)
         for _ in range(TRIES):
             looked = await self._looked(entities, relationships)
             if looked is None:
@@ -141,7 +141,7 @@ class Audit:
             looked, log = looked
             derived = await self._derived(looked, log)
             row = await self._nodes(looked)
-            stretch = Stretch(self.owner, looked, derived, homes)
+            stretch = Stretch(self.owner, looked, derived, subject_ids)
             stretch.compare(row, await vectors.expected(stretch.nodes, self.embedder))
             again = await self._looked(entities, relationships)
             if again is not None:
@@ -167,7 +167,7 @@ class Audit:
             # The merges are those of after the look: one that came between shows as a change when looked
             # at again.
             log = await refolding.merges(self._read, sorted(wanted))
-            if all(looked.entities.get(home) for home in log.touches):
+            if all(looked.entities.get(subject_id) for subject_id in log.touches):
                 return looked, log
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
@@ -189,18 +189,18 @@ class Audit:
 
     def _take(self, stretch: Stretch) -> None:
         report = self.report
-        report.checked += len(stretch.homes) - len(stretch.unchecked)
+        report.checked += len(stretch.subject_ids) - len(stretch.unchecked)
         report.unchecked += len(stretch.unchecked)
         report.hash += stretch.hash
         for key, counted in stretch.counts.items():
             known = report.counts.setdefault(key, [0, 0, 0, 0])
             report.counts[key] = [one + more for one, more in zip(known, counted, strict=True)]
-        for home in stretch.homes:
-            if home not in stretch.unchecked:
-                report.note(stretch.differences.get(home, []))
+        for subject_id in stretch.subject_ids:
+            if subject_id not in stretch.unchecked:
+                report.note(stretch.differences.get(subject_id, []))
         report.fixed += stretch.mended
         if self.progress:
-            self.progress(len(stretch.homes))
+            self.progress(len(stretch.subject_ids))
 
     async def _look(
         self, entities: set[str], relationships: list[str], types: Sequence[str] = ()
@@ -220,21 +220,25 @@ class Audit:
 
     async def _derived(self, looked: State, log: Merges) -> State:
         """Return the state that the facts come to."""
-        homes = [*looked.entities, *looked.relationships]
-        (row,) = await self._read("audit.reduce", homes=homes, at=times.LATEST, at_ingested=times.LATEST)
+        subject_ids = [*looked.entities, *looked.relationships]
+        (row,) = await self._read(
+            "audit.reduce", subject_ids=subject_ids, at=times.LATEST, at_ingested=times.LATEST
+        )
         reduced = {one[0]: one[1:] for one in row["reduced"]}
         into = log.into()
-        entities = Things(replace(looked.entities[home], into=into.get(home)) for home in looked.entities)
+        entities = Things(
+            replace(looked.entities[subject_id], into=into.get(subject_id)) for subject_id in looked.entities
+        )
         derived = replace(looked, entities=Things(), relationships=Things())
         derived.entities_before = looked.entities.copy()
         derived.relationships_before = looked.relationships.copy()
-        for home in looked.entities:
-            rules = looked.rules(entities[entities.root(home)].kind)
-            thing = _reduced(entities[home], reduced[home])
+        for subject_id in looked.entities:
+            rules = looked.rules(entities[entities.root(subject_id)].kind)
+            thing = _reduced(entities[subject_id], reduced[subject_id])
             if rules.key or self.deep:
                 thing = replace(thing, fold=await self._fold(thing, rules))
-            if home in log.touches and log.facts:
-                changes = log.changes(home)
+            if subject_id in log.touches and log.facts:
+                changes = log.changes(subject_id)
                 thing = replace(thing, version=len(changes), updated_at=max(changes, default=0))
             derived.entities.put(replace(thing, projection=rules.key))
         for key in looked.relationships:
@@ -252,7 +256,7 @@ class Audit:
         """Return the fold of an entity; what is seen under its fields is kept for the schema of its type."""
         folded: dict[str, Winner] = {}
         seen = self.seen.setdefault(thing.kind, {})
-        async for said in refolding.observations(self._read, thing.home):
+        async for said in refolding.observations(self._read, thing.subject_id):
             folded = reduction.fold(folded, said, rules)
             for name, value in said.fields.items():
                 shape = discovery.shape_of(canonical.decode(value))

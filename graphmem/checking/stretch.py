@@ -24,7 +24,7 @@ class Difference:
     field.
     """
 
-    home: str
+    subject_id: str
     what: str
     stored: Any
     derived: Any
@@ -33,15 +33,15 @@ class Difference:
 class Stretch:
     """Some homes: what is kept of them beside what the facts come to."""
 
-    def __init__(self, owner: str, looked: State, derived: State, homes: list[str]) -> None:
-        self.owner, self.looked, self.derived, self.homes = owner, looked, derived, homes
+    def __init__(self, owner: str, looked: State, derived: State, subject_ids: list[str]) -> None:
+        self.owner, self.looked, self.derived, self.subject_ids = owner, looked, derived, subject_ids
         self.differences: dict[str, list[Difference]] = {}
         self.counts: dict[tuple[str, str], list[int]] = {}
         self.hash = 0
         self.mended = 0
         self.unchecked: set[str] = set()
         self._stored: dict[str, list[Any]] = {}
-        self._wanted = set(homes)
+        self._wanted = set(subject_ids)
 
     def changed(self, again: State) -> set[str]:
         """Return the homes that something was written of since they were looked at."""
@@ -52,10 +52,10 @@ class Stretch:
         if self.looked.revision == again.revision:
             return set()
         changed = {
-            home
+            subject_id
             for before, after in pairs
-            for home in {*before, *after}
-            if before.get(home) != after.get(home)
+            for subject_id in {*before, *after}
+            if before.get(subject_id) != after.get(subject_id)
         }
         # What is compared beside a changed one may be shown with it.
         return self._wanted if changed - self._wanted else changed
@@ -65,63 +65,63 @@ class Stretch:
         """What the nodes of these homes should hold."""
         sides = ((self.derived.entities, True), (self.derived.relationships, False))
         found = {
-            home: rows.Node.of(things, home, is_entity)
+            subject_id: rows.Node.of(things, subject_id, is_entity)
             for things, is_entity in sides
-            for home in things
-            if home in self._wanted
+            for subject_id in things
+            if subject_id in self._wanted
         }
-        return {home: node for home, node in found.items() if node is not None}
+        return {subject_id: node for subject_id, node in found.items() if node is not None}
 
     def compare(self, row: dict[str, Any], expected: dict[str, vectors.Meaning]) -> None:
         """Compare with what ``audit.nodes`` answered; ``expected`` is what the entities should mean."""
-        self._stored = {home: rest for home, *rest in (*row["entities"], *row["relationships"])}
-        for home, node in self.nodes.items():
+        self._stored = {subject_id: rest for subject_id, *rest in (*row["entities"], *row["relationships"])}
+        for subject_id, node in self.nodes.items():
             self.hash += node.hash
             rows.count(self.counts, node, 1)
-            found = self._compared(home, node)
+            found = self._compared(subject_id, node)
             if node.is_entity:
-                stored = self._stored[home][3]
+                stored = self._stored[subject_id][3]
                 found += [
-                    Difference(home, "meaning", _cut(str(one)), _cut(str(other)))
-                    for one, other in vectors.differences(stored, expected.get(home), self.owner)
+                    Difference(subject_id, "meaning", _cut(str(one)), _cut(str(other)))
+                    for one, other in vectors.differences(stored, expected.get(subject_id), self.owner)
                 ]
             if found:
-                self.differences[home] = found
+                self.differences[subject_id] = found
 
-    def _compared(self, home: str, node: rows.Node) -> list[Difference]:
-        properties, edges, shown_as, *rest = self._stored[home]
-        found = _of_snapshot(home, properties, node.properties)
+    def _compared(self, subject_id: str, node: rows.Node) -> list[Difference]:
+        properties, edges, shown_as, *rest = self._stored[subject_id]
+        found = _of_snapshot(subject_id, properties, node.properties)
         for name, derived in node.properties.items():
             if name not in _LISTS and properties.get(name) != derived:
-                found.append(Difference(home, name, _cut(properties.get(name)), _cut(derived)))
+                found.append(Difference(subject_id, name, _cut(properties.get(name)), _cut(derived)))
         into = node.own.into or None
         if node.is_entity:
             identifiers = sorted(map(list, node.identifiers))
             if sorted(edges) != identifiers:
-                found.append(Difference(home, "identifiers", sorted(edges), identifiers))
+                found.append(Difference(subject_id, "identifiers", sorted(edges), identifiers))
             if shown_as != ([into] if into else []):
-                found.append(Difference(home, "MERGED_INTO", shown_as, into))
+                found.append(Difference(subject_id, "MERGED_INTO", shown_as, into))
             _, values_kept, events_kept = rest
             kept, values = sorted(values_kept), self._values(node)
             if kept != [[*one, True] for one in values]:
-                found.append(Difference(home, "values", kept, values))
-            found += self._of_events(home, node, events_kept)
+                found.append(Difference(subject_id, "values", kept, values))
+            found += self._of_events(subject_id, node, events_kept)
         else:
             if edges != [node.live]:
-                found.append(Difference(home, node.own.kind, edges, node.live))
+                found.append(Difference(subject_id, node.own.kind, edges, node.live))
             if shown_as != ([into] if into and not ids.is_loop(into) else []):
-                found.append(Difference(home, "SHOWN_AS", shown_as, into))
+                found.append(Difference(subject_id, "SHOWN_AS", shown_as, into))
         return found
 
     def _values(self, node: rows.Node) -> list[list[str]]:
         return node.values(self.derived.rules(node.view.kind))
 
-    def _of_events(self, home: str, node: rows.Node, stored: list[dict[str, Any]]) -> list[Difference]:
+    def _of_events(self, subject_id: str, node: rows.Node, stored: list[dict[str, Any]]) -> list[Difference]:
         """Return how the events that an entity lists differ, each named by its id."""
         held = {one["id"]: one for one in stored}
         derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
         names = [name for name in sorted({*held, *derived}) if held.get(name) != derived.get(name)]
-        return [Difference(home, f"event {name}", held.get(name), derived.get(name)) for name in names]
+        return [Difference(subject_id, f"event {name}", held.get(name), derived.get(name)) for name in names]
 
     def correct(self, params: dict[str, Any]) -> None:
         """Have the rows of a turn set right what is there, whatever it was thought to be."""
@@ -152,7 +152,7 @@ class Stretch:
             row["shown"] = into if into and shown != [into] else None
 
 
-def _of_snapshot(home: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
+def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
     """Return how two snapshots differ, by field: value, winner and rank of each."""
     if all(stored.get(name) == derived[name] for name in _LISTS):
         return []
@@ -164,7 +164,7 @@ def _of_snapshot(home: str, stored: dict[str, Any], derived: dict[str, Any]) -> 
         for held in (stored, derived)
     )
     names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-    return [Difference(home, f"field {name}", one.get(name), other.get(name)) for name in names]
+    return [Difference(subject_id, f"field {name}", one.get(name), other.get(name)) for name in names]
 
 
 def _cut(value: Any) -> Any:

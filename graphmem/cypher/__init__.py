@@ -142,7 +142,8 @@ def form(name: str, way: Way, key: str | None = None) -> LiteralString:
 def with_types(name: str, types: frozenset[str]) -> LiteralString:
     """Return a query's text with relationship types filled in.
 
-    The types that exist come from :class:`graphmem.database.vocabulary.Vocabulary`. That each of them is a valid
+    The types that exist come from :class:`graphmem.database.vocabulary.Vocabulary`. That each of them is a
+    valid
     type name is checked again here, where the text is made.
 
     Raises:

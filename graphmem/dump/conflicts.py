@@ -129,10 +129,12 @@ def missing(
             elif lacking is None or (last and said.kind in ("delete", "restore", "unmerge")):
                 left.append(said)
                 if not _acts(said):
-                    there.add(said.home)
+                    there.add(said.subject_id)
             elif last:
                 message = f"there is no entity {lacking} for it to act on: it is left out"
-                gone.append(Conflict(batch.owner, "observation", said.id, message, {}, {"home": said.home}))
+                gone.append(
+                    Conflict(batch.owner, "observation", said.id, message, {}, {"home": said.subject_id})
+                )
             else:
                 found.waiting += 1
         found.transactions += known is None
@@ -147,12 +149,12 @@ def missing(
 
 def _acts(said: Observation) -> bool:
     """Return whether it acts on entities that something else says."""
-    return ":" in said.home or said.kind not in SAYING
+    return ":" in said.subject_id or said.kind not in SAYING
 
 
 def _lacking(said: Observation, there: Collection[str]) -> str | None:
     """Return an entity that it acts on and that is not there."""
-    needed = ids.ends(said.home) if ":" in said.home else [said.home] if _acts(said) else []
+    needed = ids.ends(said.subject_id) if ":" in said.subject_id else [said.subject_id] if _acts(said) else []
     return next((one for one in (*needed, *_into(said)) if one not in there), None)
 
 
@@ -191,13 +193,13 @@ def _of_observation(
         here, dump = {name: one for name, one, _ in differ}, {name: one for name, _, one in differ}
         return Conflict(owner, "observation", said.id, message, here, dump)
     message = None
-    if said.id in present.foreign or said.home in present.foreign:
+    if said.id in present.foreign or said.subject_id in present.foreign:
         message = "another owner has this id, or what it is about: it is left out"
-    elif ":" in said.home and (kind := said.home.partition(":")[0]) not in types:
+    elif ":" in said.subject_id and (kind := said.subject_id.partition(":")[0]) not in types:
         message = f"there is no relationship type {kind} here: register it, and restore again"
     if message is None:
         return None
-    return Conflict(owner, "observation", said.id, message, {}, {"home": said.home})
+    return Conflict(owner, "observation", said.id, message, {}, {"home": said.subject_id})
 
 
 def _differing(names: tuple[str, ...], here: Any, dump: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -213,14 +215,16 @@ def _cut(value: Any) -> Any:
 
 def asked(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[str]]:
     """Return the parameters of ``dump.present`` for a batch."""
-    homes = {one.home for one in batch.observations}
-    keys = {home for home in homes if ":" in home}
+    subject_ids = {one.subject_id for one in batch.observations}
+    keys = {subject_id for subject_id in subject_ids if ":" in subject_id}
     ends = {end for key in keys for end in ids.ends(key)}
     return {
         "transactions": [part.transaction.id for part in batch.parts],
         "keys": [key for part in batch.parts if (key := part.transaction.idempotency_key) is not None],
         "observations": [one.id for one in batch.observations],
         "schemas": list(schemas),
-        "entities": sorted(homes - keys | ends | {into for one in batch.observations for into in _into(one)}),
+        "entities": sorted(
+            subject_ids - keys | ends | {into for one in batch.observations for into in _into(one)}
+        ),
         "relationships": sorted(keys),
     }

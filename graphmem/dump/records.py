@@ -35,7 +35,7 @@ class _Record(BaseModel):
 
     def line(self) -> bytes:
         """Return the line that says it: its canonical JSON."""
-        return line({name: value for name, value in self if value is not None})
+        return line(self.model_dump(by_alias=True, exclude_none=True))
 
 
 class RelationshipType(_Record):
@@ -109,14 +109,17 @@ class Transaction(_Record):
 
 
 class Observation(_Record):
-    """What was said of one home, an entity or a relationship, at one time.
+    """What was observed of one subject, an entity or a relationship, at one time.
 
-    ``fields`` and ``values`` are parallel lists: names in canonical order, canonical JSON.
+    ``fields`` and ``values`` are parallel lists: names in canonical order, canonical JSON. ``subject_id`` is
+    called ``home`` in a dump and in the database.
     """
 
     record: Literal["observation"] = "observation"
     id: Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]
-    home: Annotated[str, Field(pattern=f"^({ids.ENTITY_ID.pattern}|{ids.RELATIONSHIP_KEY.pattern})$")]
+    subject_id: Annotated[
+        str, Field(alias="home", pattern=f"^({ids.ENTITY_ID.pattern}|{ids.RELATIONSHIP_KEY.pattern})$")
+    ]
     kind: Literal["value", "correction", "create", "delete", "restore", "merge", "unmerge"]
     entity_type: Annotated[str, Field(pattern=_ENTITY_TYPE)] | None = None
     identity_basis: str | None = None
@@ -133,7 +136,7 @@ class Observation(_Record):
         """Refuse what the graph could not hold."""
         if len(self.fields) != len(self.values) or len(set(self.fields)) != len(self.fields):
             raise ValueError("fields and values do not fit each other")
-        if (self.entity_type is None) is not (":" in self.home):
+        if (self.entity_type is None) is not (":" in self.subject_id):
             raise ValueError(
                 "an observation of an entity says the entity's type, one of a relationship does not"
             )
@@ -145,7 +148,8 @@ class Observation(_Record):
     def said(self) -> tuple[Any, ...]:
         """What it says, whoever brought it and when it was recorded: what one id stands for."""
         return (
-            self.home, self.kind, self.observed_at, tuple(self.fields), tuple(self.values), self.priority,
+            self.subject_id, self.kind, self.observed_at, tuple(self.fields), tuple(self.values),
+            self.priority,
             self.specificity, self.observation_source, self.agent,
         )  # fmt: skip
 

@@ -286,9 +286,9 @@ class _Restorer:
         """Return whether a merge, or its end, is the newest fact of its entity."""
         into = merged_into(said.fields)
         if said.kind == "merge" and into is not None:
-            await self._graph.write("dump.merged", owner, source=said.home, target=into)
-        log = await merges(lambda name, **params: self._graph.read(name, owner, **params), [said.home])
-        own = [(fact.at, fact.observation_id) for fact in log.facts if fact.home == said.home]
+            await self._graph.write("dump.merged", owner, source=said.subject_id, target=into)
+        log = await merges(lambda name, **params: self._graph.read(name, owner, **params), [said.subject_id])
+        own = [(fact.at, fact.observation_id) for fact in log.facts if fact.subject_id == said.subject_id]
         return max(own, default=(said.observed_at, said.id)) <= (said.observed_at, said.id)
 
     async def _write(self, owner: str, restoring: Restoring) -> None:
@@ -327,7 +327,7 @@ def _observation(one: records.Observation, transaction_id: str) -> reduction.Obs
         shapes = {name: discovery.shape_of(value) for name, value in decoded}
     return reduction.Observation(
         id=one.id,
-        home=one.home,
+        subject_id=one.subject_id,
         entity_type=one.entity_type or "",
         kind=one.kind,
         observed_at=one.observed_at,

@@ -33,7 +33,7 @@ def entity_id(owner: str, entity_type: str, basis: str, values: Sequence[Any]) -
 
 def observation_id(
     *,
-    home: str,
+    subject_id: str,
     observed_at: int,
     fields: Mapping[str, str],
     kind: str,
@@ -54,7 +54,7 @@ def observation_id(
     """
     said = canonical.assemble(fields.items())
     rest = [kind, priority, specificity, observation_source, agent, source_id, interpretation_id]
-    return "obs_" + canonical.digest([home, observed_at, said, *rest])[:32]
+    return "obs_" + canonical.digest([subject_id, observed_at, said, *rest])[:32]
 
 
 def unplaced_observation_id(transaction_id: str, index: int) -> str:

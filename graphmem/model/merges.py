@@ -17,7 +17,7 @@ from graphmem.model import times
 class MergeFact(NamedTuple):
     """A merge of ``home`` ``into`` another entity, or (``into`` ``None``) its end; times are microseconds."""
 
-    home: str
+    subject_id: str
     at: int
     recorded_at: int
     observation_id: str
@@ -43,9 +43,9 @@ class Merges:
         for fact in self.facts:
             if fact.at <= at and fact.recorded_at <= at_ingested:
                 if fact.into is None:
-                    found.pop(fact.home, None)
-                elif root(fact.into, found) != fact.home:
-                    found[fact.home] = fact.into
+                    found.pop(fact.subject_id, None)
+                elif root(fact.into, found) != fact.subject_id:
+                    found[fact.subject_id] = fact.into
         return found
 
     def version(self, entity_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST) -> int:
@@ -60,13 +60,13 @@ class Merges:
         # What shows an entity changes only where one of the facts was recorded.
         moments = sorted({fact.recorded_at for fact in self.facts})
         spans = [self.into(at, moment) for moment in moments]
-        for home, touched in self.touches.items():
-            for recorded, observed in touched if home != entity_id else ():
+        for subject_id, touched in self.touches.items():
+            for recorded, observed in touched if subject_id != entity_id else ():
                 if observed > at or recorded > at_ingested:
                     continue
                 before = [into for moment, into in zip(moments, spans, strict=True) if moment < recorded]
                 after = [into for moment, into in zip(moments, spans, strict=True) if moment <= recorded]
-                if entity_id in {root(home, known[-1] if known else {}) for known in (before, after)}:
+                if entity_id in {root(subject_id, known[-1] if known else {}) for known in (before, after)}:
                     changed.add(recorded)
         return frozenset(recorded for recorded in changed if recorded <= at_ingested)
 
@@ -80,4 +80,4 @@ def root(entity_id: str, into: Mapping[str, str]) -> str:
 
 def members(entity_id: str, into: Mapping[str, str]) -> list[str]:
     """Return an entity and all that it shows, itself first."""
-    return [entity_id, *sorted(home for home in into if root(home, into) == entity_id)]
+    return [entity_id, *sorted(subject_id for subject_id in into if root(subject_id, into) == entity_id)]

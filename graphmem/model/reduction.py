@@ -62,7 +62,7 @@ class Observation:
     """
 
     id: str
-    home: str
+    subject_id: str
     entity_type: str
     kind: str
     observed_at: int

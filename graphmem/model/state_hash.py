@@ -19,7 +19,7 @@ EMPTY: Final = "0" * 64
 """The hash of an owner who has nothing."""
 
 
-def of(home: str, kind: str, live: bool, into: str | None, held: Iterable[tuple[str, str, str]]) -> int:
+def of(subject_id: str, kind: str, live: bool, into: str | None, held: Iterable[tuple[str, str, str]]) -> int:
     """Return what one thing adds.
 
     Args:
@@ -27,7 +27,7 @@ def of(home: str, kind: str, live: bool, into: str | None, held: Iterable[tuple[
         into: what it is shown as, where that is another thing.
         held: name, value (canonical JSON) and winner of each field, in canonical order.
     """
-    digest = hashlib.sha256(canonical.encode([home, kind, live, into]).encode())
+    digest = hashlib.sha256(canonical.encode([subject_id, kind, live, into]).encode())
     for part in held:
         for text in part:
             data = text.encode()

@@ -106,11 +106,11 @@ def told(report: Report) -> SnapshotHealth:
         "counts_compared": report.settled,
         "stale_snapshots": [
             {
-                "id": home,
+                "id": subject_id,
                 "differences": [
                     {"what": one.what, "stored": one.stored, "derived": one.derived} for one in differences
                 ],
             }
-            for home, differences in report.stale.items()
+            for subject_id, differences in report.stale.items()
         ],
     }

@@ -168,7 +168,7 @@ async def _observations(
         after=cursors.LAST,
         recorded_since=times.EARLIEST,
         recorded_until=bounds["at_ingested"],
-        homes=found.homes,
+        subject_ids=found.subject_ids,
         include_deleted=True,
         offset=0,
         limit=arguments.limit,

@@ -155,7 +155,7 @@ async def _of_entity(
         entity_id=filters.entity_id,
         recorded_since=times.EARLIEST if filters.created_since is None else filters.created_since,
         recorded_until=times.LATEST,
-        homes=None,
+        subject_ids=None,
         reach=reach,
         **window,
     )

@@ -213,7 +213,7 @@ async def _then(context: Context, arguments: GetEvent, known: EventRow | None, c
     What came late and was never true of now has an event as of its time alone, which nothing is kept of.
     """
     entity_id = known.entity_id if known else arguments.entity_id
-    entity_ids = [entity_id] if entity_id else await timeline_pages.homes(context, None)
+    entity_ids = [entity_id] if entity_id else await timeline_pages.subject_ids(context, None)
     if entity_ids is None:
         message = (
             f"no event {arguments.event_id} was ever on the timeline of now: "

@@ -229,8 +229,8 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
             "identity_basis": item.basis,
             "deduplicated": item.known or receipt.replayed,
         }
-        if item.home:
-            entry["home_entity_id"] = item.home
+        if item.subject_id:
+            entry["home_entity_id"] = item.subject_id
         if whole or last[item.entity_id] == index:
             values = {name: orjson.Fragment(winner.value) for name, winner in reduction.shown(fold)}
             entry["entity_snapshot_after"] = values

@@ -79,12 +79,12 @@ async def entities(context: Context, entity_ids: Iterable[str], at: int, at_inge
     if merging := [one.id for one in found.values() if one.merging]:
         log = await refolding.merges(context.graph.all, merging, known)
     into = log.into(at, known)
-    more = [home for home in sorted(log.touches) if home not in found]
+    more = [subject_id for subject_id in sorted(log.touches) if subject_id not in found]
     if more:
         found |= (await _own(context, more, at, known))[0]
     rows, folds, rules = {}, {}, {}
     for entity_id in sorted({merges.root(one, into) for one in wanted if one in found}):
-        group = [found[home] for home in merges.members(entity_id, into) if home in found]
+        group = [found[subject_id] for subject_id in merges.members(entity_id, into) if subject_id in found]
         folds[entity_id] = await _fold(context, group, at, known)
         rules[entity_id] = group[0].rules
         rows[entity_id] = _row(group, folds[entity_id], log, at, known)

@@ -48,7 +48,7 @@ class Found:
     more: bool = False
     version: int | None = None
     root: str | None = None
-    homes: list[str] | None = None
+    subject_ids: list[str] | None = None
     clocks: Clocks = field(default_factory=Clocks)
 
 
@@ -103,7 +103,7 @@ async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
 async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
     """Return a page as of a time: everything that was written is asked, and shown as it was shown then."""
     lived, clocks = await as_of.pinned(context, filter(None, [wanted.entity_id]), clocks)
-    root, homes = wanted.entity_id, None
+    root, subject_ids = wanted.entity_id, None
     if wanted.entity_id is None:
         row = await context.graph.one("relationship.at_all", type=wanted.relationship_type, **clocks.bounds)
     else:
@@ -115,10 +115,10 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
             lived = await as_of.living(context, [root], clocks)
         if not (lived[root] or wanted.include_deleted):
             raise answers.no_entity(wanted.entity_id)
-        homes = merges.members(root, into)
+        subject_ids = merges.members(root, into)
         row = await context.graph.one(
             "relationship.at_homes",
-            homes=homes,
+            subject_ids=subject_ids,
             outgoing=wanted.outgoing,
             incoming=wanted.incoming,
             type=wanted.relationship_type,
@@ -131,7 +131,9 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
     found = await _recomputed(context, wanted, root, clocks, [key for one in page for key in one.members])
     truncated = len(found.relationships) < len(page)
     more = truncated or len(behind) > wanted.offset + len(page)
-    return replace(found, root=root, homes=homes, total=len(shown), truncated=truncated, more=more)
+    return replace(
+        found, root=root, subject_ids=subject_ids, total=len(shown), truncated=truncated, more=more
+    )
 
 
 class _Shown(NamedTuple):

@@ -231,7 +231,7 @@ async def _pending(context: Context, wanted: Wanted, pending: list[list[Any]]) -
 
 async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
     """Return a page as of a time: every entity that may have events is recomputed."""
-    entity_ids = [wanted.entity_id] if wanted.entity_id else await homes(context, wanted.entity_type)
+    entity_ids = [wanted.entity_id] if wanted.entity_id else await subject_ids(context, wanted.entity_type)
     if entity_ids is None:
         message = (
             f"as of a time at most {RECOMPUTED:,} entities are recomputed, and there are more: "
@@ -249,7 +249,7 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
     return Page(await completed(context, shown), len(found))
 
 
-async def homes(context: Context, entity_type: str | None) -> list[str] | None:
+async def subject_ids(context: Context, entity_type: str | None) -> list[str] | None:
     """Return all entities that may be recomputed for one answer, ``None`` where they are too many."""
     row = await context.graph.one("event.entities", entity_type=entity_type, limit=RECOMPUTED)
     assert row is not None
@@ -288,14 +288,17 @@ async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> T
         shown = await recomputed.entities(context, some, bounds["at"], bounds["at_ingested"])
         # What is committed meanwhile is left out of all of the answer.
         bounds["at_ingested"] = shown.at_ingested
-        for home, row in shown.rows.items():
+        for subject_id, row in shown.rows.items():
             if not row.live:
                 continue
-            live.add(home)
-            drawn = timeline.events(context.graph.owner, home, row.type, shown.folds[home], shown.rules[home])
+            live.add(subject_id)
+            drawn = timeline.events(
+                context.graph.owner, subject_id, row.type, shown.folds[subject_id], shown.rules[subject_id]
+            )
             for one in drawn.values():
                 found[one.id] = EventRow(
-                    one.id, one.event_type, one.field, one.at, one.text, home, row.type, row.name[:_NAME],
+                    one.id, one.event_type, one.field, one.at, one.text, subject_id, row.type,
+                    row.name[:_NAME],
                     one.observation_id, 0, None,
                 )  # fmt: skip
     return Then(list(found.values()), len(live))

@@ -197,7 +197,7 @@ class _Walk:
             NotFound: there is no entity to start from.
         """
         step: dict[str, Any] = {
-            "frontier": [home for one in frontier for home in merges.members(one, self.into)],
+            "frontier": [subject_id for one in frontier for subject_id in merges.members(one, self.into)],
             "origin": self.root,
             "outgoing": self.asked.direction != "incoming",
             "incoming": self.asked.direction != "outgoing",

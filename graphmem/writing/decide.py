@@ -90,16 +90,18 @@ def _item(draft: Draft, item: Item) -> StoredItem | None:
     if not repeated:
         _warn(draft, item, before, after, said)
     action = "created" if known is None else "extended" if item.basis == "target_id" else "matched_existing"
-    home = "" if root == item.entity_id else item.entity_id
-    return StoredItem(root, after.kind, said.id, action, item.basis, after.version, repeated, home)
+    subject_id = "" if root == item.entity_id else item.entity_id
+    return StoredItem(root, after.kind, said.id, action, item.basis, after.version, repeated, subject_id)
 
 
 def _cannot_be(draft: Draft, item: Item, shown: Thing | None) -> bool:
     """Refuse what the state of its entity, or the schema of its type, does not allow."""
     count = len(draft.issues)
     if item.kind in reduction.LIFECYCLE and shown is not None:
-        if shown.home != item.entity_id:
-            message = f"{item.entity_id} is merged into {shown.home}: act on that one, or unmerge it first"
+        if shown.subject_id != item.entity_id:
+            message = (
+                f"{item.entity_id} is merged into {shown.subject_id}: act on that one, or unmerge it first"
+            )
             _refuse(draft, item, "entity_id", "ERR_ENTITY_MERGED", message)
         elif _cannot_turn(item.kind, shown):
             is_so = "deleted already" if item.kind == "delete" else "not deleted"
@@ -125,9 +127,9 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, said: Ob
         draft.warnings.append({
             "code": "ENTITY_DELETED",
             "index": item.index,
-            "entity_id": after.home,
+            "entity_id": after.subject_id,
             "message": "the entity is deleted: this is kept and stays hidden until POST /restore_entity "
-            f"with entity_id {after.home}",
+            f"with entity_id {after.subject_id}",
         })  # fmt: skip
     if item.basis == identity.CONTENT and before is None:
         alternatives = item.alternatives or identity.rule(said.entity_type)[:-1]
@@ -175,8 +177,8 @@ def _turn_link(draft: Draft, link: Link, key: str, shown_key: str) -> StoredLink
     turning = [one for one in members if one.observation_count and one.live is deletes]
     # A creation may have been observed a little ahead of the clock: what ends it must lie after it.
     observed = [
-        draft.request.link_observation(link, one.home, draft.recorded_at, place, _turned_at(one))
-        for place, one in enumerate(sorted(turning, key=lambda one: one.home))
+        draft.request.link_observation(link, one.subject_id, draft.recorded_at, place, _turned_at(one))
+        for place, one in enumerate(sorted(turning, key=lambda one: one.subject_id))
     ]
     for said in observed:
         draft.observe_relationship(said)
@@ -198,7 +200,7 @@ def _ends_live(draft: Draft, link: Link) -> bool:
             return False
         if entity is None or not entity.live:
             what = "ERR_RELATIONSHIP_ENTITY_DELETED" if entity else "ERR_RELATIONSHIP_ENTITY_NOT_FOUND"
-            message = f"{entity.home} is deleted" if entity else f"there is no entity {entity_id}"
+            message = f"{entity.subject_id} is deleted" if entity else f"there is no entity {entity_id}"
             _refuse(draft, link, f"{side}_entity_id", what, message)
             return False
     return True

@@ -64,7 +64,7 @@ class Draft:
 
     def observe_entity(self, said: Observation) -> None:
         """Add an observation to the entity that is its home."""
-        self._observe(self.entities, said, said.entity_type, self.rules(said.home, said.entity_type))
+        self._observe(self.entities, said, said.entity_type, self.rules(said.subject_id, said.entity_type))
         head = self.head(said.entity_type)
         joined = head.joined(said.shapes)
         if joined is not head or said.entity_type not in self.state.heads:
@@ -72,21 +72,21 @@ class Draft:
 
     def observe_relationship(self, said: Observation) -> None:
         """Add an observation to the relationship that is its home, and show it where its ends are shown."""
-        self._observe(self.relationships, said, said.home.partition(":")[0], PLAIN)
-        self.regroup([said.home])
+        self._observe(self.relationships, said, said.subject_id.partition(":")[0], PLAIN)
+        self.regroup([said.subject_id])
 
     def _observe(self, things: Things, said: Observation, kind: str, rules: Rules) -> None:
-        known = things.get(said.home) or Thing(said.home, kind)
+        known = things.get(said.subject_id) or Thing(said.subject_id, kind)
         things.put(known.with_observation(said, rules))
         self.added[said.id] = said
-        self.bump(things, said.home)
-        self.bump(things, things.root(said.home))
+        self.bump(things, said.subject_id)
+        self.bump(things, things.root(said.subject_id))
 
-    def bump(self, things: Things, home: str) -> None:
+    def bump(self, things: Things, subject_id: str) -> None:
         """Raise the version of a thing, once in a transaction."""
-        known = things.get(home)
-        if known is not None and home not in self.bumped:
-            self.bumped.add(home)
+        known = things.get(subject_id)
+        if known is not None and subject_id not in self.bumped:
+            self.bumped.add(subject_id)
             things.put(replace(known, version=known.version + 1, updated_at=self.recorded_at))
 
     def shown_key(self, key: str) -> str:

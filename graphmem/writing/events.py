@@ -22,7 +22,7 @@ def listed(owner: str, view: Thing | None, rules: Rules) -> dict[str, dict[str, 
         one.id: {
             "id": one.id,
             "owner": owner,
-            "entity_id": view.home,
+            "entity_id": view.subject_id,
             "entity_type": view.kind,
             "event_type": one.event_type,
             "field": one.field,
@@ -32,7 +32,7 @@ def listed(owner: str, view: Thing | None, rules: Rules) -> dict[str, dict[str, 
             "precision": one.precision,
             "observation_id": one.observation_id,
         }
-        for one in timeline.events(owner, view.home, view.kind, view.fold, rules).values()
+        for one in timeline.events(owner, view.subject_id, view.kind, view.fold, rules).values()
     }
 
 
@@ -57,9 +57,9 @@ class Drawn:
         self.superseded += sorted(before.keys() - after.keys())
         self.events += [one for name, one in sorted(after.items()) if before.get(name) != one]
 
-    def renew(self, home: str, now: Thing | None, rules: Rules) -> None:
+    def renew(self, subject_id: str, now: Thing | None, rules: Rules) -> None:
         """Write all that an entity lists: what it listed is not known, as it was drawn under other rules."""
-        self.renewed.append(home)
+        self.renewed.append(subject_id)
         self.events += [one for _, one in sorted(listed(self.owner, now, rules).items())]
 
     @property

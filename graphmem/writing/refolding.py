@@ -21,28 +21,29 @@ Read = Callable[..., Awaitable[list[dict[str, Any]]]]
 
 
 async def observations(
-    read: Read, home: str, at: int = times.LATEST, at_ingested: int = times.LATEST
+    read: Read, subject_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST
 ) -> AsyncIterator[Observation]:
     """Yield what was said of one home as of two clocks (microseconds), oldest first."""
     start, after, more = times.EARLIEST, "", True
     while more:
         (row,) = await read(
-            "entity.replay", home=home, after=after, at=at, at_ingested=at_ingested, limit=STRETCH,
+            "entity.replay", subject_id=subject_id, after=after, at=at, at_ingested=at_ingested,
+            limit=STRETCH,
             **{"from": start},
         )  # fmt: skip
         more = row["more"]
         for one in row["observations"]:
-            said = _observation(home, one)
+            said = _observation(subject_id, one)
             start, after = said.observed_at, said.id
             yield said
 
 
 async def fold(
-    read: Read, home: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
+    read: Read, subject_id: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
 ) -> dict[str, Winner]:
     """Return the fold of one home as of two clocks (microseconds)."""
     folded: dict[str, Winner] = {}
-    async for said in observations(read, home, at, at_ingested):
+    async for said in observations(read, subject_id, at, at_ingested):
         folded = reduction.fold(folded, said, rules)
     return folded
 
@@ -51,10 +52,15 @@ async def merges(read: Read, entity_ids: list[str], at_ingested: int = times.LAT
     """Return every merge among entities that were ever merged with some, as it was known at a time."""
     (row,) = await read("entity.merges", entity_ids=entity_ids, at_ingested=at_ingested)
     facts = [
-        MergeFact(home, at, recorded_at, observation_id, canonical.decode(into) if kind == "merge" else None)
-        for home, at, recorded_at, observation_id, kind, into in row["facts"]
+        MergeFact(
+            subject_id, at, recorded_at, observation_id, canonical.decode(into) if kind == "merge" else None
+        )
+        for subject_id, at, recorded_at, observation_id, kind, into in row["facts"]
     ]
-    touches = {home: tuple((recorded, at) for recorded, at in touched) for home, touched in row["touches"]}
+    touches = {
+        subject_id: tuple((recorded, at) for recorded, at in touched)
+        for subject_id, touched in row["touches"]
+    }
     return Merges.of(facts, touches)
 
 
@@ -70,22 +76,22 @@ async def refold_moved(read: Read, state: State, merging: Merging) -> None:
     if source is None or (merging.kind == "merge" and target is None):
         return
     shows = target if merging.kind == "merge" and target else source
-    await _refolded(read, state, source.home, state.rules(shows.kind))
+    await _refolded(read, state, source.subject_id, state.rules(shows.kind))
 
 
-async def _refolded(read: Read, state: State, home: str, rules: Rules) -> None:
+async def _refolded(read: Read, state: State, subject_id: str, rules: Rules) -> None:
     """Fold an entity, and what is merged into it, under some rules where they were folded under others."""
-    for member in state.entities.members(home):
+    for member in state.entities.members(subject_id):
         if member.projection != rules.key:
-            folded = await fold(read, member.home, rules)
+            folded = await fold(read, member.subject_id, rules)
             state.entities.put(replace(member, fold=folded, projection=rules.key))
 
 
-def _observation(home: str, row: list[Any]) -> Observation:
+def _observation(subject_id: str, row: list[Any]) -> Observation:
     observation_id, kind, observed_at, recorded_at, fields, values, priority, specificity, source = row
     return Observation(
         id=observation_id,
-        home=home,
+        subject_id=subject_id,
         entity_type="",
         kind=kind,
         observed_at=observed_at,

@@ -67,7 +67,7 @@ class WriteRequest:
     def moving(self) -> Merging | None:
         """The merge, or its end, that it asks for or restores, where that moves anything."""
         said = self.restoring.merge if self.restoring and self.restoring.moves else None
-        return Merging(said.kind, said.home, merged_into(said.fields)) if said else self.merging
+        return Merging(said.kind, said.subject_id, merged_into(said.fields)) if said else self.merging
 
     @property
     def observations(self) -> int:
@@ -107,7 +107,7 @@ class WriteRequest:
         if item.observed_at is None:
             return ids.unplaced_observation_id(self.transaction_id, item.index)
         return ids.observation_id(
-            home=item.entity_id,
+            subject_id=item.entity_id,
             observed_at=item.observed_at,
             fields=item.fields,
             kind=item.kind,
@@ -130,7 +130,7 @@ class WriteRequest:
             number = link.index if place == 0 else len(self.links) + place
             return ids.unplaced_observation_id(self.transaction_id, len(self.items) + number)
         return ids.observation_id(
-            home=self.link_key(link) if key is None else key,
+            subject_id=self.link_key(link) if key is None else key,
             observed_at=self.observed_at,
             fields=link.fields,
             kind=link.kind,
@@ -146,7 +146,7 @@ class WriteRequest:
         """Return the observation that an item makes, once its transaction's time is known."""
         return Observation(
             id=self.item_observation_id(item),
-            home=item.entity_id,
+            subject_id=item.entity_id,
             entity_type=entity_type,
             kind=item.kind,
             observed_at=recorded_at if item.observed_at is None else item.observed_at,
@@ -172,7 +172,7 @@ class WriteRequest:
         observed_at = recorded_at if after is None else max(recorded_at, after + 1)
         return Observation(
             id=self.link_observation_id(link, key, place),
-            home=key,
+            subject_id=key,
             entity_type="",
             kind=link.kind,
             observed_at=observed_at if self.observed_at is None else self.observed_at,
@@ -190,7 +190,7 @@ class WriteRequest:
         said = {"into": self.merging.target, "reason": self.merging.reason}
         return Observation(
             id=ids.unplaced_observation_id(self.transaction_id, 0),
-            home=self.merging.source,
+            subject_id=self.merging.source,
             entity_type=entity_type,
             kind=self.merging.kind,
             observed_at=recorded_at,
@@ -225,7 +225,7 @@ class StoredItem(NamedTuple):
     basis: str
     version: int
     known: bool
-    home: str = ""
+    subject_id: str = ""
 
 
 class StoredLink(NamedTuple):

@@ -55,15 +55,15 @@ class Restoring:
 
     def touched(self) -> dict[str, set[Any]]:
         """Return what it touches beside what other requests do, by parameter of ``write.look``."""
-        homes = {said.home for said in self.observations}
-        keys = {home for home in homes if ":" in home}
+        subject_ids = {said.subject_id for said in self.observations}
+        keys = {subject_id for subject_id in subject_ids if ":" in subject_id}
         types = {said.entity_type for said in self.observations if said.entity_type}
         types |= {version["entity_type"] for one in self.written for version in one.versions}
         aliases = {name for active, _ in self.schemas.values() for name in active.document.aliases}
         return {
             "keys": {key for one in self.written if (key := one.properties.get("idempotency_key"))},
             "transactions": {one.id for one in self.written},
-            "entities": homes - keys | {end for key in keys for end in ids.ends(key)},
+            "entities": subject_ids - keys | {end for key in keys for end in ids.ends(key)},
             "observations": {said.id for said in self.observations},
             "relationships": {(key, *key.split(":")) for key in keys},
             "types": types | set(self.schemas) | aliases,

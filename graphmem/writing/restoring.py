@@ -27,7 +27,7 @@ def decide(state: State, request: WriteRequest) -> Receipt:
     for written in restoring.written:
         draft = Draft.of(state, request, written.properties["recorded_at"])
         # Entities first: relationships are shown where their ends are.
-        for said in sorted(written.observations, key=lambda one: ":" in one.home):
+        for said in sorted(written.observations, key=lambda one: ":" in one.subject_id):
             if not draft.is_known(said):
                 _observe(draft, said, moves=restoring.moves)
         new = written.id not in state.transactions
@@ -58,7 +58,7 @@ def _activate(state: State, request: WriteRequest, restoring: Restoring) -> None
 
 
 def _observe(draft: Draft, said: Observation, *, moves: bool) -> None:
-    if ":" in said.home:
+    if ":" in said.subject_id:
         draft.observe_relationship(said)
     elif said.kind in MERGING:
         merging.observed(draft, said, merged_into(said.fields) if said.kind == "merge" else None, moves=moves)

@@ -33,7 +33,7 @@ def parameters(
     """
     said: dict[str, list[Observation]] = {}
     for observation in state.added:
-        said.setdefault(observation.home, []).append(observation)
+        said.setdefault(observation.subject_id, []).append(observation)
     counts: dict[tuple[str, str], list[int]] = {}
     entities, relationships = [], []
     drawn = Drawn(owner)
@@ -43,18 +43,18 @@ def parameters(
         (state.relationships_before, state.relationships, False),
     )
     for before, after, is_entity in sides:
-        for home in sorted(_dirty(before, after) | {one for one in always if after.get(one)}):
-            was, now = Node.of(before, home, is_entity), Node.of(after, home, is_entity)
+        for subject_id in sorted(_dirty(before, after) | {one for one in always if after.get(one)}):
+            was, now = Node.of(before, subject_id, is_entity), Node.of(after, subject_id, is_entity)
             taken += was.hash if was else 0
             added += now.hash if now else 0
             count(counts, was, -1)
             count(counts, now, 1)
-            written = home in said or home in always
+            written = subject_id in said or subject_id in always
             if now is not None and (written or was is None or was.properties != now.properties):
                 rules = state.rules(now.view.kind)
                 row = _entity_row(was, now, rules) if is_entity else _relationship_row(was, now)
-                observed = [_observation_row(owner, one, is_entity) for one in said.get(home, ())]
-                row |= {"home": home, "observations": observed}
+                observed = [_observation_row(owner, one, is_entity) for one in said.get(subject_id, ())]
+                row |= {"home": subject_id, "observations": observed}
                 row["properties"] |= {"owner": owner, "type": now.own.kind}
                 (entities if is_entity else relationships).append(row)
                 if is_entity:
@@ -95,12 +95,12 @@ def counted(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]
 
 def _dirty(before: Things, after: Things) -> set[str]:
     """Return the things that changed, and those that are shown with them."""
-    changed = {home for home in after if after.get(home) is not before.get(home)}
+    changed = {subject_id for subject_id in after if after.get(subject_id) is not before.get(subject_id)}
     found = set(changed)
-    for home in changed:
+    for subject_id in changed:
         for things in (before, after):
-            if not things.is_alone(home):
-                found.update(one.home for one in things.members(things.root(home)))
+            if not things.is_alone(subject_id):
+                found.update(one.subject_id for one in things.members(things.root(subject_id)))
     return found
 
 
@@ -116,24 +116,24 @@ class Node:
         self._alone, self.projection = alone, projection
 
     @classmethod
-    def of(cls, things: Things, home: str, is_entity: bool) -> Node | None:
+    def of(cls, things: Things, subject_id: str, is_entity: bool) -> Node | None:
         """Return the node of a thing, ``None`` where there is none."""
-        own = things.get(home)
+        own = things.get(subject_id)
         if own is None:
             return None
-        alone = own.into is None and things.is_alone(home)
+        alone = own.into is None and things.is_alone(subject_id)
         if alone:
             shown = own
         elif is_entity and own.into is not None:
             # Only the liveness of what shows it matters, and that is the survivor's own.
-            shown = things.get(things.root(home)) or own
+            shown = things.get(things.root(subject_id)) or own
         else:
-            shown = things.view(things.root(home)) or own
+            shown = things.view(things.root(subject_id)) or own
         # A member is as live as what shows it; a relationship that another shows is in no answer itself.
         live = shown.live and (is_entity or (own.into is None and _is_there(shown)))
         projection = own.projection
         if is_entity and not alone and own.into is None:
-            folded = {one.projection for one in things.members(home)}
+            folded = {one.projection for one in things.members(subject_id)}
             projection = projection if folded == {projection} else _STALE
         return cls(own, shown, is_entity, live, alone, projection)
 
@@ -171,9 +171,9 @@ class Node:
                 "projection": self.projection or None,
                 "text": self.text,
             }
-        source, target = ids.ends(view.home)
+        source, target = ids.ends(view.subject_id)
         return found | {
-            "id": ids.relationship_id(view.home), "source": source, "target": target,
+            "id": ids.relationship_id(view.subject_id), "source": source, "target": target,
             "shown_as": self.own.into,
         }  # fmt: skip
 
@@ -207,7 +207,7 @@ class Node:
         if not self.view.observation_count:
             return 0
         held = [(name, winner.value, winner.observation_id) for name, winner in self.view.held]
-        return state_hash.of(self.own.home, self.own.kind, self.live, self.own.into, held)
+        return state_hash.of(self.own.subject_id, self.own.kind, self.live, self.own.into, held)
 
     def values(self, rules: Rules) -> list[list[str]]:
         """The fields that are filterable under some rules, each with its index keys; sorted."""
@@ -227,7 +227,7 @@ class Node:
 
 
 def _is_there(relationship: Thing) -> bool:
-    return bool(relationship.observation_count) and not ids.is_loop(relationship.home)
+    return bool(relationship.observation_count) and not ids.is_loop(relationship.subject_id)
 
 
 def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int) -> None:
@@ -271,7 +271,7 @@ def _draw(drawn: Drawn, was: Node | None, now: Node, rules: Rules) -> None:
     if was is None or was.projection == now.projection:
         drawn.change(was.as_listed if was else None, now.as_listed, rules)
     else:
-        drawn.renew(now.own.home, now.as_listed, rules)
+        drawn.renew(now.own.subject_id, now.as_listed, rules)
 
 
 def _relationship_row(was: Node | None, now: Node) -> dict[str, Any]:
@@ -303,8 +303,8 @@ def _observation_row(owner: str, said: Observation, is_entity: bool) -> dict[str
     }
     if is_entity:
         properties |= {
-            "entity_id": said.home, "entity_type": said.entity_type, "identity_basis": said.basis,
+            "entity_id": said.subject_id, "entity_type": said.entity_type, "identity_basis": said.basis,
         }  # fmt: skip
     else:
-        properties["relationship_key"] = said.home
+        properties["relationship_key"] = said.subject_id
     return {"transaction_id": said.transaction_id, "properties": properties}

@@ -67,9 +67,9 @@ class State:
     def stale(self) -> set[str]:
         """Return the roots of members that were folded under other rules than those of the root's type."""
         found: set[str] = set()
-        for home in self.entities:
-            root = self.entities.root(home)
-            if self.entities[home].projection != self.rules(self.entities[root].kind).key:
+        for subject_id in self.entities:
+            root = self.entities.root(subject_id)
+            if self.entities[subject_id].projection != self.rules(self.entities[root].kind).key:
                 found.add(root)
         return found
 

@@ -29,7 +29,7 @@ class Thing:
     itself; ``projection`` the key of the rules that its fold was made under.
     """
 
-    home: str
+    subject_id: str
     kind: str
     version: int = 0
     updated_at: int = 0
@@ -72,7 +72,7 @@ class Thing:
     @cached_property
     def name(self) -> str:
         """What people call the entity."""
-        return identity.name_of(self.kind, self.home, self.texts)
+        return identity.name_of(self.kind, self.subject_id, self.texts)
 
     @cached_property
     def identifiers(self) -> set[tuple[str, str]]:
@@ -116,9 +116,9 @@ class Things:
     """Entities, or relationships, by home. What a request adds is laid over what is there (:meth:`draft`)."""
 
     def __init__(self, found: Iterable[Thing] = (), below: Things | None = None) -> None:
-        self._own = {thing.home: thing for thing in found}
+        self._own = {thing.subject_id: thing for thing in found}
         self._below = below
-        self._into = {thing.home: thing.into for thing in self._own.values() if thing.into is not None}
+        self._into = {thing.subject_id: thing.into for thing in self._own.values() if thing.into is not None}
 
     def draft(self) -> Things:
         """Return things laid over these."""
@@ -128,9 +128,9 @@ class Things:
         """Make what a draft holds part of these."""
         self._own.update(draft._own)
         self._into.update(draft._into)
-        for home in draft._own:
-            if home not in draft._into:
-                self._into.pop(home, None)
+        for subject_id in draft._own:
+            if subject_id not in draft._into:
+                self._into.pop(subject_id, None)
 
     def copy(self) -> Things:
         """Return these things as they stand now."""
@@ -139,45 +139,45 @@ class Things:
     def __iter__(self) -> Iterator[str]:
         yield from self._own
         if self._below is not None:
-            yield from (home for home in self._below if home not in self._own)
+            yield from (subject_id for subject_id in self._below if subject_id not in self._own)
 
-    def get(self, home: str) -> Thing | None:
+    def get(self, subject_id: str) -> Thing | None:
         """Return a thing with what is its own."""
-        found = self._own.get(home)
-        return found if found is not None or self._below is None else self._below.get(home)
+        found = self._own.get(subject_id)
+        return found if found is not None or self._below is None else self._below.get(subject_id)
 
-    def __getitem__(self, home: str) -> Thing:
-        found = self.get(home)
+    def __getitem__(self, subject_id: str) -> Thing:
+        found = self.get(subject_id)
         if found is None:
-            raise KeyError(home)
+            raise KeyError(subject_id)
         return found
 
     def put(self, thing: Thing) -> Thing:
         """Take a thing in, in place of what was known of it."""
-        self._own[thing.home] = thing
-        self._into.pop(thing.home, None)
+        self._own[thing.subject_id] = thing
+        self._into.pop(thing.subject_id, None)
         if thing.into is not None:
-            self._into[thing.home] = thing.into
+            self._into[thing.subject_id] = thing.into
         return thing
 
-    def root(self, home: str) -> str:
+    def root(self, subject_id: str) -> str:
         """Return what shows a thing in the end: itself, unless it is merged into another."""
-        while (thing := self.get(home)) is not None and thing.into:
-            home = thing.into
-        return home
+        while (thing := self.get(subject_id)) is not None and thing.into:
+            subject_id = thing.into
+        return subject_id
 
-    def members(self, home: str) -> list[Thing]:
+    def members(self, subject_id: str) -> list[Thing]:
         """Return a thing and all that is merged into it, itself first."""
         children: dict[str, list[str]] = {}
         for merged, into in self._merged():
             children.setdefault(into, []).append(merged)
-        found, waiting = [], [home]
+        found, waiting = [], [subject_id]
         while waiting:
-            home = waiting.pop()
-            thing = self.get(home)
+            subject_id = waiting.pop()
+            thing = self.get(subject_id)
             if thing is not None:
                 found.append(thing)
-            waiting.extend(sorted(children.get(home, ()), reverse=True))
+            waiting.extend(sorted(children.get(subject_id, ()), reverse=True))
         return found
 
     def view(self, root: str) -> Thing | None:
@@ -186,7 +186,7 @@ class Things:
         Its liveness is its own where it is an entity; a relationship lives while one of its members does.
         """
         members = self.members(root) if self._any_merged() else [one for one in [self.get(root)] if one]
-        if len(members) == 1 and members[0].home == root:
+        if len(members) == 1 and members[0].subject_id == root:
             return members[0]
         said = [one for one in members if one.observation_count]
         if not said:
@@ -206,11 +206,11 @@ class Things:
             else first.turn,
         )
 
-    def is_alone(self, home: str) -> bool:
+    def is_alone(self, subject_id: str) -> bool:
         """Return whether a thing shows itself and nothing else."""
         if not self._any_merged():
             return True
-        return self.root(home) == home and all(into != home for _, into in self._merged())
+        return self.root(subject_id) == subject_id and all(into != subject_id for _, into in self._merged())
 
     def _any_merged(self) -> bool:
         return bool(self._into) or (self._below is not None and self._below._any_merged())
@@ -218,11 +218,15 @@ class Things:
     def _merged(self) -> Iterator[tuple[str, str]]:
         """Yield each thing that another shows, and that other."""
         if self._below is not None:
-            yield from ((home, into) for home, into in self._below._merged() if home not in self._own)
-        yield from ((home, into) for home, into in self._into.items() if into)
+            yield from (
+                (subject_id, into)
+                for subject_id, into in self._below._merged()
+                if subject_id not in self._own
+            )
+        yield from ((subject_id, into) for subject_id, into in self._into.items() if into)
 
 
-def thing(home: str, kind: str, row: list[Any], *, whole: bool = True) -> Thing:
+def thing(subject_id: str, kind: str, row: list[Any], *, whole: bool = True) -> Thing:
     """Return a thing from a row of ``write.look``.
 
     Raises:
@@ -237,7 +241,7 @@ def thing(home: str, kind: str, row: list[Any], *, whole: bool = True) -> Thing:
         raise reduction.Torn
     held = zip(fields, ranks, winners, values, strict=whole)
     found = Thing(
-        home=home,
+        subject_id=subject_id,
         kind=kind,
         version=version,
         updated_at=updated_at or 0,

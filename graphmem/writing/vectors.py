@@ -51,13 +51,17 @@ class Meaning(NamedTuple):
 
 async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, Meaning]:
     """Return what some entities should mean; those that mean nothing are not among them."""
-    texts = {home: node.meant for home, node in nodes.items() if node.is_entity and node.meant is not None}
+    texts = {
+        subject_id: node.meant
+        for subject_id, node in nodes.items()
+        if node.is_entity and node.meant is not None
+    }
     vectors = (
         await embedder.embed(list(texts.values())) if embedder.at_once and texts else [None] * len(texts)
     )
     return {
-        home: Meaning(nodes[home].view.kind, meaning.key(text), embedder.model, vector)
-        for (home, text), vector in zip(texts.items(), vectors, strict=True)
+        subject_id: Meaning(nodes[subject_id].view.kind, meaning.key(text), embedder.model, vector)
+        for (subject_id, text), vector in zip(texts.items(), vectors, strict=True)
     }
 
 

@@ -198,7 +198,7 @@ SEEN = {**LISTED, "at": times.LATEST, "after": LAST}
         ("observation.page", SEEN), ("observation.page_by_type", {**SEEN, "entity_type": "alpha"}),
         ("observation.of_entity", {
             **SEEN, "entity_id": "$hub", "recorded_since": times.EARLIEST, "recorded_until": times.LATEST,
-            "homes": None,
+            "subject_ids": None,
         }),
         ("relationship.page", RELATED), ("relationship.page_by_type", {**RELATED, "type": "PART_OF"}),
         ("relationship.of_entity", {

@@ -302,5 +302,5 @@ def visible(
             turn = (fact["observed_at"], fact["id"], fact["kind"])
             newest[fact["home"]] = max(turn, newest.get(fact["home"], turn))
     live = {node for node in nodes if newest.get(node, ("", "", ""))[2] != "delete"}
-    there = [home for home, turn in newest.items() if ":" in home and turn[2] != "delete"]
+    there = [subject_id for subject_id, turn in newest.items() if ":" in subject_id and turn[2] != "delete"]
     return [(key, *key.split(":")) for key in there], live  # type: ignore[misc]

@@ -117,10 +117,10 @@ def test_processes_whose_clocks_differ_have_one_order(rest: Call, late: httpx.Cl
     for count in range(1, 12):
         stored = store(count)
         recorded.append(stored["recorded_at"])
-        home = stored["entities"][0]["entity_id"]
+        subject_id = stored["entities"][0]["entity_id"]
         # Each sees what the other wrote, at once.
-        assert rest("entities.get", entity_id=home)["snapshot"]["n"] == count
-        assert late.get(f"/entities/{home}").json()["snapshot"]["n"] == count
+        assert rest("entities.get", entity_id=subject_id)["snapshot"]["n"] == count
+        assert late.get(f"/entities/{subject_id}").json()["snapshot"]["n"] == count
     assert all(one < other for one, other in pairwise(recorded))
-    moment = {"entity_id": home, "at": recorded[-1]}
+    moment = {"entity_id": subject_id, "at": recorded[-1]}
     assert late.post("/get_entity_snapshot", json=moment).json()["snapshot"]["n"] == 11

@@ -143,7 +143,7 @@ def test_a_disk_that_is_nearly_full_refuses_writes_and_answers_reads(
     assert client.fill(5) is None
     answer = client.ledger.sent[0].answer
     assert answer
-    home = answer["entities"][0]["entity_id"]
+    subject_id = answer["entities"][0]["entity_id"]
     with full(small, left=100_000_000):
         refused = client.fill(1)
         assert refused is not None
@@ -151,7 +151,7 @@ def test_a_disk_that_is_nearly_full_refuses_writes_and_answers_reads(
         assert refused.json()["details"]["in_doubt"] is False
         assert "free some space" in refused.json()["message"]
         assert refused.headers["retry-after"]
-        assert client.http.get(f"/entities/{home}").is_success
+        assert client.http.get(f"/entities/{subject_id}").is_success
         assert client.http.post("/entities/query", json={}).is_success
         assert client.http.get("/health").is_success
     settled(client, victims, figures)

@@ -60,8 +60,8 @@ def urls(proxy: Proxy, settings: Settings, tmp_path: Path) -> Iterator[list[str]
 class Recorder:
     """Clients of some services that write down what they do and hear."""
 
-    def __init__(self, urls: list[str], owner: str, homes: dict[str, str]) -> None:
-        self.urls, self.owner, self.homes = urls, owner, homes
+    def __init__(self, urls: list[str], owner: str, subject_ids: dict[str, str]) -> None:
+        self.urls, self.owner, self.subject_ids = urls, owner, subject_ids
         self.history = History()
         self.done = self.refused = self.doubted = 0
 
@@ -100,7 +100,7 @@ class Recorder:
 
     async def _read(self, http: httpx.AsyncClient, url: str, name: str) -> None:
         start = time.monotonic()
-        got = await http.get(f"{url}/entities/{self.homes[name]}")
+        got = await http.get(f"{url}/entities/{self.subject_ids[name]}")
         if got.status_code == 503:
             return
         assert got.is_success, got.text
@@ -116,8 +116,8 @@ def test_what_all_clients_see_is_one_history(
 ) -> None:
     rest("schemas.register", schema=SCHEMA)
     made = rest("store", entities=[{"entity_type": "journal", "name": name, "log": []} for name in LISTS])
-    homes = dict(zip(LISTS, (one["entity_id"] for one in made["entities"]), strict=True))
-    recorder = Recorder(urls, owner, homes)
+    subject_ids = dict(zip(LISTS, (one["entity_id"] for one in made["entities"]), strict=True))
+    recorder = Recorder(urls, owner, subject_ids)
 
     async def record() -> None:
         headers = {"Authorization": f"Bearer {owner}"}
@@ -131,8 +131,8 @@ def test_what_all_clients_see_is_one_history(
 
     asyncio.run(record())
     history = recorder.history
-    for name, home in homes.items():
-        history.final[name] = tuple(rest("entities.get", entity_id=home)["snapshot"]["log"])
+    for name, subject_id in subject_ids.items():
+        history.final[name] = tuple(rest("entities.get", entity_id=subject_id)["snapshot"]["log"])
     figures(
         f"{len(history.appends)} appends ({recorder.refused} refused, {recorder.doubted} in doubt), "
         f"{len(history.reads)} reads"

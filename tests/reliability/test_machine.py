@@ -73,8 +73,8 @@ class Machine(Subject):
         raw, said = [self.item(self.timed(one)) for one in items], self.timed(said)
         related = [self.link(one, len(raw)) for one in links]
         arguments = {"entities": raw, "relationships": related, **said}
-        homes = [one.get("target_id") or self.called(one) for one in raw]
-        refused = self.refused_items(raw) + self.refused_links(related, homes)
+        subject_ids = [one.get("target_id") or self.called(one) for one in raw]
+        refused = self.refused_items(raw) + self.refused_links(related, subject_ids)
         if not commit:
             answer = self.loop.run(self.outcome("store", arguments | {"commit": False}))
             assert isinstance(answer, GraphmemError) == bool(refused)
@@ -87,10 +87,10 @@ class Machine(Subject):
             return
         answer = self.write("store", arguments, None, keyed)
         assert answer["recorded_at"] == self.recorded_at
-        for one, home, stored in zip(raw, homes, answer["entities"], strict=True):
-            self.stored_item(one, home, stored, said)
+        for one, subject_id, stored in zip(raw, subject_ids, answer["entities"], strict=True):
+            self.stored_item(one, subject_id, stored, said)
         for one, stored in zip(related, answer["relationships_created"], strict=True):
-            self.stored_link(one, homes, stored, said)
+            self.stored_link(one, subject_ids, stored, said)
         for stored in answer["entities"]:
             view = self.known.entity(stored["entity_id"])
             agrees(stored["entity_snapshot_after"], view["snapshot"], "$.snapshot")
@@ -251,7 +251,7 @@ class Machine(Subject):
         """Add a merge, or its end where there is no target, to the model."""
         before, kind = self.known, "unmerge" if target is None else "merge"
         moved = before.below(entity)
-        keys = {fact.home for fact in before.facts if ":" in fact.home}
+        keys = {fact.subject_id for fact in before.facts if ":" in fact.subject_id}
         counted = {
             "source_entity_id": entity,
             "target_entity_id": target or before.parent(entity),

@@ -36,7 +36,7 @@ class Client:
     """One client: what it sends, where first, and whether that place may be gone."""
 
     owner: str
-    home: int
+    subject_id: int
     sends: list[Sent]
     moved: int = 0
     errors: list[str] = field(default_factory=list)
@@ -61,13 +61,13 @@ class Pair:
         headers = {"Authorization": f"Bearer {client.owner}"}
         body = {**sent.body, "idempotency_key": sent.key}
         while not sent.answer:
-            url = self.urls[client.home]
+            url = self.urls[client.subject_id]
             try:
                 got = await http.post(url + sent.path, json=body, headers=headers)
             except httpx.TransportError as exc:
-                if not self.gone or client.home == 1:
+                if not self.gone or client.subject_id == 1:
                     client.errors.append(repr(exc))
-                client.home, client.moved = 1, client.moved + 1
+                client.subject_id, client.moved = 1, client.moved + 1
                 continue
             if not got.is_success:
                 client.errors.append(got.text)

@@ -114,9 +114,9 @@ class Owner:
 
     def wipe(self) -> None:
         """Remove everything, so that the same facts can be stored again under the same ids."""
-        homes = "MATCH (n:Entity|Relationship {owner: $o})-[:HAS_HISTORY]->(h:History) DETACH DELETE h"
+        subject_ids = "MATCH (n:Entity|Relationship {owner: $o})-[:HAS_HISTORY]->(h:History) DETACH DELETE h"
         everything = "MATCH (n) WHERE n.owner = $o OR n.id = $o DETACH DELETE n"
-        for script in (homes, everything):
+        for script in (subject_ids, everything):
             self.loop.run(self.services.graph.script(script, o=self.id))
 
 

@@ -46,29 +46,31 @@ def beside(loop: Loop, services: Services) -> Beside:
 
 
 @pytest.fixture
-def home(run: Call) -> str:
+def subject_id(run: Call) -> str:
     """An entity that means something."""
     return run("store", entities=[{"entity_type": "thing", "name": "buy milk"}])["entities"][0]["entity_id"]
 
 
-def meaning(loop: Loop, services: Services, home: str) -> dict[str, Any] | None:
+def meaning(loop: Loop, services: Services, subject_id: str) -> dict[str, Any] | None:
     text: LiteralString = (
-        "MATCH (one:Meaning {entity_id: $home}) RETURN properties(one) AS held, labels(one) AS labels"
+        "MATCH (one:Meaning {entity_id: $subject_id}) RETURN properties(one) AS held, labels(one) AS labels"
     )
-    rows = loop.run(services.graph.script(text, home=home))
+    rows = loop.run(services.graph.script(text, subject_id=subject_id))
     return {**rows[0]["held"], "labels": rows[0]["labels"]} if rows else None
 
 
 @pytest.mark.parametrize("goes", [False, True])
 def test_a_vector_of_what_was_said_before_is_not_set(
-    loop: Loop, services: Services, beside: Beside, home: str, goes: bool
+    loop: Loop, services: Services, beside: Beside, subject_id: str, goes: bool
 ) -> None:
-    before = meaning(loop, services, home)
+    before = meaning(loop, services, subject_id)
     assert before is not None
-    rows = [{"id": home, "was": before["of"], "of": before["of"], "vector": before["vector"]}]
-    change: LiteralString = "MATCH (one:Meaning {entity_id: $home}) " + ("DELETE one" if goes else NEWER)
-    assert beside(change, {"home": home}, "meaning.set", None, model="late", rows=rows) == [{"done": 0}]
-    after = meaning(loop, services, home)
+    rows = [{"id": subject_id, "was": before["of"], "of": before["of"], "vector": before["vector"]}]
+    change: LiteralString = "MATCH (one:Meaning {entity_id: $subject_id}) " + (
+        "DELETE one" if goes else NEWER
+    )
+    assert beside(change, {"home": subject_id}, "meaning.set", None, model="late", rows=rows) == [{"done": 0}]
+    after = meaning(loop, services, subject_id)
     if goes:
         assert after is None
     else:
@@ -78,15 +80,19 @@ def test_a_vector_of_what_was_said_before_is_not_set(
 
 @pytest.mark.parametrize("goes", [False, True])
 def test_a_vector_that_is_gone_is_not_put_into_the_index(
-    loop: Loop, services: Services, beside: Beside, home: str, goes: bool
+    loop: Loop, services: Services, beside: Beside, subject_id: str, goes: bool
 ) -> None:
     while loop.run(services.graph.write("meaning.place", None, limit=1_000))[0]["placed"]:
         pass
-    text: LiteralString = "MATCH (one:Meaning {entity_id: $home}) REMOVE one:Vector SET one.fresh = 'thing'"
-    loop.run(services.graph.script(text, home=home))
-    change: LiteralString = "MATCH (one:Meaning {entity_id: $home}) " + ("DELETE one" if goes else NEWER)
-    assert beside(change, {"home": home}, "meaning.place", None, limit=1_000) == [{"placed": 0}]
-    after = meaning(loop, services, home)
+    text: LiteralString = (
+        "MATCH (one:Meaning {entity_id: $subject_id}) REMOVE one:Vector SET one.fresh = 'thing'"
+    )
+    loop.run(services.graph.script(text, subject_id=subject_id))
+    change: LiteralString = "MATCH (one:Meaning {entity_id: $subject_id}) " + (
+        "DELETE one" if goes else NEWER
+    )
+    assert beside(change, {"home": subject_id}, "meaning.place", None, limit=1_000) == [{"placed": 0}]
+    after = meaning(loop, services, subject_id)
     assert after is None if goes else after is not None and after["labels"] == ["Meaning"]
 
 

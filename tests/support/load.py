@@ -202,21 +202,25 @@ class Writer:
         """Read what was acknowledged, until told to stop: it is never older than its acknowledgement."""
         headers = {"Authorization": f"Bearer {self.owner}"}
         while not stop.is_set():
-            known = [(home, self.versions[home]) for home in self.living if home in self.versions]
+            known = [
+                (subject_id, self.versions[subject_id])
+                for subject_id in self.living
+                if subject_id in self.versions
+            ]
             if not known:
                 await asyncio.sleep(PAUSE)
                 continue
-            home, version = self.dice.choice(known)
+            subject_id, version = self.dice.choice(known)
             try:
-                got = await http.get(f"{self.url}/entities/{home}", headers=headers)
+                got = await http.get(f"{self.url}/entities/{subject_id}", headers=headers)
             except httpx.TransportError:
                 await asyncio.sleep(PAUSE)
                 continue
             if got.status_code == 200:
                 self.ledger.reads += 1
                 if got.json()["version"] < version:
-                    self.ledger.faults.append(f"{home} is at {got.json()['version']}, was at {version}")
+                    self.ledger.faults.append(f"{subject_id} is at {got.json()['version']}, was at {version}")
             elif got.status_code == 503:
                 await asyncio.sleep(PAUSE)
-            elif home not in self.leaving:
-                self.ledger.faults.append(f"GET {home}: {got.status_code} {got.text[:300]}")
+            elif subject_id not in self.leaving:
+                self.ledger.faults.append(f"GET {subject_id}: {got.status_code} {got.text[:300]}")

@@ -151,11 +151,11 @@ def observation(fact: Fact) -> dict[str, Any]:
         "specificity_score": fact.specificity,
         "observation_source": fact.source,
     }
-    if ":" in fact.home:
+    if ":" in fact.subject_id:
         return {**said, "metadata": dict(fact.fields)}
     if fact.kind in MERGES:
         return said
-    return {**said, "entity_id": fact.home, "entity_type": fact.entity_type, "fields": fields}
+    return {**said, "entity_id": fact.subject_id, "entity_type": fact.entity_type, "fields": fields}
 
 
 def observations(facts: Sequence[Fact]) -> dict[str, Any]:

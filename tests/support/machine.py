@@ -106,14 +106,14 @@ class Subject(RuleBasedStateMachine):
 
     def edge(self, which: int) -> str:
         """Return the key of one of the relationships, as written or as shown; an empty text without any."""
-        written = dict.fromkeys(fact.home for fact in self.known.facts if ":" in fact.home)
+        written = dict.fromkeys(fact.subject_id for fact in self.known.facts if ":" in fact.subject_id)
         keys = list(dict.fromkeys([*written, *map(self.known.shown_key, written)]))
         return keys[which % len(keys)] if keys else ""
 
     def add(self, fact: Fact, *, placed: bool, deduplicated: bool | None = None) -> bool:
         """Add a fact to the model; return whether it is new. ``placed``: its time was given."""
         said = exactly([
-            fact.home, fact.observed_at, dict(fact.fields), fact.kind, fact.priority, fact.specificity,
+            fact.subject_id, fact.observed_at, dict(fact.fields), fact.kind, fact.priority, fact.specificity,
             fact.source,
         ])  # fmt: skip
         repeated = placed and said in self.placed
@@ -163,17 +163,17 @@ class Subject(RuleBasedStateMachine):
                 found.append(("ERR_TARGET_TYPE", index))
         return found
 
-    def refused_links(self, related: list[dict[str, Any]], homes: list[Any]) -> list[tuple[str, int]]:
+    def refused_links(self, related: list[dict[str, Any]], subject_ids: list[Any]) -> list[tuple[str, int]]:
         """Return what is wrong with relationships: codes and indexes."""
-        faults = ((self.refused_link(one, homes), index) for index, one in enumerate(related))
+        faults = ((self.refused_link(one, subject_ids), index) for index, one in enumerate(related))
         return [(code, index) for code, index in faults if code]
 
-    def refused_link(self, raw: dict[str, Any], homes: list[Any]) -> str:
+    def refused_link(self, raw: dict[str, Any], subject_ids: list[Any]) -> str:
         """Return what is wrong with one relationship: its source comes first."""
         ends = []
         for side in ("source", "target"):
             by_id = raw.get(f"{side}_entity_id")
-            end = homes[raw[f"{side}_index"]] if by_id is None else by_id
+            end = subject_ids[raw[f"{side}_index"]] if by_id is None else by_id
             if end == UNKNOWN:
                 # An item that is refused is told of once, with the item.
                 return "ERR_RELATIONSHIP_ENTITY_NOT_FOUND" if by_id is not None else ""
@@ -183,38 +183,38 @@ class Subject(RuleBasedStateMachine):
         return "ERR_RELATIONSHIP_TO_ITSELF" if ends[0] == ends[1] else ""
 
     def stored_item(
-        self, raw: dict[str, Any], home: Any, stored: dict[str, Any], said: dict[str, Any]
+        self, raw: dict[str, Any], subject_id: Any, stored: dict[str, Any], said: dict[str, Any]
     ) -> None:
         """Add an item that was stored to the model."""
-        home = self.named.get(home, home)
-        created = home not in self.known.types
+        subject_id = self.named.get(subject_id, subject_id)
+        created = subject_id not in self.known.types
         if created:
             # The first of its name: its id is as the answer says, and the same from now on.
-            name, home = home, stored["entity_id"]
-            assert home not in self.known.types
-            self.named[name] = home
-            self.known = replace(self.known, types={**self.known.types, home: raw["entity_type"]})
+            name, subject_id = subject_id, stored["entity_id"]
+            assert subject_id not in self.known.types
+            self.named[name] = subject_id
+            self.known = replace(self.known, types={**self.known.types, subject_id: raw["entity_type"]})
         action = "created" if created else "extended" if "target_id" in raw else "matched_existing"
         assert stored["action"] == action
-        assert self.known.root(home) == self.known.root(stored["entity_id"])
+        assert self.known.root(subject_id) == self.known.root(stored["entity_id"])
         weights = said | {name: raw[name] for name in RESERVED if name in raw}
-        fact = self.fact(stored["observation_id"], home, "value", weights)
+        fact = self.fact(stored["observation_id"], subject_id, "value", weights)
         fact = replace(
             fact,
             fields={name: value for name, value in raw.items() if name not in RESERVED},
             specificity=float(raw.get("specificity_score", 1)),
         )
         self.add(fact, placed="observed_at" in weights, deduplicated=stored["deduplicated"])
-        view = self.known.entity(home)
+        view = self.known.entity(subject_id)
         assert stored["version"] == view.get("version", stored["version"])
 
     def stored_link(
-        self, raw: dict[str, Any], homes: list[Any], stored: dict[str, Any], said: dict[str, Any]
+        self, raw: dict[str, Any], subject_ids: list[Any], stored: dict[str, Any], said: dict[str, Any]
     ) -> None:
         """Add a relationship that was stored to the model."""
         ends = []
         for side in ("source", "target"):
-            end = raw.get(f"{side}_entity_id") or homes[raw[f"{side}_index"]]
+            end = raw.get(f"{side}_entity_id") or subject_ids[raw[f"{side}_index"]]
             ends.append(self.named.get(end, end))
         key = ":".join((raw["relationship_type"], *ends))
         fact = replace(
@@ -223,12 +223,12 @@ class Subject(RuleBasedStateMachine):
         self.add(fact, placed="observed_at" in said, deduplicated=stored["deduplicated"])
         self.told_edge(key, stored)
 
-    def fact(self, observation_id: str, home: str, kind: str, said: Mapping[str, Any]) -> Fact:
+    def fact(self, observation_id: str, subject_id: str, kind: str, said: Mapping[str, Any]) -> Fact:
         """Return a fact of the last transaction, with what a request says of its weight."""
         return Fact(
             id=observation_id,
-            home=home,
-            entity_type=self.known.types.get(home, ""),
+            subject_id=subject_id,
+            entity_type=self.known.types.get(subject_id, ""),
             kind=kind,
             observed_at=said.get("observed_at", self.recorded_at),
             recorded_at=self.recorded_at,

@@ -61,13 +61,15 @@ class Knowledge:
 
     # Entities
 
-    def of(self, *homes: str) -> list[Fact]:
+    def of(self, *subject_ids: str) -> list[Fact]:
         """Return the facts of some homes, the oldest first."""
-        return sorted((fact for fact in self.facts if fact.home in homes), key=lambda fact: fact.moment)
+        return sorted(
+            (fact for fact in self.facts if fact.subject_id in subject_ids), key=lambda fact: fact.moment
+        )
 
-    def lives(self, home: str) -> bool:
+    def lives(self, subject_id: str) -> bool:
         """Return whether a home's own newest lifecycle fact lets it live."""
-        turns = [fact for fact in self.of(home) if fact.kind in TURNS]
+        turns = [fact for fact in self.of(subject_id) if fact.kind in TURNS]
         return not turns or turns[-1].kind != "delete"
 
     def parent(self, entity: str) -> str | None:
@@ -133,21 +135,29 @@ class Knowledge:
 
     def was_merged(self, root: str) -> bool:
         """Return whether an entity ever was part of a merge: its version then counts more than its facts."""
-        return any(root in (fact.home, fact.target) for fact in self.facts if fact.kind in MERGES)
+        return any(root in (fact.subject_id, fact.target) for fact in self.facts if fact.kind in MERGES)
 
-    def observations(self, homes: Iterable[str], *, deleted: bool) -> list[Fact]:
+    def observations(self, subject_ids: Iterable[str], *, deleted: bool) -> list[Fact]:
         """Return the facts of entities, the newest first; of deleted ones only if asked."""
-        wanted = [home for home in homes if deleted or self.is_live(home)]
+        wanted = [subject_id for subject_id in subject_ids if deleted or self.is_live(subject_id)]
         return self.of(*wanted)[::-1]
 
     def state(self) -> str:
         """Return a text of what everything comes to: neither versions and counts nor when it was recorded."""
         said: list[Any] = []
-        for home in sorted({fact.home for fact in self.facts}):
-            kind = self.schema(self.root(home)) if home in self.types else NOTHING
-            held = reduce(self.of(home), kind)
+        for subject_id in sorted({fact.subject_id for fact in self.facts}):
+            kind = self.schema(self.root(subject_id)) if subject_id in self.types else NOTHING
+            held = reduce(self.of(subject_id), kind)
             fold = {name: [one.value, one.winners] for name, one in held.items()}
-            said.append([home, self.types.get(home), self.lives(home), self.parent(home), fold])
+            said.append(
+                [
+                    subject_id,
+                    self.types.get(subject_id),
+                    self.lives(subject_id),
+                    self.parent(subject_id),
+                    fold,
+                ]
+            )
         return json.dumps(said, sort_keys=True)
 
     def seen(self, entity_type: str) -> dict[str, set[str]]:
@@ -180,7 +190,7 @@ class Knowledge:
 
     def edges(self) -> dict[str, Edge]:
         """Return every relationship by its shown key, deleted ones too; none from a thing to itself."""
-        keys = sorted({fact.home for fact in self.facts if ":" in fact.home}, key=self.shown_key)
+        keys = sorted({fact.subject_id for fact in self.facts if ":" in fact.subject_id}, key=self.shown_key)
         found: dict[str, Edge] = {}
         for key, members in groupby(keys, key=self.shown_key):
             _, source, target = key.split(":")

@@ -28,7 +28,7 @@ class Fact:
     """
 
     id: str
-    home: str
+    subject_id: str
     entity_type: str
     kind: str
     observed_at: str

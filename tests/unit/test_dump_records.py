@@ -23,9 +23,9 @@ def transaction(number: int = 1, at: int = 1) -> Transaction:
     )  # fmt: skip
 
 
-def observation(number: int = 1, home: str = ENTITY, **more: object) -> Observation:
+def observation(number: int = 1, subject_id: str = ENTITY, **more: object) -> Observation:
     said = {
-        "id": f"obs_{number:032x}", "home": home, "kind": "value", "observed_at": 1, "recorded_at": 1,
+        "id": f"obs_{number:032x}", "home": subject_id, "kind": "value", "observed_at": 1, "recorded_at": 1,
         "fields": ["a"], "values": ["1"], "priority": 100.0, "specificity": 1.0,
         "observation_source": "human", "agent": "anonymous", "entity_type": "person",
     }  # fmt: skip
@@ -58,7 +58,10 @@ def test_a_line_is_canonical_json_and_is_read_as_it_was(
         identity_basis=basis, observed_at=micros,
     )  # fmt: skip
     line = said.line()
-    assert line.decode() == canonical.encode({name: value for name, value in said if value is not None})
+    stored_names = {"subject_id": "home"}
+    assert line.decode() == canonical.encode(
+        {stored_names.get(name, name): value for name, value in said if value is not None}
+    )
     read = records.read(line)
     assert (read, read.line()) == (said, line)
     assert b"\n" not in line
@@ -112,7 +115,7 @@ def test_what_was_recorded_leaves_room_for_what_follows() -> None:
 
 
 def test_an_observation_of_a_relationship_has_no_entity_type() -> None:
-    assert observation(home=f"WORKS_AT:{ENTITY}:{OTHER}", entity_type=None).entity_type is None
+    assert observation(subject_id=f"WORKS_AT:{ENTITY}:{OTHER}", entity_type=None).entity_type is None
 
 
 RIGHT = [

@@ -46,7 +46,7 @@ def observation(fact: dict) -> Observation:
     """Return the product's form of an observation."""
     return Observation(
         id=fact["id"],
-        home="ent_" + "a" * 24,
+        subject_id="ent_" + "a" * 24,
         entity_type="person",
         kind=fact["kind"],
         observed_at=fact["observed_at"],

@@ -1,13 +1,13 @@
 // audit.reduce: what the own observations of some homes come to as of two clocks, under plain rules.
 //
-// params  homes: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
+// params  subject_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns reduced: LIST<LIST>
 // mode    read
 // index   owner_id, observed_in_time (home, at)
 // cost    heavy
 <owner._known>
 CALL (known) {
-  UNWIND $homes AS home
+  UNWIND $subject_ids AS home
   CALL (home, known) {
     <observation._tally>
   }

@@ -1,6 +1,6 @@
 // entity.replay: a stretch of the observations of one home that say something, oldest first, as of two clocks.
 //
-// params  home: STRING, from: INTEGER, after: STRING, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
+// params  subject_id: STRING, from: INTEGER, after: STRING, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
 // returns observations: LIST<LIST>, more: BOOLEAN
 // mode    read
 // index   observed_in_time (home, at)
@@ -9,7 +9,7 @@
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = $home AND seen.at >= $from AND seen.at <= $at AND seen.recorded_at <= $at_ingested
+  WHERE seen.home = $subject_id AND seen.at >= $from AND seen.at <= $at AND seen.recorded_at <= $at_ingested
     AND (seen.at > $from OR seen.observation_id > $after) AND observation.owner = $owner
     AND seen.kind IN ['value', 'correction', 'create']
   WITH seen, observation ORDER BY seen.home, seen.at, seen.observation_id LIMIT $limit

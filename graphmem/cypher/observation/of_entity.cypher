@@ -2,7 +2,7 @@
 // is not the owner's. An entity that is merged itself is what it is merged into.
 //
 // params  entity_id: STRING, at: INTEGER, after: STRING, recorded_since: INTEGER, recorded_until: INTEGER,
-//         homes: LIST<STRING>, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
+//         subject_ids: LIST<STRING>, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
@@ -15,11 +15,11 @@ MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
 WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted)
 CALL (entity) {
   CALL (entity) {
-    WITH entity WHERE $homes IS NULL
+    WITH entity WHERE $subject_ids IS NULL
     MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
     RETURN member
     UNION ALL
-    UNWIND coalesce($homes, []) AS id
+    UNWIND coalesce($subject_ids, []) AS id
     MATCH (member:Entity {id: id})
     WHERE member.owner = $owner
     RETURN member

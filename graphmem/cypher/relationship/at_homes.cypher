@@ -1,6 +1,6 @@
 // relationship.at_homes: every relationship that was written at some entities, as of two clocks.
 //
-// params  homes: LIST<STRING>, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, at: INTEGER, at_ingested: INTEGER
+// params  subject_ids: LIST<STRING>, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, at: INTEGER, at_ingested: INTEGER
 // returns found: LIST<LIST>
 // mode    read
 // index   owner_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id),
@@ -11,14 +11,14 @@
 <owner._known>
 CALL (known) {
   CALL (known) {
-    UNWIND CASE WHEN $outgoing THEN $homes ELSE [] END AS home
+    UNWIND CASE WHEN $outgoing THEN $subject_ids ELSE [] END AS home
     MATCH (relationship:Relationship)
     USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
     WHERE relationship.owner = $owner AND relationship.source = home
       AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     RETURN relationship
     UNION
-    UNWIND CASE WHEN $incoming THEN $homes ELSE [] END AS home
+    UNWIND CASE WHEN $incoming THEN $subject_ids ELSE [] END AS home
     MATCH (relationship:Relationship)
     USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
     WHERE relationship.owner = $owner AND relationship.target = home
