@@ -18,9 +18,9 @@ from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support import faces
 from tests.support.database import database
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures, lines, recorder
-from tests.support.loop import Loop
 
 for profile, examples in (("ci", 25), ("default", 25), ("long", 100)):
     hypothesis_settings.register_profile(

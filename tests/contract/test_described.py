@@ -21,9 +21,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from graphmem.api import openapi
-from tests.support.dumping import rich
+from tests.support.dumps import rich
+from tests.support.event_loop import Loop
 from tests.support.faces import by_rest
-from tests.support.loop import Loop
 
 CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,

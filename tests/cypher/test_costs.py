@@ -15,9 +15,9 @@ from graphmem.reading.cursors import LAST
 from graphmem.reading.paging import ORDERS, Order
 from graphmem.registry import Services
 from tests.cypher.test_queries import SCANS
+from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
-from tests.support.folding import fold_all
-from tests.support.loop import Loop
+from tests.support.worker_pass import fold_all
 
 TYPES = ("alpha", "beta", "gamma")
 ENTITIES = 2_400

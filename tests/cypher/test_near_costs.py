@@ -8,9 +8,9 @@ from graphmem import cypher
 from graphmem.registry import Services
 from graphmem.writing import duplicate_probe
 from tests.cypher.test_costs import parts
+from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 from tests.support.figures import Figures
-from tests.support.loop import Loop
 
 DELETED = 5_000
 HITS = 3_000

@@ -22,8 +22,8 @@ from graphmem.database.driver import FIRST
 from graphmem.errors import MigrationRefused
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.registry import Services
+from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
-from tests.support.loop import Loop
 
 PACKAGE = Path(graphmem.__file__).parent
 QUERIES = sorted(cypher.names())

@@ -13,8 +13,8 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.registry import Services
 from graphmem.text import identifiers
 from graphmem.text import words as wording
+from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
-from tests.support.loop import Loop
 
 MINE, THEIRS = 2_100, 600
 SCANS = {"AllNodesScan", "NodeByLabelScan", "NodeIndexScan", "DirectedRelationshipTypeScan"}

@@ -11,8 +11,8 @@ from graphmem import cypher
 from graphmem.model import times
 from graphmem.registry import Services
 from tests.cypher.test_queries import SCANS, operators
+from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
-from tests.support.loop import Loop
 
 ENTITIES = 400
 PER_ROW = 40

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from graphmem.registry import Services
-from tests.support.dumping import Dumps
-from tests.support.loop import Loop
+from tests.support.dumps import Dumps
+from tests.support.event_loop import Loop
 
 
 @pytest.fixture

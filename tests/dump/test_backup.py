@@ -15,10 +15,10 @@ from graphmem.cli.main import app
 from graphmem.dump import creating
 from graphmem.registry import Services
 from graphmem.settings import Settings
-from tests.support.denied import deny
-from tests.support.dumping import Dumps
+from tests.support.dumps import Dumps
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
+from tests.support.permissions import deny
 from tests.support.service import environment
 
 Command = Callable[..., Result]

@@ -13,9 +13,9 @@ import pytest
 from graphmem import dump
 from graphmem.model import canonical
 from graphmem.registry import Services
-from tests.support.dumping import wipe
+from tests.support.dumps import wipe
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 DATA = Path(__file__).parents[1] / "data"
 OWNER = "golden"

@@ -14,8 +14,8 @@ from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from graphmem.registry import Services
 from tests.reliability.test_machine import Machine
-from tests.support.dumping import Dumps
-from tests.support.loop import Loop
+from tests.support.dumps import Dumps
+from tests.support.event_loop import Loop
 
 
 class Losing(Machine):

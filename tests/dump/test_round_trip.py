@@ -10,9 +10,9 @@ import pytest
 from graphmem.dump import container
 from graphmem.errors import DumpDamaged, DumpRefused, IdempotencyMismatch
 from graphmem.registry import Services
-from tests.support.dumping import Dumps, answers, rich
+from tests.support.dumps import Dumps, answers, rich
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 
 def test_everything_comes_back(run: Call, dumps: Dumps) -> None:

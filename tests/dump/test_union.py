@@ -13,9 +13,9 @@ from graphmem.dump.container import Writer
 from graphmem.dump.records import Owner
 from graphmem.dump.verifying import opened, read
 from graphmem.registry import REGISTRY, Services
-from tests.support.dumping import Dumps, answers, rich
+from tests.support.dumps import Dumps, answers, rich
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
 BYRON = {"entity_type": "person", "name": "Ada Byron"}

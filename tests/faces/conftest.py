@@ -18,7 +18,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
 from tests.support.doctor import Examine
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 from tests.support.service import Service, free_port, running
 
 Together = Callable[[str, Sequence[dict[str, Any]]], list[Any]]

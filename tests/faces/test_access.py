@@ -19,7 +19,7 @@ from graphmem.registry import REGISTRY, Services
 from graphmem.settings import DEFAULT_OWNER, Settings, load
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import Http, envelope, sender, url
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 from tests.support.service import Service, command, environment, free_port
 
 GUARDED = sorted(

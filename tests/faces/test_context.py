@@ -14,8 +14,8 @@ from graphmem.matching import context_ranking as domain
 from graphmem.operations.context import BUDGET_LEAST, BUDGET_MOST
 from graphmem.reading.context_lines import NEWEST
 from graphmem.registry import Services
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 PEOPLE = {
     "entities": [

@@ -24,8 +24,8 @@ from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support.doctor import SECRET, Examine, bad
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 from tests.support.service import Service, environment, free_port
 
 

@@ -13,8 +13,8 @@ from graphmem import neo4j_local
 from graphmem.doctor import around, database, machine
 from graphmem.neo4j_local import engine, server
 from graphmem.settings import Settings
-from tests.support.denied import deny
 from tests.support.doctor import SECRET, Examine, bad
+from tests.support.permissions import deny
 from tests.support.service import free_port
 
 

@@ -16,8 +16,8 @@ from graphmem.operations import duplicates
 from graphmem.registry import REGISTRY, OwnerGraph, Services
 from graphmem.text import identifiers
 from graphmem.writing import duplicate_probe
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 
 def person(name: str, **fields: Any) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from graphmem.registry import Services
 from graphmem.settings import Settings
 from graphmem.worker import claim, understand_once
 from graphmem.writing import Writers
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 KEY = "key-of-the-model"
 

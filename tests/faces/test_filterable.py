@@ -9,9 +9,9 @@ import pytest
 
 from graphmem.registry import Services
 from tests.faces.test_query import FIELD, WINE, ids, store, walked
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.folding import fold_all
-from tests.support.loop import Loop
+from tests.support.worker_pass import fold_all
 
 
 def registered(run: Call, loop: Loop, services: Services, *fields: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from graphmem.errors import InvalidInput
 from graphmem.model.ids import ENTITY_ID
 from graphmem.registry import Services
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "Ada@Example.org", "born": 1815}
 NOBODY = "ent_" + "0" * 24

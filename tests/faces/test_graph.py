@@ -17,9 +17,9 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model.relationship import BUILTIN
 from graphmem.reading import walk as walks
 from graphmem.registry import Services
-from tests.support import walks as model
+from tests.support import walk_model as model
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 NOBODY = "ent_" + "0" * 24
 TYPES = ("OWNS", "PART_OF", "MANAGES")

@@ -13,9 +13,9 @@ from graphmem.errors import NotFound, StoreRefused
 from graphmem.reading import walk as walks
 from graphmem.registry import Services
 from tests.faces.test_graph import check, ids, keys, pages, relate, things
-from tests.support import walks as model
+from tests.support import walk_model as model
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 YEARS = [f"{year}-01-01T00:00:00Z" for year in (2020, 2021, 2022, 2023)]
 

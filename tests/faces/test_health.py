@@ -14,8 +14,8 @@ from graphmem.operations.health import audit, told
 from graphmem.registry import Context, Services
 from graphmem.worker import work_once
 from tests.faces.conftest import Together
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 Script = Callable[..., Any]
 

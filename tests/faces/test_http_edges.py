@@ -13,7 +13,7 @@ from graphmem.api.app import create_app
 from graphmem.auth import Actor
 from graphmem.errors import CATALOGUE
 from graphmem.registry import REGISTRY, Services
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 
 ROUTES = sorted({route for operation in REGISTRY.values() for route in operation.routes})
 STATUSES = {200, 201, 400, 401, 403, 404, 409, 413, 429, 500, 503}

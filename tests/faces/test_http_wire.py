@@ -20,7 +20,7 @@ from graphmem.api.app import create_app
 from graphmem.auth import Actor
 from graphmem.registry import REGISTRY, Operation, Services
 from tests.faces.test_http_edges import JSON, ROUTES, Http, envelope, http, sender, url
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 from tests.support.service import Service
 
 __all__ = ["http"]

@@ -26,9 +26,9 @@ from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
 from tests.faces.conftest import TOKEN, Together
 from tests.faces.test_http_edges import Http, envelope, sender
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
-from tests.support.proxy import proxied
+from tests.support.tcp_proxy import proxied
 
 Counted = Callable[..., float]
 ANN = [{"entity_type": "person", "name": "Ann"}]

@@ -31,8 +31,8 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
+from tests.support.event_loop import Loop
 from tests.support.faces import argv, flat, in_query
-from tests.support.loop import Loop
 from tests.support.service import Service, command, environment
 
 Outcome = tuple[Any, ...]

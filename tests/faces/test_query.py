@@ -11,8 +11,8 @@ import pytest
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput
 from graphmem.reading import entities_as_of, scan
 from graphmem.registry import Services
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 WINE = {"entity_type": "wine", "fields": {"name": "string"}, "additional_fields": "show"}
 FIELD = {"type": "string", "filterable": True, "mismatch": "show"}

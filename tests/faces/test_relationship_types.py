@@ -18,8 +18,8 @@ from graphmem.model import canonical
 from graphmem.model.relationship import BUILTIN
 from graphmem.registry import REGISTRY, Services
 from tests.faces.conftest import Together
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 PAIR = [{"entity_type": "person", "name": name} for name in ("Ada", "Mary")]
 REGISTER = "relationship_types.register"

@@ -18,8 +18,8 @@ from graphmem.reading import search_engine
 from graphmem.registry import Services
 from graphmem.text import words as wording
 from graphmem.worker import claim, place_once, understand_once
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
 Script = Callable[..., Any]

@@ -10,8 +10,8 @@ import pytest
 from graphmem.errors import IdempotencyMismatch, InvalidInput, StoreRefused
 from graphmem.registry import REGISTRY, Services
 from tests.faces.conftest import Together
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
 ACME = {"entity_type": "company", "name": "Acme"}

@@ -15,8 +15,8 @@ from graphmem.errors import GraphmemError, UnknownField
 from graphmem.reading import cursors
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 ADA = {
     "entity_type": "person",

@@ -11,8 +11,8 @@ from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput, NotFound
 from graphmem.reading import timeline_pages
 from graphmem.registry import Services
 from graphmem.worker import work_once
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 MEETING = {
     "entity_type": "event",

@@ -21,9 +21,9 @@ from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.observability import tracing
 from graphmem.observability.spans import CLOSING_SECONDS, Spans
 from graphmem.settings import Settings, load
-from tests.support.collector import Collector, Seen, collecting, mute
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 from tests.support.service import Service, running
+from tests.support.trace_collector import Collector, Seen, collecting, mute
 
 SERVER, CLIENT, ERROR = 2, 3, 2
 Traced = tuple[Service, Collector]

@@ -16,7 +16,7 @@ from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.writing import turn
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
 

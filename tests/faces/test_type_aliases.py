@@ -14,8 +14,8 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 WINE = {
     "entity_type": "wine",

@@ -17,7 +17,7 @@ from graphmem.database.admission import Admission
 from graphmem.errors import ServiceBusy
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import load
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 
 HEAVY = ("search.find", "relationship.reach", "entity.scan[asc]", "entity.candidates", "duplicate.by_type")
 

@@ -13,7 +13,7 @@ import pytest
 from graphmem.model import times
 from graphmem.settings import Settings
 from tests.support.faces import Call
-from tests.support.forking import Forks
+from tests.support.forked_services import Forks
 from tests.support.service import free_port, until_listening
 
 HOUR = 3600 * 1_000_000

@@ -14,11 +14,11 @@ from graphmem import dump
 from graphmem.registry import Services
 from graphmem.runtime import open_services
 from tests.support import faces
-from tests.support.crashing import Found, Victims, compare, cycle
-from tests.support.engine import engine_settings
+from tests.support.embedded_neo4j import engine_settings
+from tests.support.event_loop import Loop
 from tests.support.figures import Figures
-from tests.support.load import Ledger, Sent
-from tests.support.loop import Loop
+from tests.support.killed_services import Found, Victims, compare, cycle
+from tests.support.write_load import Ledger, Sent
 
 CLIENTS = 16
 QUICK = ("service", "neo4j", "service", "both", "service")

@@ -21,8 +21,8 @@ from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.writing import Writers, turn
-from tests.support.loop import Loop
-from tests.support.proxy import Proxy, proxied
+from tests.support.event_loop import Loop
+from tests.support.tcp_proxy import Proxy, proxied
 
 RETRY = 2.0
 BOUND = 15.0

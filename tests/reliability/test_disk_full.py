@@ -17,10 +17,10 @@ import pytest
 from graphmem.errors import DiskFull
 from graphmem.settings import load
 from graphmem.writing import disk
-from tests.support.crashing import TRANSACTIONS, Found, Victims, compare
-from tests.support.engine import engine_settings
+from tests.support.embedded_neo4j import engine_settings
 from tests.support.figures import Figures
-from tests.support.load import Ledger, Sent
+from tests.support.killed_services import TRANSACTIONS, Found, Victims, compare
+from tests.support.write_load import Ledger, Sent
 
 SIZE = "800m"
 OWNER = "11111111-1111-1111-1111-111111111111"

@@ -17,11 +17,11 @@ from graphmem.errors import ConfigurationInvalid
 from graphmem.registry import Services
 from graphmem.settings import Settings, load
 from graphmem.worker import place_once, understand_once, work_once
-from tests.support.dumping import Dumps
-from tests.support.engine import engine_settings, probe, query
+from tests.support.dumps import Dumps
+from tests.support.embedded_neo4j import engine_settings, probe, query
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.forking import Forks
-from tests.support.loop import Loop
+from tests.support.forked_services import Forks
 from tests.support.service import free_port, until_listening
 
 ITEMS = [{"entity_type": "thing", "name": name, "n": 1} for name in ("a", "b")]

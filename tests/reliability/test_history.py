@@ -13,13 +13,13 @@ import httpx
 import pytest
 
 from graphmem.settings import Settings
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures
-from tests.support.forking import Forks
+from tests.support.forked_services import Forks
 from tests.support.history import Append, History, Outcome, Read
-from tests.support.loop import Loop
-from tests.support.proxy import Proxy, proxied
 from tests.support.service import free_port, until_listening
+from tests.support.tcp_proxy import Proxy, proxied
 
 CLIENTS = 12
 ENOUGH = 60

@@ -13,7 +13,12 @@ from hypothesis.stateful import initialize, precondition, rule, run_state_machin
 
 from graphmem.errors import GraphmemError
 from graphmem.registry import Services
-from tests.support.draws import (
+from tests.support.event_loop import Loop
+from tests.support.expected_answers import NOT_FOUND, agrees, counted, exactly, later
+from tests.support.knowledge_model import TURNS, edge_id, shown
+from tests.support.reduction_model import Declared, Schema, is_unfit, spoken
+from tests.support.state_machine import Subject
+from tests.support.strategies import (
     APT,
     DECLARED,
     EDGES,
@@ -31,11 +36,6 @@ from tests.support.draws import (
     WHO,
     End,
 )  # fmt: skip
-from tests.support.looks import NOT_FOUND, agrees, counted, exactly, later
-from tests.support.loop import Loop
-from tests.support.machine import Subject
-from tests.support.model import TURNS, edge_id, shown
-from tests.support.reducing import Declared, Schema, is_unfit, spoken
 
 REFUSED, INVALID = "ERR_STORE_RESOLUTION_FAILED", "VALIDATION_INVALID_FORMAT"
 UNFIT = "SCHEMA_VALIDATION_FAILED"

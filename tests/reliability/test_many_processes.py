@@ -17,14 +17,14 @@ import pytest
 from graphmem.auth import Actor
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
-from tests.support.crashing import TRANSACTIONS, Found, compare
-from tests.support.dumping import wipe
+from tests.support.dumps import wipe
+from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 from tests.support.figures import Figures
-from tests.support.forking import Forks
-from tests.support.load import Ledger, Sent
-from tests.support.loop import Loop
+from tests.support.forked_services import Forks
+from tests.support.killed_services import TRANSACTIONS, Found, compare
 from tests.support.service import free_port, until_listening
+from tests.support.write_load import Ledger, Sent
 
 CLIENTS = 64
 BOTH = 1

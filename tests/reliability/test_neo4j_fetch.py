@@ -16,7 +16,7 @@ from graphmem import neo4j_local
 from graphmem.errors import EngineFetchFailed
 from graphmem.neo4j_local import engine, lock
 from graphmem.settings import Settings
-from tests.support.engine import FakeRepository, engine_settings
+from tests.support.embedded_neo4j import FakeRepository, engine_settings
 
 
 class TestFetch:

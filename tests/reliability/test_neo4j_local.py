@@ -31,10 +31,10 @@ from graphmem.errors import (
 )
 from graphmem.neo4j_local import archive, config, engine, files, instance, lock
 from graphmem.settings import Settings
-from tests.support.denied import deny
-from tests.support.engine import WAIT, engine_settings, probe, query, servers_of, wait_for
+from tests.support.embedded_neo4j import WAIT, engine_settings, probe, query, servers_of, wait_for
+from tests.support.permissions import deny
 
-SUPPORT = Path(__file__).parents[1] / "support" / "engine.py"
+SUPPORT = Path(__file__).parents[1] / "support" / "embedded_neo4j.py"
 SECRET = "a-token-that-the-server-must-not-inherit"
 
 

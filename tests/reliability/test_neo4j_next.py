@@ -11,7 +11,7 @@ from graphmem import neo4j_local
 from graphmem.errors import DataDirectoryRefused
 from graphmem.neo4j_local import lock
 from graphmem.settings import Settings
-from tests.support.engine import engine_settings, probe, query
+from tests.support.embedded_neo4j import engine_settings, probe, query
 
 DEFAULT = Settings().neo4j_version
 (NEXT,) = (version for version in lock.versions() if version != DEFAULT)

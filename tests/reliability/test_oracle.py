@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from graphmem.auth import Actor
 from graphmem.model import canonical, times
 from graphmem.registry import REGISTRY, Services
-from tests.support import oracle
+from tests.support import fold_model as oracle
+from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
-from tests.support.loop import Loop
 
 VALUES = st.sampled_from([None, 1, 1.0, "1", True, "a", [1], {"b": 2}, -0.0, 10**30])
 MOMENTS = st.sampled_from([

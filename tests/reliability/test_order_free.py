@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from graphmem.auth import Actor
 from graphmem.registry import REGISTRY, Services
+from tests.support.event_loop import Loop
+from tests.support.expected_answers import exactly
 from tests.support.faces import by_runner
-from tests.support.looks import exactly
-from tests.support.loop import Loop
 
 WRITERS = 8
 MOMENTS = st.sampled_from(["1965-05-05T05:05:05.5Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000001Z"])

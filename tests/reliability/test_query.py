@@ -16,10 +16,10 @@ from graphmem.errors import SchemaRefused
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
-from tests.support.asking import COMPARED, NAMES, NEEDLES, Known, answer
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.folding import fold_all
-from tests.support.loop import Loop
+from tests.support.page_model import COMPARED, NAMES, NEEDLES, Known, answer
+from tests.support.worker_pass import fold_all
 
 TYPES = ("alpha", "beta", "gamma")
 SORTS = (

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphmem.registry import Services
+from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
-from tests.support.loop import Loop
 
 WORDS = st.sampled_from([
     "ada", "Ada", "adal", "ÁDA", "lovelace", "love", "lace", "plan", "planning", "an", "café", "cafe", "2026",

@@ -19,7 +19,7 @@ import pytest
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support import faces
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 from tests.support.service import Service, command, environment, running
 
 TOKEN = "canary-token-0123456789-abcdefghijklmnopqrstuvwxyz"

@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 from graphmem import neo4j_local
 from graphmem.cli.main import app
 from graphmem.runtime import WATCH_SECONDS
-from tests.support.crashing import Victims
-from tests.support.engine import engine_settings, servers_of, wait_for
+from tests.support.embedded_neo4j import engine_settings, servers_of, wait_for
+from tests.support.killed_services import Victims
 from tests.support.service import environment
 
 

@@ -25,7 +25,7 @@ from graphmem.errors import (
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.writing import Writers, turn
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 
 RETRY = 1.0
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}

@@ -9,8 +9,8 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem.registry import Services
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 Beside = Callable[..., list[dict[str, Any]]]
 """``beside(change, params, name, owner, **rest)``: what a query answers that met a change under way."""

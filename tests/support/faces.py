@@ -19,7 +19,7 @@ from graphmem.mcp.tools import create_server
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
-from tests.support.loop import Loop
+from tests.support.event_loop import Loop
 
 Call = Callable[..., dict[str, Any]]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphmem.model import canonical, ids, reduction, times
 from graphmem.model.reduction import Fold, Observation
-from tests.support import oracle
+from tests.support import fold_model as oracle
 
 NAMES = ["name", "town", "age", "canonical_name"]
 VALUES = st.none() | st.integers(-3, 3) | st.sampled_from(["Ada", "", "null", 1.0, [None], {"b": 1, "a": 2}])

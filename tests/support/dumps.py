@@ -9,8 +9,8 @@ from typing import Any, LiteralString
 from graphmem import dump
 from graphmem.dump import Created, Restored
 from graphmem.registry import Services
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 LARGE = 10**70 + 7
 """An integer that no 64 bits hold."""

@@ -15,8 +15,8 @@ from graphmem.auth import Actor
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
-from tests.support.draws import AHEAD, LOOK, TIMES, End
-from tests.support.looks import (
+from tests.support.event_loop import Loop
+from tests.support.expected_answers import (
     UNKNOWN,
     Look,
     Where,
@@ -30,9 +30,9 @@ from tests.support.looks import (
     snapshots,
     timeline,
 )  # fmt: skip
-from tests.support.loop import Loop
-from tests.support.model import Knowledge
-from tests.support.reducing import Fact
+from tests.support.knowledge_model import Knowledge
+from tests.support.reduction_model import Fact
+from tests.support.strategies import AHEAD, LOOK, TIMES, End
 
 TOGETHER = 8
 """Reads that are under way at the same time."""

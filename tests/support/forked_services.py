@@ -25,7 +25,7 @@ class Forks:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.forking"],
+            [sys.executable, "-m", "tests.support.forked_services"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from tests.support.events import events
-from tests.support.model import MERGES, Edge, Knowledge, edge_id, newest, provenance, shown
-from tests.support.reducing import Fact
+from tests.support.knowledge_model import MERGES, Edge, Knowledge, edge_id, newest, provenance, shown
+from tests.support.reduction_model import Fact
+from tests.support.timeline_model import events
 
 UNKNOWN = "ent_" + "0" * 24
 NOT_FOUND = "RESOURCE_NOT_FOUND"

@@ -19,9 +19,9 @@ import httpx
 from graphmem import neo4j_local
 from graphmem.settings import Settings
 from tests.support import service as services
-from tests.support.engine import query, servers_of
-from tests.support.load import TIMEOUT, Ledger, Writer
+from tests.support.embedded_neo4j import query, servers_of
 from tests.support.service import EACH, Service, wait_until_healthy
+from tests.support.write_load import TIMEOUT, Ledger, Writer
 
 READERS = 3
 TRANSACTIONS = """

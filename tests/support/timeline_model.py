@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.support.model import Knowledge, display_name
+from tests.support.knowledge_model import Knowledge, display_name
 
 BY_NAME = {"due": "Due"}
 """The drawn fields that are times by their names, with the types of their events."""

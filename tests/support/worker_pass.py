@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from graphmem import worker
 from graphmem.registry import Services
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.loop import Loop
 
 LOOKS = 500
 

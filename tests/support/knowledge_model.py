@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from tests.support.reducing import KINDS, NOTHING, SAYING, Declared, Fact, Held, Schema, fits, reduce
+from tests.support.reduction_model import KINDS, NOTHING, SAYING, Declared, Fact, Held, Schema, fits, reduce
 
 TURNS = ("create", "delete", "restore")
 MERGES = ("merge", "unmerge")

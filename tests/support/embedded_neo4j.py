@@ -1,6 +1,6 @@
 """An embedded Neo4j for tests: settings with a data directory of its own, a probe, and faults to inject.
 
-Run as a program it is another process that wants the database: ``python engine.py DATA_DIR [never]``.
+Run as a program it is another process that wants the database: ``python embedded_neo4j.py DATA_DIR [never]``.
 """
 
 from __future__ import annotations
