@@ -25,8 +25,7 @@ from graphmem.writing import Writers
 
 _log = structlog.get_logger("graphmem.runtime")
 
-assert operations.__all__
-assert REGISTRY
+assert REGISTRY, operations
 
 # Retries are counted in the operation's own log line, not told one by one.
 stamina.instrumentation.set_on_retry_hooks([])

@@ -21,7 +21,7 @@ app = typer.Typer(
     help="Structured memory: observations in, snapshots with provenance out.",
 )
 # Importing the operations has filled the registry, from which the commands are made.
-assert operations.__all__
+assert operations.__path__
 Env = Literal["development", "production", "demo", "test"]
 
 

@@ -1,47 +1,12 @@
-"""The operations: one file per noun. Importing this package fills the registry."""
+"""The operations: one file per noun. Importing this package fills the registry, in the order of names."""
 
-from graphmem.operations import (
-    context,
-    duplicates,
-    entities,
-    explaining,
-    finding,
-    graph,
-    health,
-    lifecycle,
-    merging,
-    neighbourhood,
-    observations,
-    query,
-    relating,
-    relationship_types,
-    relationships,
-    schema_analysis,
-    schemas,
-    server,
-    store,
-    timeline,
-)
+import importlib
+import pkgutil
 
-__all__ = [
-    "context",
-    "duplicates",
-    "entities",
-    "explaining",
-    "finding",
-    "graph",
-    "health",
-    "lifecycle",
-    "merging",
-    "neighbourhood",
-    "observations",
-    "query",
-    "relating",
-    "relationship_types",
-    "relationships",
-    "schema_analysis",
-    "schemas",
-    "server",
-    "store",
-    "timeline",
-]
+from graphmem.registry import REGISTRY
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+_by_name = sorted(REGISTRY.items())
+REGISTRY.clear()
+REGISTRY.update(_by_name)

@@ -49,6 +49,10 @@ def _described(field: dict) -> bool:
     )
 
 
+def test_operations_are_listed_by_name() -> None:
+    assert list(REGISTRY) == sorted(REGISTRY)
+
+
 def test_names_of_tools_commands_and_routes_are_unique() -> None:
     for names in (
         [o.tool for o in OPERATIONS if o.tool],
