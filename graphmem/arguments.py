@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,7 +22,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from graphmem.errors import InvalidInput, UnknownField, validation_message
-from graphmem.model import times
+from graphmem.model import identity, times
 
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
@@ -77,6 +78,29 @@ Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "strin
 """A time: ISO 8601 outside, microseconds inside."""
 EntityId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity.")]
 Text = Annotated[str, Field(max_length=10_000)]
+EntityType = Annotated[
+    str,
+    AfterValidator(identity.normalise_type),
+    Field(max_length=200, description="Entity type, such as person, event or task."),
+]
+At = Annotated[Moment | None, Field(description="As it was at this time: observations observed up to then.")]
+AtIngested = Annotated[
+    Moment | None, Field(description="As it was known at this time: observations recorded up to then.")
+]
+IncludeDeleted = Annotated[bool, Field(description="Whether deleted entities are answered as well.")]
+
+
+class TypeFilters(Arguments):
+    """Which types of entities."""
+
+    entity_type: EntityType | None = None
+    entity_types: list[EntityType] = Field(default=[], max_length=100, description="Any of these types.")
+
+    @property
+    def types(self) -> list[str]:
+        """The types asked for, sorted; none means any."""
+        return sorted({*self.entity_types, *([self.entity_type] if self.entity_type else [])})
+
 
 A = TypeVar("A", bound=Arguments)
 

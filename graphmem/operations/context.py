@@ -7,11 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from graphmem.arguments import OFFSET_LIMIT, Arguments, EntityId, NoBool, Text, invalid
+from graphmem.arguments import OFFSET_LIMIT, Arguments, EntityId, EntityType, NoBool, Text, invalid
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import Unit
-from graphmem.operations.entities import EntityType
 from graphmem.reading import answers, cursors
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.context_lines import known_lines

@@ -14,12 +14,11 @@ import structlog
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, EntityId, NoBool, Offset
+from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Offset
 from graphmem.errors import GraphmemError, InvalidCursor, NotFound
 from graphmem.matching import blocking, similarity
 from graphmem.matching.blocking import Pair
 from graphmem.matching.similarity import Profile
-from graphmem.operations.entities import EntityType
 from graphmem.reading import answers, cursors
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.cursors import Cursor

@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired
+from typing import Any, NotRequired
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import (
-    Arguments,
-    EntityId,
-    Moment,
-)
+from graphmem.arguments import Arguments, At, AtIngested, EntityId, IncludeDeleted
 from graphmem.errors import NotFound
 from graphmem.model import identity, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed
 from graphmem.reading.answers import EntityRow, ObservationRow
 from graphmem.registry import Context, Scope, operation
-
-EntityType = Annotated[
-    str,
-    AfterValidator(identity.normalise_type),
-    Field(max_length=200, description="Entity type, such as person, event or task."),
-]
-At = Annotated[Moment | None, Field(description="As it was at this time: observations observed up to then.")]
-AtIngested = Annotated[
-    Moment | None, Field(description="As it was known at this time: observations recorded up to then.")
-]
-IncludeDeleted = Annotated[bool, Field(description="Whether deleted entities are answered as well.")]
-
-
-class TypeFilters(Arguments):
-    """Which types of entities."""
-
-    entity_type: EntityType | None = None
-    entity_types: list[EntityType] = Field(default=[], max_length=100, description="Any of these types.")
-
-    @property
-    def types(self) -> list[str]:
-        """The types asked for, sorted; none means any."""
-        return sorted({*self.entity_types, *([self.entity_type] if self.entity_type else [])})
 
 
 class GetEntity(Arguments):

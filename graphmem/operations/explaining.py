@@ -8,8 +8,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled
-from graphmem.operations.entities import TypeFilters
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled, TypeFilters
 from graphmem.reading import answers, search_engine
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic

@@ -8,11 +8,10 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Text
+from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityType, Limit, Text
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.ids import ENTITY_ID
-from graphmem.operations.entities import EntityType
 from graphmem.reading import answers, search_engine
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.search_engine import Semantic

@@ -9,10 +9,19 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import OFFSET_LIMIT, PAGE_DEFAULT, Arguments, EntityId, Limit, NoBool, Spelled
+from graphmem.arguments import (
+    OFFSET_LIMIT,
+    PAGE_DEFAULT,
+    Arguments,
+    At,
+    AtIngested,
+    EntityId,
+    Limit,
+    NoBool,
+    Spelled,
+)
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import identity, times
-from graphmem.operations.entities import At, AtIngested
 from graphmem.operations.relationships import RelationshipType, known_types
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.answers import EntityRow, RelationshipRow

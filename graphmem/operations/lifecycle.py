@@ -8,11 +8,10 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EntityId, invalid
+from graphmem.arguments import EntityId, EntityType, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import canonical, identity
 from graphmem.model.items import Reader
-from graphmem.operations.entities import EntityType
 from graphmem.reading import answers
 from graphmem.reading.receipts import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation

@@ -8,10 +8,9 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled
+from graphmem.arguments import PAGE_DEFAULT, Arguments, At, AtIngested, Limit, Offset, Spelled
 from graphmem.errors import NotFound
 from graphmem.model import times
-from graphmem.operations.entities import At, AtIngested
 from graphmem.reading import answers, as_of, cursors, timeline_pages
 from graphmem.reading.answers import EntityRow, ObservationRow
 from graphmem.reading.as_of import AsOf, Bounds, Clocks

@@ -11,6 +11,8 @@ from graphmem.arguments import (
     PAGE_DEFAULT,
     Arguments,
     EntityId,
+    EntityType,
+    IncludeDeleted,
     Limit,
     Moment,
     Offset,
@@ -19,7 +21,6 @@ from graphmem.arguments import (
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
-from graphmem.operations.entities import EntityType, IncludeDeleted
 from graphmem.operations.finding import find_exactly
 from graphmem.reading import answers, cursors
 from graphmem.reading.answers import ObservationRow

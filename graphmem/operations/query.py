@@ -9,12 +9,24 @@ from typing import Annotated, Any, NotRequired
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 from pydantic_core.core_schema import ValidationInfo
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Moment, Offset, Spelled, Total, invalid
+from graphmem.arguments import (
+    PAGE_DEFAULT,
+    Arguments,
+    At,
+    AtIngested,
+    IncludeDeleted,
+    Limit,
+    Moment,
+    Offset,
+    Spelled,
+    Total,
+    TypeFilters,
+    invalid,
+)
 from graphmem.cypher import Way
 from graphmem.errors import InvalidCursor
 from graphmem.model import comparison, identity
 from graphmem.model.comparison import Filter
-from graphmem.operations.entities import At, AtIngested, IncludeDeleted, TypeFilters
 from graphmem.reading import answers, compared_pages, cursors, entities_as_of, paging, search_engine
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor

@@ -12,7 +12,10 @@ from graphmem.arguments import (
     PAGE_DEFAULT,
     PAGE_LIMIT,
     Arguments,
+    At,
+    AtIngested,
     EntityId,
+    IncludeDeleted,
     Limit,
     Offset,
     Spelled,
@@ -21,7 +24,6 @@ from graphmem.arguments import (
 )
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import ids, merges, relationship, times
-from graphmem.operations.entities import At, AtIngested, IncludeDeleted
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.answers import ObservationRow, RelationshipRow
 from graphmem.reading.as_of import AsOf, Clocks

@@ -7,13 +7,12 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, EntityId, NoBool
+from graphmem.arguments import Arguments, EntityId, EntityType, NoBool
 from graphmem.errors import NotFound
 from graphmem.matching import schema_candidates
 from graphmem.matching.schema_candidates import Candidate, Recommendation, Said
 from graphmem.model import schema
 from graphmem.model.schema import Document
-from graphmem.operations.entities import EntityType
 from graphmem.operations.schemas import unknown
 from graphmem.registry import Context, Scope, operation
 

@@ -10,11 +10,10 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled, Total
+from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityType, Limit, Offset, Spelled, Total
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
 from graphmem.model import schema
 from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
-from graphmem.operations.entities import EntityType
 from graphmem.reading import cursors, schema_rows
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.receipts import SchemaReceipt, Writing, change_schema

@@ -9,7 +9,10 @@ from pydantic import Field
 from graphmem.arguments import (
     PAGE_DEFAULT,
     Arguments,
+    At,
+    AtIngested,
     EntityId,
+    EntityType,
     Limit,
     Moment,
     Offset,
@@ -20,7 +23,6 @@ from graphmem.arguments import (
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.model.reduction import Stale
-from graphmem.operations.entities import At, AtIngested, EntityType
 from graphmem.reading import cursors, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
