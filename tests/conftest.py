@@ -16,7 +16,7 @@ from graphmem.errors import AuthRequired
 from graphmem.observability import logs
 from graphmem.registry import Services
 from graphmem.settings import Settings
-from tests.support import faces
+from tests.support import faces, reached_outcomes
 from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -36,6 +36,11 @@ for name in [name for name in os.environ if name.startswith(("NEO4J_", "SERVICE_
 for name in [name for name in os.environ if name.startswith("GRAPHMEM_") and "_TEST_" not in name]:
     if name not in ("GRAPHMEM_CACHE_DIR",):
         del os.environ[name]
+
+
+def pytest_configure() -> None:
+    """Record the outcomes that this run reaches, where the environment names a file for them."""
+    reached_outcomes.install_if_wanted()
 
 
 @pytest.fixture(scope="session")

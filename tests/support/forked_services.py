@@ -96,6 +96,9 @@ def _start(said: dict[str, Any]) -> int:
     from graphmem.cli.main import main
     from graphmem.model import times
     from graphmem.writing import turn
+    from tests.support import reached_outcomes
+
+    reached_outcomes.install_if_wanted()
 
     real, ahead = times.now, said["clock"]
     times.now = lambda: real() + ahead

@@ -24,6 +24,7 @@ import httpx
 
 from graphmem import settings as graphmem_settings
 from graphmem.settings import Settings
+from tests.support import reached_outcomes
 
 READY_SECONDS = 40.0
 STOP_SECONDS = 30.0
@@ -75,7 +76,11 @@ def free_port() -> int:
 
 def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]:
     """Return the environment in which a command reaches the database of this run."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GRAPHMEM_", "NEO4J_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name == reached_outcomes.VARIABLE or not name.startswith(("GRAPHMEM_", "NEO4J_"))
+    }
     where = {
         "NEO4J_USERNAME": settings.neo4j_username,
         "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
@@ -163,6 +168,7 @@ async def rest(services: Any) -> None:
 
 
 if __name__ == "__main__":
+    reached_outcomes.install_if_wanted()
     said = sys.argv.pop(1)
     if said == EACH:
         from graphmem import auth
