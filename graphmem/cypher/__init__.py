@@ -13,7 +13,8 @@ header that disagrees with the text refuses to load::
 
 ``owner`` is bound by the runner in every query and not listed; a query that does not ask for it says
 ``// tenancy global`` and why. ``<noun._name>`` stands for the text of ``noun/_name.cypher``, so that a
-projection is said once; ``RELATIONSHIP_TYPES`` for the relationship types asked for, sorted: a type
+projection is said once, and ``<fact._value_kinds>`` for the kinds that :mod:`graphmem.model.facts` lists;
+``RELATIONSHIP_TYPES`` for the relationship types asked for, sorted: a type
 filter by parameter would expand every edge of a hub. Migrations are in ``migrations/``, see
 :mod:`graphmem.database.migrations`.
 
@@ -36,7 +37,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Literal, LiteralString, cast
 
-from graphmem.model import relationship
+from graphmem.model import facts, relationship
 
 _HEADER = re.compile(
     r"\A// (?P<name>[\w.]+): (?P<doc>.+?)\n//\n"
@@ -53,6 +54,12 @@ _USED = re.compile(r"\$(\w+)")
 _FRAGMENT = re.compile(r"<(\w+)\.(_\w+)>")
 _NAME = re.compile(r"(?P<file>\w+\.\w+)(?:\[(?:(?P<key>\w+) )?(?P<way>asc|desc)\])?")
 _TYPES = "RELATIONSHIP_TYPES"
+_KINDS = {
+    "_value_kinds": facts.VALUE_KINDS,
+    "_lifecycle_kinds": facts.LIFECYCLE_KINDS,
+    "_merge_kinds": facts.MERGE_KINDS,
+}
+"""The fragments ``<fact._…>``, by name."""
 _KEYED = re.compile(
     r"MATCH [^\n]*\((?P<name>\w+):(?P<label>\w+) \{(?P<properties>[^}]*)\}\)[^\n]*$", re.MULTILINE
 )
@@ -256,6 +263,8 @@ def bind(name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, A
 
 @cache
 def _fragment(noun: str, name: str) -> str:
+    if noun == "fact":
+        return str(list(_KINDS[name]))
     lines = _read(noun, name).splitlines()
     return "\n".join(line for line in lines if not line.startswith("//")).strip()
 

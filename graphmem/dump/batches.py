@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from graphmem.dump.records import Observation, Owner, Record, RelationshipType, Schema, Transaction
-from graphmem.writing.restored import MERGING
+from graphmem.model import facts
 
 TRANSACTIONS: Final = 1_000
 OBSERVATIONS: Final = 1_000
@@ -25,7 +25,7 @@ class Part:
     @property
     def moves(self) -> bool:
         """Whether it merges entities, or ends a merge: it is then written alone."""
-        return any(one.kind in MERGING for one in self.observations)
+        return any(one.kind in facts.MERGE_KINDS for one in self.observations)
 
     @property
     def characters(self) -> int:

@@ -8,9 +8,7 @@ from typing import Any, Final, Self
 
 from graphmem.dump.batches import Batch, Part
 from graphmem.dump.records import Observation, Transaction
-from graphmem.model import canonical, ids
-from graphmem.model.reduction import SAYING
-from graphmem.writing.restored import merged_into
+from graphmem.model import canonical, facts, ids
 
 CUT: Final = 500
 """Characters of a value that a conflict tells."""
@@ -126,7 +124,7 @@ def missing(
                 found.conflicts.append(conflict)
             elif said.id in present.observations:
                 continue
-            elif lacking is None or (last and said.kind in ("delete", "restore", "unmerge")):
+            elif lacking is None or (last and said.kind in facts.STATE_KINDS):
                 left.append(said)
                 if not _acts(said):
                     there.add(said.subject_id)
@@ -149,7 +147,7 @@ def missing(
 
 def _acts(said: Observation) -> bool:
     """Return whether it acts on entities that something else says."""
-    return ":" in said.subject_id or said.kind not in SAYING
+    return ":" in said.subject_id or said.kind not in facts.VALUE_KINDS
 
 
 def _lacking(said: Observation, there: Collection[str]) -> str | None:
@@ -160,7 +158,7 @@ def _lacking(said: Observation, there: Collection[str]) -> str | None:
 
 def _into(said: Observation) -> list[str]:
     """Return what it merges into."""
-    into = merged_into(dict(zip(said.fields, said.values, strict=True))) if said.kind == "merge" else None
+    into = facts.target(said.kind, dict(zip(said.fields, said.values, strict=True)))
     return [into] if into is not None else []
 
 

@@ -14,7 +14,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from graphmem.errors import validation_message
-from graphmem.model import canonical, ids, times
+from graphmem.model import canonical, facts, ids, times
 from graphmem.model.schema import Document, version_order
 
 _NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
@@ -120,7 +120,7 @@ class Observation(_Record):
     subject_id: Annotated[
         str, Field(alias="home", pattern=f"^({ids.ENTITY_ID.pattern}|{ids.RELATIONSHIP_KEY.pattern})$")
     ]
-    kind: Literal["value", "correction", "create", "delete", "restore", "merge", "unmerge"]
+    kind: facts.Kind
     entity_type: Annotated[str, Field(pattern=_ENTITY_TYPE)] | None = None
     identity_basis: str | None = None
     observed_at: Micros

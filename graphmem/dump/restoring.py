@@ -21,13 +21,12 @@ from graphmem.dump import records
 from graphmem.dump.batches import Batch, Begun, Part, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, asked, missing
 from graphmem.dump.verifying import Verified, opened, read, verify
-from graphmem.model import canonical, discovery, ids, reduction
+from graphmem.model import canonical, discovery, facts, ids, reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.relationship import Kind, RegistrationRefused
 from graphmem.model.schema import Active, Document, version_order
 from graphmem.writing import Restoring, WriteRequest, Writers, Written
 from graphmem.writing.refolding import merges
-from graphmem.writing.restored import merged_into
 
 TOLD: Final = 200
 """Conflicts that are told one by one; all are counted."""
@@ -284,8 +283,8 @@ class _Restorer:
 
     async def _moves(self, owner: str, said: reduction.Observation) -> bool:
         """Return whether a merge, or its end, is the newest fact of its entity."""
-        into = merged_into(said.fields)
-        if said.kind == "merge" and into is not None:
+        into = facts.target(said.kind, said.fields)
+        if into is not None:
             await self._graph.write("dump.merged", owner, source=said.subject_id, target=into)
         log = await merges(lambda name, **params: self._graph.read(name, owner, **params), [said.subject_id])
         own = [(fact.at, fact.observation_id) for fact in log.facts if fact.subject_id == said.subject_id]
@@ -322,7 +321,7 @@ def _observation(one: records.Observation, transaction_id: str) -> reduction.Obs
     """Return an observation as the writer takes it."""
     fields = dict(zip(one.fields, one.values, strict=True))
     shapes: dict[str, str | None] = {}
-    if one.entity_type is not None and one.kind in reduction.SAYING:
+    if one.entity_type is not None and one.kind in facts.VALUE_KINDS:
         decoded = ((name, canonical.decode(text)) for name, text in fields.items() if name != CANONICAL_NAME)
         shapes = {name: discovery.shape_of(value) for name, value in decoded}
     return reduction.Observation(

@@ -23,8 +23,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
-from graphmem.model import canonical, discovery, identity, ids, ranks, relationship, times
-from graphmem.model.reduction import SAYING
+from graphmem.model import canonical, discovery, facts, identity, ids, ranks, relationship, times
 
 RESERVED: Final = frozenset({
     "entity_type", identity.CANONICAL_NAME, "target_id", "intent", "observed_at", "source_priority",
@@ -79,7 +78,7 @@ class Item:
     priority: float
     specificity: float
     observation_source: str
-    kind: str = "value"
+    kind: facts.Kind = "value"
     path: str = ""
     alternatives: identity.Alternatives | None = None
     stated: str = ""
@@ -137,7 +136,7 @@ class Link:
     source: End
     target: End
     fields: Mapping[str, str]
-    kind: str = "create"
+    kind: facts.Kind = "create"
     path: str = ""
 
 
@@ -186,7 +185,7 @@ class Reader:
         fields_path: str,
         about: Mapping[str, Any],
         said: Mapping[Any, Any],
-        kind: str = "value",
+        kind: facts.Kind = "value",
     ) -> Item | None:
         """Return one observation to be.
 
@@ -197,7 +196,7 @@ class Reader:
             kind: what kind of observation it is; only one that says values must have some.
         """
         before = len(self.issues)
-        fields = self._fields(index, fields_path, said, needed=kind in SAYING)
+        fields = self._fields(index, fields_path, said, needed=kind in facts.VALUE_KINDS)
         entity_type = self._entity_type(index, path, about)
         target = self._target(index, path, about)
         observed_at = self._observed_at(index, path, about.get("observed_at"))
@@ -219,7 +218,7 @@ class Reader:
             stated=who.basis,
             fields={name: canonical.encode(value) for name, value in fields.items()},
             shapes={n: discovery.shape_of(v) for n, v in fields.items() if n != identity.CANONICAL_NAME}
-            if kind in SAYING
+            if kind in facts.VALUE_KINDS
             else {},
             observed_at=observed_at,
             priority=priority,
@@ -235,7 +234,12 @@ class Reader:
         return item.identified(self.owner, self.transaction_id, entity_type, registered)
 
     def link(
-        self, index: int, raw: Mapping[str, Any], count: int, path: str | None = None, kind: str = "create"
+        self,
+        index: int,
+        raw: Mapping[str, Any],
+        count: int,
+        path: str | None = None,
+        kind: facts.Kind = "create",
     ) -> Link | None:
         """Return what one element of ``relationships`` says.
 

@@ -9,7 +9,7 @@ What is merged is folded apart: the snapshot of a survivor is the field-wise gre
 (:func:`together`).
 
 Whether an entity or a relationship lives is decided apart from its values, by its newest lifecycle
-observation (:data:`LIFECYCLE`): no value ever revives what was deleted.
+observation (:data:`~graphmem.model.facts.LIFECYCLE_KINDS`): no value ever revives what was deleted.
 
 The current snapshot is folded forward from the one before it (:func:`fold`), so that a write does not
 pay for history. The snapshot of another time is reduced in the database from the observations
@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from graphmem.model import arrays, canonical, ranks
+from graphmem.model import arrays, canonical, facts, ranks
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.rules import PLAIN, Rules
 
@@ -39,19 +39,13 @@ class Winner(NamedTuple):
 Fold = Mapping[str, Winner]
 """The winner of each field, by field name."""
 
-LIFECYCLE = frozenset({"create", "delete", "restore"})
-"""The kinds of observation that decide whether their home lives; ``delete`` alone ends it."""
-
-SAYING = frozenset({"value", "correction", "create"})
-"""The kinds of observation whose fields are values of their home; those of others say why."""
-
 
 class Turn(NamedTuple):
     """The lifecycle observation that decides: the greatest, by time and id, whatever arrived when."""
 
     rank: str
     observation_id: str
-    kind: str
+    kind: facts.Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +58,7 @@ class Observation:
     id: str
     subject_id: str
     entity_type: str
-    kind: str
+    kind: facts.Kind
     observed_at: int
     recorded_at: int
     fields: Mapping[str, str]
@@ -101,7 +95,7 @@ class Observation:
 def fold(known: Fold, observation: Observation, rules: Rules = PLAIN) -> dict[str, Winner]:
     """Return the fold of everything in ``known`` and one observation more, in any order of arrival."""
     folded = dict(known)
-    if observation.kind not in SAYING:
+    if observation.kind not in facts.VALUE_KINDS:
         return folded
     for name, given in observation.fields.items():
         value = rules.value(name, given) if rules.shows(name) else None
@@ -130,7 +124,7 @@ def together(folds: Iterable[Fold]) -> dict[str, Winner]:
 
 def turned(known: Turn | None, observation: Observation) -> Turn | None:
     """Return what decides whether a home lives, after one observation more."""
-    if observation.kind not in LIFECYCLE:
+    if observation.kind not in facts.LIFECYCLE_KINDS:
         return known
     turn = Turn(ranks.time_rank(observation.observed_at), observation.id, observation.kind)
     return turn if known is None or turn > known else known

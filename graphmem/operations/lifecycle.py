@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import EntityId, EntityType, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.model import canonical, identity
+from graphmem.model import canonical, facts, identity
 from graphmem.model.items import Reader
 from graphmem.reading import answers
 from graphmem.reading.receipts import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
@@ -129,7 +129,7 @@ async def restore_entity(context: Context, arguments: Turn) -> Turned:
     return await _turn(context, "entities.restore", arguments, "restore")
 
 
-async def _turn(context: Context, name: str, arguments: Turn, kind: str) -> Turned:
+async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) -> Turned:
     said = {} if arguments.reason is None else {"reason": arguments.reason}
     receipt, stored = await _observe(context, name, arguments, kind, said)
     return {
@@ -145,7 +145,7 @@ async def _turn(context: Context, name: str, arguments: Turn, kind: str) -> Turn
 
 
 async def _observe(
-    context: Context, name: str, arguments: Correct | Turn, kind: str, said: dict[str, Any]
+    context: Context, name: str, arguments: Correct | Turn, kind: facts.Kind, said: dict[str, Any]
 ) -> tuple[Receipt, StoredEntity]:
     """Write one observation of a kind of its own about an entity that is there."""
     about = {"target_id": arguments.entity_id, "entity_type": arguments.entity_type}

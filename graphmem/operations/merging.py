@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import EntityId, Spelled, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.model import times
+from graphmem.model import facts, times
 from graphmem.reading.receipts import Reason, Writing, accept, not_found
 from graphmem.registry import Context, Scope, operation
 from graphmem.writing import Merging, Receipt
@@ -102,7 +102,7 @@ async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
 
 
 async def _accept(
-    context: Context, name: str, arguments: Merge | Unmerge, kind: str, reason: str | None
+    context: Context, name: str, arguments: Merge | Unmerge, kind: facts.Kind, reason: str | None
 ) -> Receipt:
     source, target = arguments.source_entity_id, arguments.target_entity_id
     try:

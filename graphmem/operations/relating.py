@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.model import ids, reduction
+from graphmem.model import facts, ids, reduction
 from graphmem.operations.relationships import Named, named, written
 from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.reading import answers, as_of
@@ -168,7 +168,9 @@ async def restore_relationship(context: Context, arguments: TurnRelationship) ->
     return await _turn(context, "relationships.restore", arguments, "restore")
 
 
-async def _turn(context: Context, name: str, arguments: TurnRelationship, kind: str) -> TurnedRelationship:
+async def _turn(
+    context: Context, name: str, arguments: TurnRelationship, kind: facts.Kind
+) -> TurnedRelationship:
     key = await arguments.key(context)
     if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
         key = await named(context, key)

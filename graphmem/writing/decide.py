@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphmem.errors import IdempotencyMismatch, StoreRefused
-from graphmem.model import identity, ids, ranks, reduction
+from graphmem.model import facts, identity, ids, ranks
 from graphmem.model.items import Item, Link
 from graphmem.model.reduction import Observation
 from graphmem.writing import merging, restoring, schema_changes
@@ -97,7 +97,7 @@ def _item(draft: Draft, item: Item) -> StoredItem | None:
 def _cannot_be(draft: Draft, item: Item, shown: Thing | None) -> bool:
     """Refuse what the state of its entity, or the schema of its type, does not allow."""
     count = len(draft.issues)
-    if item.kind in reduction.LIFECYCLE and shown is not None:
+    if item.kind in facts.LIFECYCLE_KINDS and shown is not None:
         if shown.subject_id != item.entity_id:
             message = (
                 f"{item.entity_id} is merged into {shown.subject_id}: act on that one, or unmerge it first"
@@ -123,7 +123,7 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, said: Ob
                 "field": name,
                 "message": f"null is now the value of {name}: the snapshot no longer shows it",
             })  # fmt: skip
-    if not after.live and item.kind in reduction.SAYING:
+    if not after.live and item.kind in facts.VALUE_KINDS:
         draft.warnings.append({
             "code": "ENTITY_DELETED",
             "index": item.index,

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from graphmem.matching.similarity import Profile
-from graphmem.model import canonical, ids
+from graphmem.model import canonical, facts, ids
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.reduction import Fold, Observation
 from graphmem.model.schema import Change
-from graphmem.writing.restored import Restoring, merged_into
+from graphmem.writing.restored import Restoring
 
 
 @dataclass(frozen=True, slots=True)
 class Merging:
     """A merge of ``source`` into ``target``, or its end (``kind`` unmerge: the target may be ``None``)."""
 
-    kind: str
+    kind: facts.Kind
     source: str
     target: str | None
     reason: str | None = None
@@ -67,7 +67,11 @@ class WriteRequest:
     def moving(self) -> Merging | None:
         """The merge, or its end, that it asks for or restores, where that moves anything."""
         said = self.restoring.merge if self.restoring and self.restoring.moves else None
-        return Merging(said.kind, said.subject_id, merged_into(said.fields)) if said else self.merging
+        return (
+            Merging(said.kind, said.subject_id, facts.target(said.kind, said.fields))
+            if said
+            else self.merging
+        )
 
     @property
     def observations(self) -> int:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from graphmem.model import canonical, ids
+from graphmem.model import facts, ids
 from graphmem.model.reduction import Observation
 from graphmem.model.schema import Active
-
-MERGING: Final = frozenset({"merge", "unmerge"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class Restoring:
     @property
     def merge(self) -> Observation | None:
         """The observation that merges, or ends a merge, if there is one."""
-        return next((said for said in self.observations if said.kind in MERGING), None)
+        return next((said for said in self.observations if said.kind in facts.MERGE_KINDS), None)
 
     def touched(self) -> dict[str, set[Any]]:
         """Return what it touches beside what other requests do, by parameter of ``write.look``."""
@@ -68,10 +66,3 @@ class Restoring:
             "relationships": {(key, *key.split(":")) for key in keys},
             "types": types | set(self.schemas) | aliases,
         }
-
-
-def merged_into(fields: Mapping[str, str]) -> str | None:
-    """Return what the fields of a merge, or an unmerge, name as its target; ``None`` where they name none."""
-    given = fields.get("into")
-    into = canonical.decode(given) if given is not None else None
-    return into if isinstance(into, str) and ids.ENTITY_ID.fullmatch(into) else None

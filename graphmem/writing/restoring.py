@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from graphmem.model import schema
+from graphmem.model import facts, schema
 from graphmem.model.reduction import Observation
 from graphmem.writing import merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.requests import Receipt, WriteRequest
-from graphmem.writing.restored import MERGING, Restoring, Written, merged_into
+from graphmem.writing.restored import Restoring, Written
 from graphmem.writing.state import State
 
 
@@ -60,8 +60,8 @@ def _activate(state: State, request: WriteRequest, restoring: Restoring) -> None
 def _observe(draft: Draft, said: Observation, *, moves: bool) -> None:
     if ":" in said.subject_id:
         draft.observe_relationship(said)
-    elif said.kind in MERGING:
-        merging.observed(draft, said, merged_into(said.fields) if said.kind == "merge" else None, moves=moves)
+    elif said.kind in facts.MERGE_KINDS:
+        merging.observed(draft, said, facts.target(said.kind, said.fields), moves=moves)
     else:
         draft.observe_entity(said)
 

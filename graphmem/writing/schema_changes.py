@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from graphmem.model import identity, schema
+from graphmem.model import facts, identity, schema
 from graphmem.model.items import Item
 from graphmem.writing.draft import Draft
 
@@ -15,7 +15,7 @@ UNCHANGED: Final = "ERR_SCHEMA_UNCHANGED"
 
 def check(draft: Draft, item: Item) -> None:
     """Note what the schema of an item's type finds in it: refusals as issues, the others as warnings."""
-    if item.kind not in ("value", "correction") or (item.entity_type is None and item.basis != "target_id"):
+    if item.kind not in facts.VALUE_KINDS or (item.entity_type is None and item.basis != "target_id"):
         return
     known = draft.entities.get(item.entity_id)
     entity_type = known.kind if known else item.entity_type

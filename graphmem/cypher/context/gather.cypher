@@ -35,7 +35,7 @@ CALL (found, fitting) {
       ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
     }
     WITH entity, observation
-    WHERE observation.kind IN ['value', 'correction', 'create']
+    WHERE observation.kind IN <fact._value_kinds>
     UNWIND range(0, size(observation.fields) - 1) AS i
     WITH entity, observation, i,
       [j IN range(0, size(entity.fields) - 1) WHERE entity.fields[j] = observation.fields[i]][0] AS j

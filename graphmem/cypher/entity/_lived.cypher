@@ -4,6 +4,6 @@
 UNWIND CASE WHEN entity.turn IS NULL THEN [] ELSE [entity.id] END AS home
 MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)
-WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known AND seen.kind IN ['delete', 'restore']
+WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known AND seen.kind IN <fact._lifecycle_kinds>
 WITH max([seen.at, seen.observation_id, seen.kind]) AS turn
 RETURN coalesce(turn[2] <> 'delete', true) AS lived

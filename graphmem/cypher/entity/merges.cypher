@@ -18,7 +18,7 @@ CALL (entities) {
   UNWIND entities AS home
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = home AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested AND seen.kind IN ['merge', 'unmerge']
+  WHERE seen.home = home AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested AND seen.kind IN <fact._merge_kinds>
   RETURN collect([home, seen.at, seen.recorded_at, seen.observation_id, seen.kind,
     [i IN range(0, size(observation.fields) - 1) WHERE observation.fields[i] = 'into' | observation.values[i]][0]])
     AS facts

@@ -11,7 +11,7 @@ CALL () {
   USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = $subject_id AND seen.at >= $from AND seen.at <= $at AND seen.recorded_at <= $at_ingested
     AND (seen.at > $from OR seen.observation_id > $after) AND observation.owner = $owner
-    AND seen.kind IN ['value', 'correction', 'create']
+    AND seen.kind IN <fact._value_kinds>
   WITH seen, observation ORDER BY seen.home, seen.at, seen.observation_id LIMIT $limit
   RETURN collect(observation) AS found
 }

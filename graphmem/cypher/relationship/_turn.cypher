@@ -3,5 +3,5 @@
 MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = key AND seen.at <= $at AND seen.recorded_at <= known
-RETURN max(CASE WHEN seen.kind IN ['create', 'delete', 'restore'] THEN [seen.at, seen.observation_id, seen.kind] END) AS turn,
+RETURN max(CASE WHEN seen.kind IN <fact._lifecycle_kinds> THEN [seen.at, seen.observation_id, seen.kind] END) AS turn,
   max(seen.at) AS last

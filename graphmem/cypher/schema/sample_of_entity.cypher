@@ -17,7 +17,7 @@ CALL () {
   WHERE seen.home = $entity_id AND seen.at IS NOT NULL
   WITH seen, observation
   ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
-  WITH observation WHERE observation.kind IN ['value', 'correction', 'create']
+  WITH observation WHERE observation.kind IN <fact._value_kinds>
   WITH collect(observation) AS found
   WITH found, [one IN found | 100 * size(one.fields)] AS sizes
   WITH found, <entity._fitting> AS fitting

@@ -1,0 +1,75 @@
+"""The kinds of facts: what an observation of each kind says about its subject.
+
+This is the only list of kinds. The writer, the readers, the audit, the dump and the queries (fragments
+``<fact._value_kinds>`` and the like) take theirs from here. A stored kind never changes its meaning; a new
+kind is a new row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from graphmem.model import canonical, ids
+
+Kind = Literal["value", "correction", "create", "delete", "restore", "merge", "unmerge"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactKind:
+    """What an observation of one kind says.
+
+    Attributes:
+        name: the kind as it is stored.
+        has_values: its fields are values of its subject; the fields of other kinds say why.
+        live: whether its subject lives after it; ``None`` where it leaves that alone.
+        merges: it decides whether its subject is merged, and into which entity.
+        target_field: the field that names the other entity that it needs.
+    """
+
+    name: Kind
+    has_values: bool = False
+    live: bool | None = None
+    merges: bool = False
+    target_field: str | None = None
+
+
+TABLE: Final = (
+    FactKind("value", has_values=True),
+    FactKind("correction", has_values=True),
+    FactKind("create", has_values=True, live=True),
+    FactKind("delete", live=False),
+    FactKind("restore", live=True),
+    FactKind("merge", merges=True, target_field="into"),
+    FactKind("unmerge", merges=True),
+)
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+VALUE_KINDS: Final = tuple(kind.name for kind in TABLE if kind.has_values)
+"""Their fields are values of the subject."""
+LIFECYCLE_KINDS: Final = tuple(kind.name for kind in TABLE if kind.live is not None)
+"""The newest of these decides whether the subject lives."""
+MERGE_KINDS: Final = tuple(kind.name for kind in TABLE if kind.merges)
+"""The newest of these decides whether the subject is merged."""
+STATE_KINDS: Final = tuple(kind.name for kind in TABLE if not kind.has_values and kind.target_field is None)
+"""They change the state of a subject that other observations made, and need no other entity."""
+
+_LIVE: Final = {kind.name: kind.live for kind in TABLE}
+_TARGET_FIELDS: Final = {kind.name: kind.target_field for kind in TABLE}
+
+
+def is_live(kind: str | None) -> bool:
+    """Whether a subject lives whose newest lifecycle observation is of this kind, or that has none."""
+    return kind is None or _LIVE[kind] is not False
+
+
+def target(kind: str, fields: Mapping[str, str]) -> str | None:
+    """Return the other entity that an observation names, ``None`` where it names none.
+
+    Args:
+        fields: canonical JSON by field name.
+    """
+    text = fields.get(_TARGET_FIELDS[kind] or "")
+    entity_id = canonical.decode(text) if text is not None else None
+    return entity_id if isinstance(entity_id, str) and ids.ENTITY_ID.fullmatch(entity_id) else None
