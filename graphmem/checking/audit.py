@@ -15,14 +15,13 @@ from typing import Any, Final
 
 from graphmem.checking.stretch import Difference, Stretch
 from graphmem.database.driver import Graph, Transaction
-from graphmem.embedding.meaning import Embedder
 from graphmem.errors import DatabaseFull
 from graphmem.model import canonical, discovery, ids, ranks, reduction, relationship, state_hash, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.merges import Merges
 from graphmem.model.reduction import Turn, Winner
 from graphmem.model.rules import PLAIN, Rules
-from graphmem.writing import placement, refolding, rows, vectors
+from graphmem.writing import Writers, placement, refolding, rows, vectors
 from graphmem.writing import state as states
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import State
@@ -68,13 +67,14 @@ class Report:
 class Audit:
     """One pass over all that an owner has.
 
+    ``writers``: the writers of the process; their embedder makes vectors, their disk check guards each write.
     ``deep`` folds every observation again in Python instead of having the database reduce it: slower, and by
     the very function that writes use.
     """
 
     graph: Graph
     owner: str
-    embedder: Embedder
+    writers: Writers
     fix: bool = False
     deep: bool = False
     progress: Progress | None = None
@@ -142,7 +142,7 @@ class Audit:
             derived = await self._derived(looked, log)
             row = await self._nodes(looked)
             stretch = Stretch(self.owner, looked, derived, subject_ids)
-            stretch.compare(row, await vectors.expected(stretch.nodes, self.embedder))
+            stretch.compare(row, await vectors.expected(stretch.nodes, self.writers.embedder))
             again = await self._looked(entities, relationships)
             if again is not None:
                 stretch.unchecked = stretch.changed(again[0])
@@ -337,7 +337,8 @@ class Audit:
                 self._tx = None
 
     async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
-        await vectors.embed(params, self.embedder)
+        self.writers.check_disk()
+        await vectors.embed(params, self.writers.embedder)
         types = rows.edge_types(params)
         if self._tx is not None:
             return await self._tx.run("write.turn", edge_types=types, **params)
@@ -367,6 +368,7 @@ class Audit:
             report.note([one])
         if self.fix and differences:
             counts = rows.counted({key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}})
+            self.writers.check_disk()
             written = await self.graph.write(
                 "audit.settle", self.owner, revision=now["revision"], state_hash=hashed, counts=counts
             )

@@ -161,7 +161,7 @@ class _Restorer:
             audit = Audit(
                 self._graph,
                 owner,
-                self._writers.embedder,
+                self._writers,
                 fix=True,
                 progress=lambda done: self._tell("check", done, None),
             )

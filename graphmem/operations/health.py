@@ -81,7 +81,7 @@ async def audit(context: Context, *, fix: bool, deep: bool = False, progress: An
     kinds = await context.graph.one("audit.types")
     assert kinds is not None
     owner = context.actor.owner
-    every = Audit(services.graph, owner, services.embedder, fix=fix, deep=deep, progress=progress)
+    every = Audit(services.graph, owner, services.writers, fix=fix, deep=deep, progress=progress)
     return await every.run(kinds["entities"], kinds["relationships"])
 
 

@@ -17,6 +17,7 @@ from graphmem.embedding.meaning import Embedder
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
+    DiskFull,
     GraphmemError,
     InternalError,
     ServiceBusy,
@@ -83,7 +84,7 @@ class Writers:
             Unavailable: the database failed; ``details.in_doubt`` says whether it may have been written.
         """
         if request.commit:
-            disk.check(self._settings)
+            self.check_disk()
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = _Writer(
@@ -105,6 +106,14 @@ class Writers:
             # A context of its own: a turn belongs to all of its requests, not to the first of them.
             writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
         return await answer
+
+    def check_disk(self) -> None:
+        """Refuse to write where the embedded database has little space left.
+
+        Raises:
+            DiskFull: less than ``Settings.disk_reserve`` is free.
+        """
+        disk.check(self._settings)
 
     def waiting(self) -> int:
         """Return how many requests wait for a turn."""
@@ -244,7 +253,7 @@ class _Writer:
                         waiting.in_doubt = True
                 if look_no_more(self.probing, exc):
                     continue
-                if isinstance(exc, DatabaseFull) and not isinstance(exc, DatabaseCrowded):
+                if isinstance(exc, DiskFull | DatabaseFull) and not isinstance(exc, DatabaseCrowded):
                     raise
                 failures += 1
                 if loop.time() > end:
@@ -269,6 +278,7 @@ class _Writer:
             return await self._locked(batch)
         if stale := state.stale():
             # Folded again first, by a write of its own: the turn then looks at what it will write to.
+            disk.check(self.settings)
             await refold(self._read, state, stale)
             if await self._write("write.turn", **await self._params(Decided(state, []))):
                 self._seen_whole(state.revision + 1)
@@ -292,7 +302,8 @@ class _Writer:
     async def _locked(self, batch: list[Waiting]) -> str:
         try:
             decided = await self._under_lock(batch)
-        except DatabaseFull:
+        except (DatabaseFull, DiskFull):
+            # Rolled back for certain.
             raise
         except Torn as exc:
             # Who holds the lock sees every commit whole.
@@ -312,6 +323,7 @@ class _Writer:
             await tx.run("owner.lock")
             state = await self._look(batch, tx.run) or states.empty()
             if stale := state.stale():
+                disk.check(self.settings)
                 await refold(tx.run, state, stale)
                 await tx.run("write.turn", **await self._params(Decided(state, [])))
                 state = await self._look(batch, tx.run) or states.empty()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from graphmem.auth import Actor
-from graphmem.errors import DatabaseTimeout, InternalError
+from graphmem.errors import DatabaseTimeout, DiskFull, InternalError
 from graphmem.operations.health import audit, told
 from graphmem.registry import Context, Services
 from graphmem.worker import work_once
+from graphmem.writing import Writers
 from tests.faces.conftest import Together
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -142,6 +144,20 @@ def test_a_write_to_what_is_damaged_is_refused_with_what_mends_it_and_others_are
     assert run("server.check_snapshots", auto_fix=True)["healthy"]
     (answer,) = together("store", calls[:1])
     assert answer["success"]
+
+
+def test_nothing_is_mended_on_a_full_disk(
+    world: list[str], script: Script, run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    script(DAMAGES["a value"][0], a=world[1])
+    full = services.settings.model_copy(update={"neo4j_uri": None, "disk_reserve": 1 << 60})
+    writers = Writers(services.graph, full, services.embedder)
+    context = Context(Actor(owner=owner), replace(services, writers=writers))
+    damaged = everything(script)
+    with pytest.raises(DiskFull):
+        loop.run(audit(context, fix=True))
+    assert everything(script) == damaged
+    assert run("server.check_snapshots", auto_fix=True)["healthy"]
 
 
 def test_a_rebuild_finds_the_discovered_schema_again(

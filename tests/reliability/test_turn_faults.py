@@ -18,6 +18,7 @@ from graphmem.errors import (
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
+    DiskFull,
     GraphmemError,
     InternalError,
     TransactionTooLarge,
@@ -26,6 +27,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.writing import Writers, turn
 from tests.support.event_loop import Loop
+from tests.support.faces import by_runner
 
 RETRY = 1.0
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
@@ -191,6 +193,29 @@ def test_what_is_tried_alone_after_a_doubt_is_no_doubt_once_it_is_written(broken
     broken.faults = [not_answered, rolled_back(InternalError)]
     assert all(isinstance(one, dict) for one in broken.store(3))
     assert [len(one["transactions"]) for one in broken.params] == [3, 3, 1, 1, 1]
+
+
+# Around a turn
+
+
+def test_a_full_disk_refuses_to_fold_again(broken: Broken) -> None:
+    full = broken.services.settings.model_copy(update={"neo4j_uri": None, "disk_reserve": 1 << 60})
+    writers = Writers(broken.services.graph, full, broken.services.embedder)
+    blocked = replace(broken.services, writers=writers)
+    run, run_blocked = (by_runner(broken.loop, some, broken.owner) for some in (broken.services, blocked))
+    person = run("entities.query")["entities"][0]["entity_id"]
+    run("schemas.register", schema={"entity_type": "person", "fields": {"name": "string"}})
+    broken.params.clear()
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("entities.get", {"entity_id": person}),
+        ("store", {"entities": [ADA], "commit": False}),
+    ]
+    for name, arguments in calls:
+        with pytest.raises(DiskFull) as refused:
+            run_blocked(name, **arguments)
+        assert refused.value.details["in_doubt"] is False
+    assert not broken.params, "something was written"
+    assert run("entities.get", entity_id=person)["canonical_name"] == ADA["name"]
 
 
 # Likely duplicates
