@@ -163,12 +163,18 @@ class _Writer:
     async def turn(self) -> None:
         """Take what waits, as much as fits, and answer each of it."""
         batch = self._take()
-        if batch:
+        if not batch:
+            return
+        try:
             self.graph.metrics.turn(len(batch), sum(waiting.request.observations for waiting in batch))
-        if batch and not await self._try(batch):
-            # One of them met a fault of its own: the others must not share it.
-            for waiting in batch:
-                await self._try([waiting])
+            if not await self._try(batch):
+                # One of them met a fault of its own: the others must not share it.
+                for waiting in batch:
+                    await self._try([waiting])
+        except Exception as exc:
+            # Counting or tracing a turn failed: its callers wait for an answer all the same.
+            _log.error("a turn failed outside its requests", exc_info=exc)
+            self._fail(batch, exc)
 
     def refuse_waiting(self) -> None:
         """Refuse what has not begun."""

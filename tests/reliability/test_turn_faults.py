@@ -24,6 +24,7 @@ from graphmem.errors import (
     TransactionTooLarge,
 )
 from graphmem.model import canonical
+from graphmem.observability import tracing
 from graphmem.registry import REGISTRY, Services
 from graphmem.writing import Writers, turn
 from tests.support.event_loop import Loop
@@ -196,6 +197,18 @@ def test_what_is_tried_alone_after_a_doubt_is_no_doubt_once_it_is_written(broken
 
 
 # Around a turn
+
+
+def test_a_fault_of_tracing_answers_the_callers_of_the_turn(
+    broken: Broken, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(spans: Any) -> Any:
+        raise RuntimeError("a fault of tracing")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tracing, "turn", failing)
+        assert [type(one) for one in broken.store(3)] == [InternalError] * 3
+    assert isinstance(broken.store()[0], dict)
 
 
 def test_a_full_disk_refuses_to_fold_again(broken: Broken) -> None:
