@@ -33,22 +33,33 @@ class Admission:
         """Make ``places``; one less than there are cores, and one at least, where none are said."""
         self.places: Final = max(1, cores() - 1) if places is None else places
         self._free = asyncio.Semaphore(self.places)
+        self._first_runs = 0
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        """Hold a place.
+    async def place(self, *, first_run: bool = False) -> AsyncIterator[None]:
+        """Hold a place; ``first_run`` says that the database may have to plan the query first.
 
         Raises:
-            ServiceBusy: none was free for ``PATIENCE`` seconds.
+            ServiceBusy: none was free for ``PATIENCE`` seconds, in which no place was held by a first run.
         """
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await self._free.acquire()
-        except TimeoutError:
-            raise ServiceBusy(
-                "too many searches and walks run at once: try again in a moment", places=self.places
-            ) from None
+        await self._wait_for_a_place()
+        self._first_runs += first_run
         try:
             yield
         finally:
+            self._first_runs -= first_run
             self._free.release()
+
+    async def _wait_for_a_place(self) -> None:
+        while True:
+            planning = self._first_runs
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await self._free.acquire()
+                return
+            except TimeoutError:
+                # A first run takes long because the database plans, not because too much is asked for.
+                if not (planning or self._first_runs):
+                    raise ServiceBusy(
+                        "too many searches and walks run at once: try again in a moment", places=self.places
+                    ) from None

@@ -24,7 +24,8 @@ from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, Asyn
 from graphmem import cypher
 from graphmem.database import failpoints
 from graphmem.database.admission import Admission
-from graphmem.database.driver_errors import refused, translate
+from graphmem.database.driver_errors import TIMEOUT_CODES, FirstRunTimeout, refused, translate
+from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseUnavailable,
@@ -81,6 +82,7 @@ class Graph:
         self._database = database
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries)
+        self._first_runs = FirstRuns()
         self._asked_at = -math.inf
         # Imported by who serves alone: the library takes longer than all else that `--help` needs.
         from graphmem.observability.metrics import Metrics
@@ -128,7 +130,7 @@ class Graph:
         async def attempt() -> list[Row]:
             if cypher.query(name).cost == "light":
                 return await self._run(name, text, timeout, bound)
-            async with self.heavy.place():
+            async with self.heavy.place(first_run=self._first_runs.expects(text)):
                 return await self._run(name, text, timeout, bound)
 
         try:
@@ -171,9 +173,9 @@ class Graph:
         """
         try:
             async with (
-                self._patience(self._settings.write_timeout),
+                self._limited(TRANSACTION, self._settings.write_timeout) as seconds,
                 self._driver.session(database=self._database) as session,
-                await session.begin_transaction(timeout=self._settings.write_timeout) as tx,
+                await session.begin_transaction(timeout=seconds) as tx,
             ):
                 yield Transaction(self, tx, owner)
                 with self._statement(failpoints.COMMIT):
@@ -241,7 +243,7 @@ class Graph:
     ) -> list[Row]:
         with self._statement(name):
             async with (
-                self._patience(timeout),
+                self._limited(text, timeout) as seconds,
                 self._driver.session(
                     # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
                     database=self._database,
@@ -249,24 +251,69 @@ class Graph:
                     fetch_size=-1,
                 ) as session,
             ):
-                result = await session.run(Query(text, timeout=timeout, metadata={"query": name}), params)
+                result = await session.run(Query(text, timeout=seconds, metadata={"query": name}), params)
                 rows = await _rows(result)
                 if self._on_notification:
                     self._remark(name, await result.consume())
                 return rows
 
     @contextlib.asynccontextmanager
-    async def _patience(self, seconds: float) -> AsyncIterator[None]:
+    async def _limited(self, text: str, seconds: float) -> AsyncIterator[float]:
+        """Limit a statement to ``seconds``, its first run on a server to more; yield its limit.
+
+        Raises:
+            FirstRunTimeout: not even the limit of a first run was enough.
+        """
+        server_life = self._first_runs.server_life
+        first = self._first_runs.expects(text)
+        limit = max(seconds, FIRST_RUN_SECONDS) if first else seconds
+        try:
+            async with self._patience(limit, silent_after=seconds if first else None):
+                yield limit
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            self._first_runs.failed(exc)
+            if first and getattr(exc, "code", None) in TIMEOUT_CODES:
+                raise FirstRunTimeout from exc
+            raise
+        self._first_runs.finished(text, server_life)
+
+    @contextlib.asynccontextmanager
+    async def _patience(self, seconds: float, silent_after: float | None = None) -> AsyncIterator[None]:
         """End the wait for a server that is gone: one that is there has ended what takes too long itself.
 
         Its other connections are as silent, and are given up as well: not by one such wait for each.
+        From ``silent_after`` seconds on, one that does not answer a ping either is taken to be gone.
         """
+        watch: asyncio.Task[None] | None = None
         try:
-            async with asyncio.timeout(seconds + GRACE):
+            async with asyncio.timeout(seconds + GRACE) as wait:
+                if silent_after is not None:
+                    watch = asyncio.create_task(self._end_if_silent(wait, silent_after))
                 yield
         except TimeoutError:
             await self._driver._pool.mark_all_stale()
             raise
+        finally:
+            if watch:
+                watch.cancel()
+
+    async def _end_if_silent(self, wait: asyncio.Timeout, seconds: float) -> None:
+        """End a long wait as soon as the server does not answer a ping within ``seconds`` either.
+
+        A first run may take long, and the network may have lost the server meanwhile: the ping tells which.
+        """
+        ping = Query(self._text("server.ping"), timeout=seconds)
+        while True:
+            await asyncio.sleep(seconds + GRACE)
+            try:
+                async with asyncio.timeout(seconds), self._driver.session(database=self._database) as session:
+                    await (await session.run(ping)).consume()
+            except neo4j.exceptions.ConnectionAcquisitionTimeoutError:
+                # Every connection is in use: nothing is known of the server.
+                continue
+            except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+                wait.reschedule(asyncio.get_running_loop().time())
+                return
 
     def _remark(self, name: str, summary: neo4j.ResultSummary) -> None:
         assert self._on_notification

@@ -5,6 +5,7 @@ from __future__ import annotations
 import neo4j
 import neo4j.exceptions
 
+from graphmem.database.first_runs import FIRST_RUN_SECONDS
 from graphmem.errors import (
     ConfigurationInvalid,
     DatabaseCrowded,
@@ -17,7 +18,7 @@ from graphmem.errors import (
 )
 from graphmem.settings import Settings
 
-_TIMEOUTS = frozenset({
+TIMEOUT_CODES = frozenset({
     "Neo.ClientError.Transaction.TransactionTimedOut",
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
     "Neo.ClientError.Transaction.LockClientStopped",
@@ -39,12 +40,21 @@ _SHARED = "transaction.total.max"
 the bound of a single one, and names the setting in its message."""
 
 
+class FirstRunTimeout(TimeoutError):
+    """The server ended a statement that it ran for the first time since its start."""
+
+
 def translate(exc: BaseException) -> GraphmemError:
     """Return the catalogue's error for one of the driver's; the text of a driver's error is never shown."""
     code = getattr(exc, "code", None) or ""
     if isinstance(exc, GraphmemError):
         return exc
-    if code in _TIMEOUTS or isinstance(exc, TimeoutError):
+    if isinstance(exc, FirstRunTimeout):
+        return DatabaseTimeout(
+            f"the database did not finish the first run of a statement in {FIRST_RUN_SECONDS:g} seconds: "
+            "after its start, or while its machine is busy, it plans slowly; try again in a moment"
+        )
+    if code in TIMEOUT_CODES or isinstance(exc, TimeoutError):
         return DatabaseTimeout()
     if code in _FULL:
         return DatabaseCrowded() if _SHARED in str(exc) else DatabaseFull()

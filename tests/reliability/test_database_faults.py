@@ -180,6 +180,42 @@ def test_a_database_that_hangs_is_503_in_time(faulty: Faulty, name: str) -> None
     assert faulty.call(name, **arguments)
 
 
+# Planned first
+
+
+SLOW_PLAN = 5.0
+"""Seconds: longer than a read may take (2 s) with the grace of its answer (2 s)."""
+
+
+def test_a_first_run_may_take_longer_than_a_read(faulty: Faulty) -> None:
+    faulty.do(lambda: faulty.proxy.answer_late(b"entity.page", SLOW_PLAN))
+    assert faulty.call("entities.query")["entities"] == []
+    assert faulty.told("entities.query").code == "DB_TIMEOUT"
+
+
+def test_a_first_write_may_take_longer_than_a_write(faulty: Faulty) -> None:
+    faulty.do(lambda: faulty.proxy.answer_late(WRITE, SLOW_PLAN))
+    assert faulty.call("store", entities=[ADA])["entities_created"] == 1
+
+
+def test_a_first_run_after_a_restart_of_the_database_may_take_long_again(faulty: Faulty) -> None:
+    """A restarted server knows no plan. The service notices the restart: it sends statements all the time."""
+    faulty.call("entities.query")
+    faulty.do(faulty.proxy.refuse)
+    faulty.told("server.stats")
+    faulty.do(faulty.proxy.resume)
+    faulty.do(lambda: faulty.proxy.answer_late(b"entity.page", SLOW_PLAN))
+    assert faulty.call("entities.query")["entities"] == []
+
+
+@pytest.mark.parametrize("name", ["store", "entities.query"])
+def test_a_first_run_on_a_server_that_hangs_ends_in_time(faulty: Faulty, name: str) -> None:
+    faulty.do(faulty.proxy.stall)
+    begin = time.monotonic()
+    assert faulty.told(name, **({"entities": [ADA]} if name == "store" else {})).code.startswith("DB_")
+    assert time.monotonic() - begin < BOUND
+
+
 # Not acknowledged
 
 

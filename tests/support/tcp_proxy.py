@@ -30,6 +30,7 @@ class Proxy:
         self._forgotten: set[asyncio.StreamWriter] = set()
         self._delay = 0.0
         self._sip = 0
+        self._late: tuple[bytes, float] | None = None
         self.connections = 0
         self.lost = 0
         """How many answers were lost so far."""
@@ -88,8 +89,13 @@ class Proxy:
         """Wait so many seconds before passing on anything, of which only so many bytes at a time."""
         self._delay, self._sip = delay, sip
 
+    def answer_late(self, mark: bytes, seconds: float) -> None:
+        """Hold back every message that holds ``mark``: it is answered late. Other connections go on."""
+        self._late = mark, seconds
+
     def resume(self) -> None:
         """Be an ordinary proxy again."""
+        self._late = None
         self._refusing = False
         self._lost = None
         self._delay = 0.0
@@ -155,6 +161,9 @@ class Proxy:
             if self._lost is not None and self._lost in tail[1 - len(self._lost) :] + data:
                 self._lost = None
                 marked.set()
+            late = self._late
+            if late and late[0] in tail[1 - len(late[0]) :] + data:
+                await asyncio.sleep(late[1])
             tail = data[-200:]
             await self._pass(back, data)
 

@@ -1,0 +1,47 @@
+"""Statements that the server has run since it started, as far as one process knows.
+
+Neo4j plans a statement when the statement first runs. Shortly after the server's start that takes many times
+as long as later: up to 11 s on a busy machine. So a first run may take longer than the statement's own limit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import neo4j.exceptions
+
+FIRST_RUN_SECONDS: Final = 60.0
+"""Seconds that the first run of a statement may take, its planning included."""
+
+TRANSACTION: Final = "transaction"
+"""Stands for the statements of an explicit transaction: its limit is set before they are known."""
+
+_CONNECTION_LOST = (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired, OSError)
+
+
+class FirstRuns:
+    """The texts that have run on the present server.
+
+    A lost connection may mean that the server restarted, so all texts are forgotten then. A service sends
+    statements all the time (its worker, its watch over the database), so it meets the lost connection.
+    """
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self.server_life = 0
+        """Counts how often a connection was lost."""
+
+    def expects(self, text: str) -> bool:
+        """Return whether the next run of this text may be the first one."""
+        return text not in self._texts
+
+    def finished(self, text: str, server_life: int) -> None:
+        """Remember a run that began in this ``server_life`` and succeeded."""
+        if server_life == self.server_life:
+            self._texts.add(text)
+
+    def failed(self, exc: BaseException) -> None:
+        """Forget every text if the error says that a connection was lost."""
+        if isinstance(exc, _CONNECTION_LOST):
+            self._texts.clear()
+            self.server_life += 1

@@ -1,0 +1,64 @@
+"""Which runs of a statement count as the first one of a server's life."""
+
+from __future__ import annotations
+
+import asyncio
+
+import neo4j.exceptions
+import pytest
+
+from graphmem.database.admission import Admission
+from graphmem.database.driver_errors import FirstRunTimeout, translate
+from graphmem.database.first_runs import FirstRuns
+from graphmem.errors import DatabaseTimeout, ServiceBusy
+
+
+def test_a_text_that_ran_is_no_first_run_until_a_connection_is_lost() -> None:
+    runs = FirstRuns()
+    assert runs.expects("RETURN 1")
+    runs.finished("RETURN 1", runs.server_life)
+    assert not runs.expects("RETURN 1")
+    assert runs.expects("RETURN 2")
+    runs.failed(neo4j.exceptions.ClientError("a fault of the statement"))
+    assert not runs.expects("RETURN 1")
+    runs.failed(neo4j.exceptions.ServiceUnavailable("gone"))
+    assert runs.expects("RETURN 1")
+
+
+def test_a_run_that_began_before_a_connection_was_lost_does_not_count() -> None:
+    runs = FirstRuns()
+    began = runs.server_life
+    runs.failed(ConnectionResetError())
+    runs.finished("RETURN 1", began)
+    assert runs.expects("RETURN 1")
+
+
+def test_a_first_run_that_takes_too_long_says_that_the_database_plans() -> None:
+    error = translate(FirstRunTimeout())
+    assert isinstance(error, DatabaseTimeout)
+    assert "first run of a statement" in str(error)
+
+
+def test_a_heavy_query_waits_while_a_first_run_holds_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database plans for seconds: to refuse others meanwhile would blame them for it."""
+    monkeypatch.setattr("graphmem.database.admission.PATIENCE", 0.05)
+
+    async def second_place(*, first_run: bool) -> str:
+        admission = Admission(1)
+
+        async def first() -> None:
+            async with admission.place(first_run=first_run):
+                await asyncio.sleep(0.3)
+
+        holder = asyncio.create_task(first())
+        await asyncio.sleep(0)
+        try:
+            async with admission.place():
+                return "place"
+        except ServiceBusy:
+            return "refused"
+        finally:
+            await holder
+
+    assert asyncio.run(second_place(first_run=True)) == "place"
+    assert asyncio.run(second_place(first_run=False)) == "refused"
