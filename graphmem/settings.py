@@ -224,15 +224,18 @@ class Settings(BaseSettings):
         """Where fetched files are kept."""
         return (self.cache_dir or platformdirs.user_cache_path("graphmem", appauthor=False)).absolute()
 
+    @property
+    def is_local_only(self) -> bool:
+        """Whether only this machine reaches the service, so that it may be served without a token."""
+        return self.host in LOOPBACK and self.env != "production"
+
     def check_bind(self) -> None:
         """Refuse to serve strangers without a token.
 
         Raises:
             ConfigurationInvalid: no token is set, and the bind is not loopback or it is production.
         """
-        if self.bearer_token is not None:
-            return
-        if self.host not in LOOPBACK or self.env == "production":
+        if self.bearer_token is None and not self.is_local_only:
             raise ConfigurationInvalid(
                 f"without SERVICE_BEARER_TOKEN graphmem serves only 127.0.0.1 in development, not "
                 f"{self.host} in {self.env}: set a token of at least {TOKEN_LENGTH} characters",

@@ -17,6 +17,7 @@ from graphmem.observability import logs
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support import faces, reached_outcomes
+from tests.support.actors import full_actor
 from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -126,7 +127,7 @@ def app(services: Services) -> Any:
     def authenticate(settings: Settings, authorization: str | None) -> Actor:
         if authorization is None:
             raise AuthRequired
-        return Actor(owner=authorization.removeprefix("Bearer "))
+        return full_actor(authorization.removeprefix("Bearer "))
 
     return create_app(services, authenticate)
 

@@ -17,7 +17,7 @@ from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
 from graphmem.arguments import from_query
-from graphmem.auth import Actor, Scope
+from graphmem.auth import Scope, request_actor
 from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
@@ -94,7 +94,7 @@ def _endpoint(
             if raw.setdefault(name, value) != value:
                 message = f"the path says {value!r:.100}, the arguments say otherwise"
                 raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
-        answer = await operation.run(services, _actor(request), raw, Face.REST)
+        answer = await operation.run(services, request_actor(request.scope), raw, Face.REST)
         failpoints.reach("before", failpoints.ANSWER)
         return Response(answer, media_type="application/json")
 
@@ -105,15 +105,11 @@ def _measure(services: Services) -> Callable[[Request], Awaitable[Response]]:
     """Answer what this process counts, to those who may know what concerns all owners."""
 
     async def endpoint(request: Request) -> Response:
-        if Scope.ADMIN not in _actor(request).scopes:
+        if Scope.ADMIN not in request_actor(request.scope).scopes:
             raise Forbidden(needs=Scope.ADMIN, operation="metrics")
         return Response(services.metrics.text(), headers={"Content-Type": metrics.CONTENT_TYPE})
 
     return endpoint
-
-
-def _actor(request: Request) -> Actor:
-    return request.scope.get("state", {}).get("actor") or Actor()
 
 
 async def _describe(request: Request) -> Response:

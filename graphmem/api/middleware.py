@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphmem.auth import Actor
+from graphmem.auth import Actor, public_actor
 from graphmem.errors import GraphmemError, HostRefused, InternalError, ServiceBusy
 from graphmem.observability import tracing
 from graphmem.observability.logs import new_trace_id
@@ -120,10 +120,12 @@ class Gate:
         headers = Headers(scope=scope)
         try:
             self._check_host(headers)
-            if not self._is_public(scope["path"]):
+            if self._is_public(scope["path"]):
+                actor = public_actor()
+            else:
                 actor = self.authenticate(self.settings, headers.get("authorization"))
-                state: dict[str, Any] = scope.setdefault("state", {})
-                state["actor"] = actor.named(headers.get("x-client-name", "rest"))
+            state: dict[str, Any] = scope.setdefault("state", {})
+            state["actor"] = actor.named(headers.get("x-client-name", "rest"))
         except GraphmemError as exc:
             await refusal(exc)(scope, receive, send)
             return

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphmem import neo4j_local
-from graphmem.auth import Actor
+from graphmem.auth import local_actor
 from graphmem.cli.session import Session, console, fetching, run_async
 from graphmem.cli.tables import Snapshot, plain, render
 from graphmem.errors import ConfigurationInvalid
@@ -54,7 +54,7 @@ async def _run(settings: Settings, files: list[Path]) -> None:
 
 
 async def _call(services: Services, name: str, **arguments: Any) -> dict[str, Any]:
-    return canonical.decode(await REGISTRY[name].run(services, Actor(client="demo"), arguments))
+    return canonical.decode(await REGISTRY[name].run(services, local_actor("demo"), arguments))
 
 
 async def _store(services: Services, files: Iterable[Path]) -> None:

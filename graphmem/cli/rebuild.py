@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from graphmem.cli.session import Session, fetching, local_actor, run_async, stderr
+from graphmem.auth import local_actor
+from graphmem.cli.session import Session, fetching, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
 from graphmem.operations.health import SnapshotHealth, audit, told
 from graphmem.registry import Context
@@ -25,7 +26,7 @@ def rebuild(session: Session) -> SnapshotHealth:
         from graphmem.runtime import open_services
 
         async with open_services(chosen, fetching()) as services:
-            context = Context(local_actor(), services)
+            context = Context(local_actor("cli"), services)
             row = await context.graph.one("audit.types")
             columns = (
                 TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),

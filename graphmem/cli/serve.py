@@ -140,12 +140,12 @@ def serve_stdio(settings: Settings) -> None:
     logs.configure(settings, log_folder(settings), console_level="error")
 
     async def run() -> None:
-        from graphmem.auth import Actor
+        from graphmem.auth import local_actor
         from graphmem.mcp.stdio import serve as serve_mcp
         from graphmem.runtime import open_services
 
         async with open_services(settings) as services, _tended(services, HEAD_START):
-            await serve_mcp(services, Actor(client="mcp"))
+            await serve_mcp(services, local_actor("mcp"))
 
     with _traced():
         run_async(run())

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from graphmem import settings
-from graphmem.auth import Actor
+from graphmem.auth import local_actor
 from graphmem.cli.tables import plain
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
 from graphmem.observability import logs
@@ -55,7 +55,7 @@ class Session:
             from graphmem.runtime import open_services
 
             async with open_services(chosen, fetching()) as services:
-                return await operation.run(services, local_actor(), raw)
+                return await operation.run(services, local_actor("cli"), raw)
 
         return run_async(in_process())
 
@@ -83,11 +83,6 @@ def log_folder(chosen: Settings) -> Path:
         # The log itself would find out at its first line, and show a traceback for each.
         (folder / logs.FILE).open("a").close()
     return folder
-
-
-def local_actor() -> Actor:
-    """Return who acts where a command works on the data here: the default owner."""
-    return Actor(client="cli")
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

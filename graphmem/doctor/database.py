@@ -222,14 +222,14 @@ async def _consistency(graph: Graph, settings: Settings, deep: bool, sound: bool
         return [
             Finding("consistency", "warn", what, "Mend the schema, then run graphmem doctor --deep again.")
         ]
-    from graphmem.auth import Actor
+    from graphmem.auth import local_actor
     from graphmem.operations.health import audit
     from graphmem.registry import Context
     from graphmem.runtime import services_over
 
     try:
         async with services_over(graph, settings) as services:
-            report = await audit(Context(Actor(client="cli"), services), fix=False, deep=True)
+            report = await audit(Context(local_actor("cli"), services), fix=False, deep=True)
     except GraphmemError as exc:
         what = f"snapshots could not be compared with their observations: {exc}"
         fix = "Run graphmem doctor --deep again when the database has less to do."

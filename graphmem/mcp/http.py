@@ -13,7 +13,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from graphmem.auth import Actor
+from graphmem.auth import Actor, request_actor
 from graphmem.errors import MethodNotAllowed
 from graphmem.mcp.tools import create_server
 from graphmem.registry import Services
@@ -30,7 +30,7 @@ class McpEndpoint:
 
     def __init__(self, services: Services) -> None:
         self._manager = StreamableHTTPSessionManager(
-            create_server(services, lambda: _actor.get(Actor())),
+            create_server(services, _actor.get),
             json_response=True,
             stateless=True,
             security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
@@ -51,7 +51,7 @@ class McpEndpoint:
             answer = Response(body, error.status, media_type="application/json", headers=error.headers)
             await answer(scope, receive, send)
             return
-        actor: Actor = scope.get("state", {}).get("actor") or Actor()
+        actor = request_actor(scope)
         token = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
         try:
             await self._manager.asgi_app(scope, receive, send)

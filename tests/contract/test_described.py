@@ -88,11 +88,12 @@ def world(loop: Loop, services: Any) -> World:
     """One for all cases: what they change is another state that answers must fit."""
     from graphmem.api.app import create_app
     from graphmem.auth import Actor
+    from tests.support.actors import full_actor
 
     owner = str(uuid.uuid4())
 
     def authenticate(settings: Any, authorization: str | None) -> Actor:
-        return Actor(owner=(authorization or "").removeprefix("Bearer ") or owner)
+        return full_actor((authorization or "").removeprefix("Bearer ") or owner)
 
     return World(loop, create_app(services, authenticate), owner)
 

@@ -182,9 +182,9 @@ def test_a_dump_of_what_is_written_to_is_of_one_moment(
     import asyncio
 
     from graphmem import dump
-    from graphmem.auth import Actor
     from graphmem.dump import creating
     from graphmem.registry import REGISTRY
+    from tests.support.actors import full_actor
 
     monkeypatch.setattr(creating, "TRANSACTIONS", 3)
     path, begun, stop = dumps.folder / "moving", asyncio.Event(), asyncio.Event()
@@ -194,7 +194,7 @@ def test_a_dump_of_what_is_written_to_is_of_one_moment(
         while not stop.is_set():
             number += 1
             items = [{"entity_type": "person", "name": f"n{number % 7}", name: number}]
-            await REGISTRY["store"].run(services, Actor(owner=owner), {"entities": items})
+            await REGISTRY["store"].run(services, full_actor(owner), {"entities": items})
             if number == 5:
                 begun.set()
         return number

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from graphmem.auth import Actor
 from graphmem.dump import restoring
 from graphmem.dump.container import Writer
 from graphmem.dump.records import Owner
 from graphmem.dump.verifying import opened, read
 from graphmem.registry import REGISTRY, Services
+from tests.support.actors import full_actor
 from tests.support.dumps import Dumps, answers, rich
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -270,7 +270,7 @@ def test_a_service_writes_on_while_a_dump_is_restored(
         while not done.is_set() or number < 5:
             number += 1
             item = {**ADA, name: number}
-            await REGISTRY["store"].run(services, Actor(owner=owner), {"entities": [item]})
+            await REGISTRY["store"].run(services, full_actor(owner), {"entities": [item]})
         return number
 
     async def both() -> Any:

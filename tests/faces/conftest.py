@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from graphmem.auth import Actor
 from graphmem.doctor import Finding, examine
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
+from tests.support.actors import full_actor
 from tests.support.doctor import Examine
 from tests.support.event_loop import Loop
 from tests.support.service import Service, free_port, running
@@ -31,7 +31,7 @@ def together(loop: Loop, services: Services, owner: str) -> Together:
 
     async def one(name: str, arguments: dict[str, Any]) -> Any:
         try:
-            return canonical.decode(await REGISTRY[name].run(services, Actor(owner=owner), arguments))
+            return canonical.decode(await REGISTRY[name].run(services, full_actor(owner), arguments))
         except GraphmemError as exc:
             return exc
 

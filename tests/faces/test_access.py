@@ -14,8 +14,10 @@ from mcp import Client, MCPError
 from pydantic import SecretStr
 
 from graphmem.api.app import create_app
+from graphmem.api.middleware import Gate
+from graphmem.auth import ALL_SCOPES, Actor, Scope
 from graphmem.errors import ConfigurationInvalid
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY, Operation, Services
 from graphmem.settings import DEFAULT_OWNER, Settings, load
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import Http, envelope, sender, url
@@ -164,6 +166,50 @@ def test_mcp_wants_the_token_too(guarded: Service, loop: Loop) -> None:
     while isinstance(said, BaseExceptionGroup):
         said = said.exceptions[0]
     assert isinstance(said, MCPError | httpx.HTTPStatusError) or "401" in repr(said)
+
+
+# Actors
+
+
+def test_an_actor_without_owner_or_scopes_cannot_be_made() -> None:
+    for given in ({}, {"owner": DEFAULT_OWNER}, {"scopes": ALL_SCOPES}):
+        with pytest.raises(TypeError):
+            Actor(**given)
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/stats"), ("GET", "/metrics"), ("POST", "/mcp")])
+def test_a_request_without_an_actor_is_refused(
+    loop: Loop, services: Services, method: str, path: str
+) -> None:
+    app = create_app(services)
+    app.user_middleware = [layer for layer in app.user_middleware if layer.cls is not Gate]
+    answer = sender(loop, app)(method, path, json={} if method == "POST" else None)
+    assert (answer.status_code, envelope(answer)["error_code"]) == (500, "INTERNAL_ERROR")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [({}, 200), ({"host": "0.0.0.0"}, 401), ({"env": "production"}, 401), ({"host": "192.0.2.1"}, 401)],
+)
+def test_without_a_token_only_loopback_in_development_has_an_actor(
+    loop: Loop, services: Services, changes: dict[str, str], status: int
+) -> None:
+    settings = services.settings.model_copy(update=changes)
+    http = sender(loop, create_app(replace(services, settings=settings)))
+    assert http("GET", "/stats").status_code == status
+
+
+def test_a_public_route_acts_for_no_owner(loop: Loop, services: Services) -> None:
+    actors: list[Actor] = []
+
+    async def run(services: Services, actor: Actor, raw: Any, face: Any) -> bytes:
+        actors.append(actor)
+        return b"{}"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Operation, "run", lambda self, *given: run(*given))
+        assert sender(loop, create_app(services))("GET", "/server-info").status_code == 200
+    assert [(actor.owner, actor.scopes) for actor in actors] == [("", frozenset({Scope.READ}))]
 
 
 # Starting

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from graphmem.auth import Actor
 from graphmem.cli import session
 from graphmem.cli.main import app
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings
+from tests.support.actors import full_actor
 from tests.support.faces import Call, argv
 from tests.support.service import environment
 
@@ -28,7 +28,7 @@ OPERATIONS = [operation for operation in REGISTRY.values() if Face.CLI in operat
 @pytest.fixture
 def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, owner: str) -> Command:
     """Run a command as a person would, and return what it printed where."""
-    monkeypatch.setattr(session, "local_actor", lambda: Actor(owner=owner, client="test"))
+    monkeypatch.setattr(session, "local_actor", lambda client: full_actor(owner, client="test"))
     where = environment(settings, settings.data_path)
 
     def run(*words: str, stdin: bytes | None = None, **more: str) -> Result:

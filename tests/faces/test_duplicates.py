@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from graphmem.auth import Actor
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.matching import blocking
 from graphmem.model import canonical
@@ -16,6 +15,7 @@ from graphmem.operations import duplicates
 from graphmem.registry import REGISTRY, OwnerGraph, Services
 from graphmem.text import identifiers
 from graphmem.writing import duplicate_probe
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -333,7 +333,7 @@ def test_stores_that_share_a_turn_are_told_each_of_its_own(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
     known = ids(run("store", entities=[person("Ada Lovelace", email="ada@x.example")]))
-    actor = Actor(owner=owner)
+    actor = full_actor(owner)
 
     async def together() -> list[dict[str, Any]]:
         asked = [
@@ -359,7 +359,7 @@ def test_what_a_store_is_told_depends_on_none_that_shares_its_turn(
         run("store", entities=[person("Ada Lovelace"), person("Ada Lovelaca"), person("Ada Lovelacb")])
     )
     many = [person(f"Number{i} Of{i} Many{i}") for i in range(60)]
-    actor = Actor(owner=owner)
+    actor = full_actor(owner)
 
     async def together() -> list[list[dict[str, Any]]]:
         asked = [{"entities": [person("Ada Lovelacc")]}, {"entities": many}]

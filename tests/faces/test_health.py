@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from graphmem.auth import Actor
 from graphmem.errors import DatabaseTimeout, DiskFull, InternalError
 from graphmem.operations.health import audit, told
 from graphmem.registry import Context, Services
 from graphmem.worker import work_once
 from graphmem.writing import Writers
 from tests.faces.conftest import Together
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -116,7 +116,7 @@ def test_every_damage_is_named_and_mended(
     script(statement, m=world[0], a=world[1], b=world[2], c=world[3])
     assert everything(script) != before or damage == "the state hash"
     if deep:
-        context = Context(Actor(owner=owner), services)
+        context = Context(full_actor(owner), services)
         found = told(loop.run(audit(context, fix=True, deep=True)))
     else:
         assert run("server.check_snapshots")["healthy"] is False
@@ -152,7 +152,7 @@ def test_nothing_is_mended_on_a_full_disk(
     script(DAMAGES["a value"][0], a=world[1])
     full = services.settings.model_copy(update={"neo4j_uri": None, "disk_reserve": 1 << 60})
     writers = Writers(services.graph, full, services.embedder)
-    context = Context(Actor(owner=owner), replace(services, writers=writers))
+    context = Context(full_actor(owner), replace(services, writers=writers))
     damaged = everything(script)
     with pytest.raises(DiskFull):
         loop.run(audit(context, fix=True))
@@ -165,7 +165,7 @@ def test_a_rebuild_finds_the_discovered_schema_again(
 ) -> None:
     before = everything(script)
     script("MATCH (n:Schema {owner: $owner, head: 'person'}) SET n.fields = ['nose'], n.seen = ['number']")
-    loop.run(audit(Context(Actor(owner=owner), services), fix=True, deep=True))
+    loop.run(audit(Context(full_actor(owner), services), fix=True, deep=True))
     assert run("schemas.get", entity_type="person")["seen"] == {
         "birthday": "date", "name": "string", "phone": "string",
     }  # fmt: skip

@@ -23,9 +23,10 @@ from graphmem.errors import CATALOGUE, DatabaseUnavailable, GraphmemError
 from graphmem.model.reduction import Torn
 from graphmem.observability.metrics import TURNS, Metrics
 from graphmem.registry import REGISTRY, Services
-from graphmem.settings import Settings
+from graphmem.settings import DEFAULT_OWNER, Settings
 from tests.faces.conftest import TOKEN, Together
 from tests.faces.test_http_edges import Http, envelope, sender
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.tcp_proxy import proxied
@@ -53,7 +54,7 @@ def counted(services: Services) -> Counted:
 
 @pytest.fixture
 def http(loop: Loop, services: Services, owner: str) -> Http:
-    return sender(loop, create_app(services, lambda settings, authorization: Actor(owner=owner)))
+    return sender(loop, create_app(services, lambda settings, authorization: full_actor(owner)))
 
 
 def test_what_is_answered_is_text_that_prometheus_reads(http: Http) -> None:
@@ -143,7 +144,7 @@ def test_what_waits_for_a_writer_is_told(
 
     async def stores() -> None:
         calls = [{"entities": [{"entity_type": "note", "title": f"{n}"}] * 600} for n in range(3)]
-        await asyncio.gather(*(REGISTRY["store"].run(services, Actor(owner=owner), call) for call in calls))
+        await asyncio.gather(*(REGISTRY["store"].run(services, full_actor(owner), call) for call in calls))
 
     loop.run(stores())
     assert max(told) == 2
@@ -239,7 +240,7 @@ def test_strangers_learn_nothing(loop: Loop, services: Services) -> None:
 
 
 def test_who_may_only_read_and_write_what_is_theirs_learns_nothing(loop: Loop, services: Services) -> None:
-    mine = Actor(scopes=frozenset({Scope.READ, Scope.WRITE}))
+    mine = Actor(owner=DEFAULT_OWNER, scopes=frozenset({Scope.READ, Scope.WRITE}))
     http = sender(loop, create_app(services, lambda settings, authorization: mine))
     assert envelope(http("GET", "/metrics"))["error_code"] == "FORBIDDEN"
 

@@ -31,6 +31,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import argv, flat, in_query
 from tests.support.service import Service, command, environment
@@ -67,7 +68,7 @@ class World:
 
     @property
     def actor(self) -> Actor:
-        return Actor(owner=self.service.owner, client="test")
+        return full_actor(self.service.owner, client="test")
 
     def each(self, face: Face, ask: Callable[[Row], list[Outcome]]) -> Outcomes:
         return {i: ask(row) for i, row in enumerate(self.rows) if face in REGISTRY[row.name].faces}
@@ -75,7 +76,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def world(loop: Loop, services: Services, settings: Settings, service: Service) -> World:
-    actor = Actor(owner=service.owner, client="test")
+    actor = full_actor(service.owner, client="test")
 
     def run(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return canonical.decode(loop.run(REGISTRY[name].run(services, actor, arguments)))
@@ -228,7 +229,7 @@ def by_commands(*words: str) -> Callable[[World], Outcomes]:
             return [outcome]
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(session, "local_actor", lambda: world.actor)
+            patch.setattr(session, "local_actor", lambda client: world.actor)
             return world.each(Face.CLI, ask)
 
     return every

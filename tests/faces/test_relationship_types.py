@@ -18,6 +18,7 @@ from graphmem.model import canonical
 from graphmem.model.relationship import BUILTIN
 from graphmem.registry import REGISTRY, Services
 from tests.faces.conftest import Together
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -276,7 +277,7 @@ def test_only_who_may_administer_registers(loop: Loop, services: Services, owner
         ask(services, writer, REGISTER, relationship_type=stem)
     sandbox = replace(services, settings=services.settings.model_copy(update={"sandbox": True}))
     with pytest.raises(SandboxDisabled):
-        ask(sandbox, Actor(owner=owner), REGISTER, relationship_type=stem)
+        ask(sandbox, full_actor(owner), REGISTER, relationship_type=stem)
     assert ask(sandbox, writer, "relationship_types.list", keyword=stem)["relationship_types"] == []
 
 

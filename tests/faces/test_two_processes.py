@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
-from graphmem.auth import Actor
 from graphmem.model import canonical, state_hash
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.writing import turn
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
 
 
 async def ask(where: Services, owner: str, name: str, **arguments: Any) -> dict[str, Any]:
-    return canonical.decode(await REGISTRY[name].run(where, Actor(owner=owner), arguments))
+    return canonical.decode(await REGISTRY[name].run(where, full_actor(owner), arguments))
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from graphmem.auth import Actor
 from graphmem.errors import SchemaRefused
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
@@ -106,7 +106,7 @@ def test_a_name_that_means_something_else_is_refused(run: Call) -> None:
 
 def test_names_belong_to_their_owner(loop: Loop, services: Services) -> None:
     async def ask(owner: str, name: str, **arguments: Any) -> dict[str, Any]:
-        return canonical.decode(await REGISTRY[name].run(services, Actor(owner=owner), arguments))
+        return canonical.decode(await REGISTRY[name].run(services, full_actor(owner), arguments))
 
     async def both() -> None:
         one, other = (str(uuid.uuid4()) for _ in range(2))
@@ -123,7 +123,7 @@ def test_another_process_stores_under_the_type_at_once(
     loop: Loop, settings: Settings, services: Services, owner: str
 ) -> None:
     async def ask(where: Services, name: str, **arguments: Any) -> dict[str, Any]:
-        return canonical.decode(await REGISTRY[name].run(where, Actor(owner=owner), arguments))
+        return canonical.decode(await REGISTRY[name].run(where, full_actor(owner), arguments))
 
     async def both() -> None:
         async with open_services(settings) as second:

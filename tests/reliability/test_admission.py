@@ -11,12 +11,12 @@ import httpx
 import pytest
 
 from graphmem import cypher
-from graphmem.auth import Actor
 from graphmem.database import admission
 from graphmem.database.admission import Admission
 from graphmem.errors import ServiceBusy
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import load
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
 HEAVY = ("search.find", "relationship.reach", "entity.scan[asc]", "entity.candidates", "duplicate.by_type")
@@ -89,7 +89,7 @@ def test_no_more_run_at_once_than_there_are_places(
     monkeypatch.setattr(services.graph, "heavy", Admission(2))
 
     async def search() -> None:
-        await REGISTRY["entities.query"].run(services, Actor(owner=owner), {"search": "nobody"})
+        await REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "nobody"})
 
     async def many() -> list[BaseException | None]:
         return await asyncio.gather(*(search() for _ in range(12)), return_exceptions=True)

@@ -13,7 +13,6 @@ import httpx
 import pytest
 
 from graphmem.api.app import create_app
-from graphmem.auth import Actor
 from graphmem.database.driver import Graph
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
 from graphmem.model import canonical
@@ -21,6 +20,7 @@ from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.writing import Writers, turn
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.tcp_proxy import Proxy, proxied
 
@@ -44,7 +44,7 @@ class Faulty:
     owner: str
 
     async def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
-        actor = Actor(owner=self.owner)
+        actor = full_actor(self.owner)
         async with asyncio.timeout(BOUND):
             return canonical.decode(await REGISTRY[name].run(self.services, actor, arguments))
 

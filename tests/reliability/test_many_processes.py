@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
-from graphmem.auth import Actor
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
+from tests.support.actors import full_actor
 from tests.support.dumps import wipe
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
@@ -158,7 +158,7 @@ def alone(loop: Loop, services: Services, clients: list[Client], dice: random.Ra
     writes = [one for client in dice.sample(clients, len(clients)) for one in client.sends]
 
     async def write(one: Sent) -> None:
-        await REGISTRY["store"].run(services, Actor(owner=one.owner), one.body)
+        await REGISTRY["store"].run(services, full_actor(one.owner), one.body)
 
     async def every() -> None:
         for start in range(0, len(writes), 20):

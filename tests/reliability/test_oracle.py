@@ -14,10 +14,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.auth import Actor
 from graphmem.model import canonical, times
 from graphmem.registry import REGISTRY, Services
 from tests.support import fold_model as oracle
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 
@@ -40,7 +40,7 @@ def item(said: dict[str, Any]) -> dict[str, Any]:
 
 def store(loop: Loop, services: Services, owner: str, batches: list[list[dict[str, Any]]]) -> str:
     """Store batches at the same time; return the entity's id."""
-    actor = Actor(owner=owner, client="test")
+    actor = full_actor(owner, client="test")
 
     async def all_at_once() -> list[bytes]:
         calls = [REGISTRY["store"].run(services, actor, {"entities": batch}) for batch in batches]

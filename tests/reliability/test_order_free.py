@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.auth import Actor
 from graphmem.registry import REGISTRY, Services
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.expected_answers import exactly
 from tests.support.faces import by_runner
@@ -92,7 +92,7 @@ class Owner:
 
     def at_once(self, calls: list[Request]) -> None:
         """Write by several writers at the same time, each its share in its order."""
-        actor = Actor(owner=self.id, client="test")
+        actor = full_actor(self.id, client="test")
 
         async def writer(share: list[Request]) -> None:
             for name, arguments in share:

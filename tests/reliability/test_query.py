@@ -11,11 +11,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.auth import Actor
 from graphmem.errors import SchemaRefused
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.page_model import COMPARED, NAMES, NEEDLES, Known, answer
@@ -238,7 +238,7 @@ def test_pages_tile_while_others_write(loop: Loop, services: Services, owner: st
     ]
     wanted = {one["entity_id"] for one in run("store", entities=still)["entities"]}
     moved = [one["entity_id"] for one in run("store", entities=moving)["entities"]]
-    actor = Actor(owner=owner, client="test")
+    actor = full_actor(owner, client="test")
 
     async def ask(name: str, **arguments: Any) -> Any:
         return canonical.decode(await REGISTRY[name].run(services, actor, arguments))

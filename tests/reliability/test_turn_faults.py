@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from neo4j.exceptions import Neo4jError
 
-from graphmem.auth import Actor
 from graphmem.database.driver import Graph, Transaction
 from graphmem.errors import (
     DatabaseCrowded,
@@ -27,6 +26,7 @@ from graphmem.model import canonical
 from graphmem.observability import tracing
 from graphmem.registry import REGISTRY, Services
 from graphmem.writing import Writers, turn
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 
@@ -53,7 +53,7 @@ class Broken:
         async def one(i: int) -> Any:
             said = {"entities": [{"entity_type": "thing", "name": f"n{i}"}], **more}
             try:
-                answer = await REGISTRY["store"].run(self.services, Actor(owner=self.owner), said)
+                answer = await REGISTRY["store"].run(self.services, full_actor(self.owner), said)
             except GraphmemError as exc:
                 return exc
             return canonical.decode(answer)

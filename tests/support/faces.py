@@ -11,7 +11,6 @@ import httpx
 from mcp import Client as McpClient
 from typer.testing import CliRunner
 
-from graphmem.auth import Actor
 from graphmem.cli import session
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
@@ -19,6 +18,7 @@ from graphmem.mcp.tools import create_server
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
 Call = Callable[..., dict[str, Any]]
@@ -35,7 +35,7 @@ def by_runner(loop: Loop, services: Services, owner: str) -> Call:
     """Call the registry itself."""
 
     def call(name: str, /, **arguments: Any) -> dict[str, Any]:
-        actor = Actor(owner=owner, client="test")
+        actor = full_actor(owner, client="test")
         return canonical.decode(loop.run(REGISTRY[name].run(services, actor, arguments)))
 
     return call
@@ -83,7 +83,7 @@ def by_mcp(loop: Loop, services: Services, owner: str) -> Call:
     """Call a tool with the SDK's own client."""
 
     async def send(name: str, arguments: dict[str, Any]) -> Any:
-        server = create_server(services, lambda: Actor(owner=owner, client="test"))
+        server = create_server(services, lambda: full_actor(owner, client="test"))
         async with McpClient(server) as client:
             return await client.call_tool(REGISTRY[name].tool, arguments)
 
@@ -100,7 +100,7 @@ def by_mcp(loop: Loop, services: Services, owner: str) -> Call:
 
 def by_cli(settings: Settings, monkeypatch: Any, owner: str) -> Call:
     """Call a command, in this process, on the same database."""
-    monkeypatch.setattr(session, "local_actor", lambda: Actor(owner=owner, client="test"))
+    monkeypatch.setattr(session, "local_actor", lambda client: full_actor(owner, client="test"))
     environment = {
         "NEO4J_URI": settings.neo4j_uri,
         "NEO4J_USERNAME": settings.neo4j_username,

@@ -158,9 +158,9 @@ def wait_until_healthy(service: Service) -> None:
 
 def owner_by_token(settings: Settings, authorization: str | None) -> Any:
     """Return who asks: the bearer token says whose data it is about."""
-    from graphmem.auth import Actor
+    from tests.support.actors import full_actor
 
-    return Actor(owner=(authorization or "").removeprefix("Bearer "))
+    return full_actor((authorization or "").removeprefix("Bearer "))
 
 
 async def rest(services: Any) -> None:
