@@ -55,7 +55,7 @@ format: $(VENV)/installed-dev ## Format and sort imports
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-snapshots: $(VENV)/installed-dev ## Write the contract snapshots and the README's tables anew
+snapshots: $(VENV)/installed-dev ## Write the contract snapshots and docs/reference.md anew
 	@$(BIN)/python -m tests.contract.snapshots --write
 
 bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips

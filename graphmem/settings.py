@@ -1,7 +1,7 @@
 """Every setting, once: name, default, meaning and the environment variables that set it.
 
 One frozen :class:`Settings` is made by the runtime (or a command) and passed on; it is never a global.
-The README's table of settings is made from this class.
+The table of settings in ``docs/reference.md`` is made from this class.
 """
 
 from __future__ import annotations

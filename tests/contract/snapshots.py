@@ -1,6 +1,6 @@
-"""The public contract as files: what REST, MCP and the command line offer, and the README's tables.
+"""The public contract as files: what REST, MCP and the command line offer, and ``docs/reference.md``.
 
-``make snapshots`` writes them, ``make check`` compares. A change of the public face is read as their diff.
+``make snapshots`` writes the files, ``make check`` compares them. The diff shows a change of the public face.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from graphmem.api import openapi
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE
 from graphmem.mcp.tools import described
+from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings, variable
 
-HERE = Path(__file__).parent
-README = HERE.parents[1] / "README.md"
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[1]
+REFERENCE = ROOT / "docs" / "reference.md"
 
 
 def contents() -> dict[Path, str]:
-    """Return what each file should hold."""
-    listed = [tool.model_dump(mode="json", exclude_none=True) for tool in described()]
+    """Return the expected text of each file."""
+    tools = [tool.model_dump(mode="json", exclude_none=True) for tool in described()]
     return {
-        HERE / "openapi.yaml": openapi.as_yaml().decode(),
-        HERE / "tools.json": json.dumps(listed, indent=1, ensure_ascii=False) + "\n",
-        HERE / "cli.txt": "\n".join(commands(typer.main.get_command(app), "graphmem")) + "\n",
-        README: with_tables(README.read_text(encoding="utf-8")),
+        FOLDER / "openapi.yaml": openapi.as_yaml().decode(),
+        FOLDER / "tools.json": json.dumps(tools, indent=1, ensure_ascii=False) + "\n",
+        FOLDER / "cli.txt": "\n".join(commands(typer.main.get_command(app), "graphmem")) + "\n",
+        REFERENCE: with_tables(REFERENCE.read_text(encoding="utf-8")),
     }
 
 
@@ -52,16 +54,15 @@ def _flat(text: str | None) -> str:
     return re.sub(r"\s+", " ", (text or "").replace("\b", "")).strip()
 
 
-def with_tables(readme: str) -> str:
-    """Return the README with its generated tables as they should be."""
-    for name, table in (("operations", operations()), ("settings", settings()), ("errors", errors())):
+def with_tables(page: str) -> str:
+    """Return the reference with its tables generated anew."""
+    for name, table in TABLES.items():
         pattern = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
-        if not re.search(pattern, readme, re.DOTALL):
-            raise SystemExit(f"README.md has no place for the table of {name}")
-        readme = re.sub(
-            pattern, lambda m, t=table: m[1] + "\n".join(t) + "\n" + m[2], readme, flags=re.DOTALL
-        )
-    return readme
+        if not re.search(pattern, page, re.DOTALL):
+            raise SystemExit(f"{REFERENCE.name} has no place for the table of {name}")
+        text = "\n".join(table()) + "\n"
+        page = re.sub(pattern, lambda match, text=text: match[1] + text + match[2], page, flags=re.DOTALL)
+    return page
 
 
 def operations() -> Iterator[str]:
@@ -94,21 +95,36 @@ def errors() -> Iterator[str]:
         yield f"| `{code}` | {error.status} | {error.exit_code} | {error.default_message()} |"
 
 
+def metrics() -> Iterator[str]:
+    """Yield the table of metrics; ``prometheus_client`` adds those of Python and of the process."""
+    yield "| metric | kind | |"
+    yield "|---|---|---|"
+    for metric in Metrics().registry.collect():
+        if metric.name.startswith("graphmem_"):
+            name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+            yield f"| `{name}` | {metric.type} | {metric.documentation} |"
+
+
+TABLES = {"operations": operations, "settings": settings, "errors": errors, "metrics": metrics}
+
+
 def stale() -> list[Path]:
-    """Return the files that do not hold what they should."""
-    wanted = contents()
-    return [p for p, text in wanted.items() if not p.exists() or p.read_text(encoding="utf-8") != text]
+    """Return the files whose text is not the expected one."""
+    return [
+        path
+        for path, text in contents().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
 
 
 def main() -> None:
-    """Write the files, or say which are stale."""
+    """Write the files, or name those that are stale."""
     if "--write" in sys.argv:
         for path, text in contents().items():
             path.write_text(text, encoding="utf-8")
-    elif found := stale():
-        sys.exit(
-            f"stale: {', '.join(str(p.relative_to(HERE.parents[1])) for p in found)}; run make snapshots"
-        )
+    elif paths := stale():
+        names = ", ".join(str(path.relative_to(ROOT)) for path in paths)
+        sys.exit(f"stale: {names}; run make snapshots")
 
 
 if __name__ == "__main__":

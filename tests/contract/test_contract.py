@@ -19,13 +19,13 @@ STATUSES = {200, 201, 400, 401, 403, 404, 409, 413, 429, 500, 503}
 """Those of the interface; 405 is for GET and DELETE at /mcp alone."""
 
 
-def test_the_snapshots_and_the_tables_of_the_readme_are_current() -> None:
+def test_the_snapshots_and_the_reference_are_current() -> None:
     assert snapshots.stale() == []
 
 
-def test_every_setting_stands_in_the_readme() -> None:
-    readme = snapshots.README.read_text(encoding="utf-8")
-    assert [name for name in Settings.model_fields if f"`{variable(name)}`" not in readme] == []
+def test_every_setting_stands_in_the_reference() -> None:
+    page = snapshots.REFERENCE.read_text(encoding="utf-8")
+    assert [name for name in Settings.model_fields if f"`{variable(name)}`" not in page] == []
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
