@@ -7,7 +7,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from graphmem.auth import local_actor
 from graphmem.cli.session import Session, fetching, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
-from graphmem.operations.health import SnapshotHealth, audit, told
+from graphmem.operations.server import SnapshotHealth, told
+from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context
 
 

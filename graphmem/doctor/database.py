@@ -223,7 +223,7 @@ async def _consistency(graph: Graph, settings: Settings, deep: bool, sound: bool
             Finding("consistency", "warn", what, "Mend the schema, then run graphmem doctor --deep again.")
         ]
     from graphmem.auth import local_actor
-    from graphmem.operations.health import audit
+    from graphmem.reading.snapshot_check import audit
     from graphmem.registry import Context
     from graphmem.runtime import services_over
 

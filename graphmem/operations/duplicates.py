@@ -6,44 +6,23 @@ Nothing here merges, and nothing is resolved by resemblance: see :mod:`graphmem.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
 
-import structlog
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Offset
-from graphmem.errors import GraphmemError, InvalidCursor, NotFound
+from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import blocking, similarity
 from graphmem.matching.blocking import Pair
 from graphmem.matching.similarity import Profile
-from graphmem.reading import answers, cursors
-from graphmem.reading.answers import EntityRow
+from graphmem.reading import answers, cursors, duplicate_pages
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.receipts import StoredEntity
+from graphmem.reading.duplicate_candidates import reason_of
 from graphmem.registry import Context, Scope, operation
-from graphmem.writing import Receipt, duplicate_probe
-from graphmem.writing.requests import Near
 
-SCANNED = 20_000
-"""Most entities that one call compares; a larger owner's are compared in stretches of the order of names."""
-WALKED = 100_000
-"""Most names that one call looks at, those of entities of other types among them."""
-PAGE = 2_500
-"""How many entities, or names, one read takes."""
 CANDIDATES_DEFAULT = 50
 CANDIDATES_LIMIT = 200
-
-LIKELY = 0.9
-"""The score from which on a store names a duplicate of what it created."""
-NAMED = 5
-"""How many a store names for each entity."""
-LOOK_SECONDS = 2.0
-"""How long it may take to look for duplicates of what is planned."""
-
-_log = structlog.get_logger("graphmem.duplicates")
 
 
 class FindDuplicates(Arguments):
@@ -124,15 +103,15 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     cannot have twice (an event's day, an invoice's number) rules a pair out. Up to 20,000 entities are
     compared in one call, see `truncated`.
     """
-    counts = await _counts(context)
+    counts = await duplicate_pages.entity_counts(context)
     around: list[Profile] = []
     if arguments.entity_id is not None:
-        around = [await _one(context, arguments.entity_id)]
+        around = [await duplicate_pages.profile_of(context, arguments.entity_id)]
         counts = {around[0].entity_type: counts.get(around[0].entity_type, 0)}
     if arguments.entity_type is not None:
         counts = {name: count for name, count in counts.items() if name == arguments.entity_type}
     query = cursors.fingerprint(context, "entities.duplicates", arguments)
-    scan = await _scan(context, counts, _start(query, arguments.cursor))
+    scan = await duplicate_pages.scan(context, counts, _start(query, arguments.cursor))
     entities = {one.entity_id: one for one in [*around, *scan.profiles]} if counts else {}
     # Seconds of work at most, beside the loop that serves everybody else.
     found = await asyncio.to_thread(
@@ -168,84 +147,6 @@ def _start(query: str, cursor: str | None) -> str | None:
     return None if cursor is None else cursors.decode(query, cursor, {"name": str})["name"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scan:
-    """The entities that are compared with each other, and the name to go on behind if those are not all."""
-
-    profiles: list[Profile]
-    next_name: str | None = None
-
-
-async def _counts(context: Context) -> dict[str, int]:
-    """Return how many live entities there are, by type."""
-    row = await context.graph.one("duplicate.counts")
-    assert row is not None
-    return dict(row["counts"])
-
-
-async def _one(context: Context, entity_id: str) -> Profile:
-    """Return the entity that pairs are asked for.
-
-    Raises:
-        NotFound: there is none that lives.
-    """
-    row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
-    if row is None:
-        raise answers.no_entity(entity_id)
-    entity = EntityRow(*row["entity"])
-    texts = duplicate_probe.compared(zip(entity.fields, entity.values, strict=True))
-    weight = entity.observation_count, -(entity.created_at or 0)
-    return Profile(entity.id, entity.type, entity.name, texts, weight)
-
-
-async def _scan(context: Context, counts: dict[str, int], after: str | None) -> _Scan:
-    """Return the entities of some types: all of them where they are few enough, else a stretch of them."""
-    if after is not None or sum(counts.values()) > SCANNED:
-        return await _along_names(context, sorted(counts), after or "")
-    found: list[Profile] = []
-    batch: list[str] = []
-    for entity_type, count in sorted(counts.items()):
-        if batch and count + sum(counts[one] for one in batch) > PAGE:
-            found += await _of_types(context, batch)
-            batch = []
-        batch.append(entity_type)
-    return _Scan(found + (await _of_types(context, batch) if batch else []))
-
-
-async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
-    """Return the entities of one type, by pages, or of several that fit into one page."""
-    found: list[Profile] = []
-    after = ""
-    while True:
-        row = await context.graph.one(
-            "duplicate.by_type", types=types, after=after, limit=PAGE, compared=duplicate_probe.FIELDS
-        )
-        assert row is not None
-        found += map(duplicate_probe.profile, row["page"])
-        if len(types) > 1 or len(row["page"]) < PAGE or len(found) > SCANNED:
-            return found
-        after = max(one[0] for one in row["page"])
-
-
-async def _along_names(context: Context, types: Sequence[str], after: str) -> _Scan:
-    """Return the entities along a stretch of the order of names, and those that share an identifier."""
-    found: dict[str, Profile] = {}
-    began = after
-    for _ in range(WALKED // PAGE):
-        row = await context.graph.one(
-            "duplicate.by_name", types=types, after=after, limit=PAGE, compared=duplicate_probe.FIELDS
-        )
-        assert row is not None
-        if row["last"] is None:
-            return _Scan(list(found.values()))
-        found.update((one.entity_id, one) for one in map(duplicate_probe.profile, row["page"]))
-        # The next stretch begins with the last page of this one, so that neighbours across its end meet.
-        began, after = after, row["last"]
-        if len(found) >= SCANNED:
-            break
-    return _Scan(list(found.values()), began)
-
-
 def _candidate(pair: Pair) -> Candidate:
     into = similarity.survivor(pair.a, pair.b)
     merged = pair.b if into is pair.a else pair.a
@@ -257,85 +158,9 @@ def _candidate(pair: Pair) -> Candidate:
         "entity_type": pair.a.entity_type,
         "score": pair.found.score,
         "matched_fields": pair.found.matched_fields,
-        "reasons": [_reason(reason) for reason in pair.found.reasons],
+        "reasons": [reason_of(reason) for reason in pair.found.reasons],
         "merge": {
             "operation": "entities.merge",
             "arguments": {"source_entity_id": merged.entity_id, "target_entity_id": into.entity_id},
         },
-    }
-
-
-def _reason(reason: similarity.Reason) -> answers.Reason:
-    return {"field": reason.field, "a": reason.a, "b": reason.b, "similarity": reason.similarity}
-
-
-async def name_likely(
-    context: Context, receipt: Receipt, stored: Sequence[StoredEntity]
-) -> list[dict[str, Any]]:
-    """Add to each entity that a store created its likely duplicates, where it has some; return warnings.
-
-    What the turn that wrote it did not look for, as that of a plan, is read; whatever fails then becomes a
-    warning. A replay is left as it is.
-    """
-    if receipt.replayed:
-        return []
-    many = sum(item.action == "created" for item in receipt.items)
-    if receipt.near is None and many > duplicate_probe.LOOKED_FOR:
-        reason = f"{many} entities were created, duplicates are named of {duplicate_probe.LOOKED_FOR}"
-        return [_not_looked_for(reason)]
-    if many and not receipt.looked:
-        return [_not_looked_for("the database lacked the time or the memory")]
-    try:
-        likely = _likely(receipt.near or await _near(context, receipt)) if many else {}
-    except (GraphmemError, TimeoutError):
-        return [_not_looked_for("the database did not answer in time")]
-    except Exception:
-        # What was written stays so, and its answer must say so.
-        _log.exception("comparing likely duplicates failed")
-        return [_not_looked_for("comparing them failed")]
-    for entry, item in zip(stored, receipt.items, strict=True):
-        if item.action == "created" and likely.get(item.entity_id):
-            entry["duplicate_candidates"] = likely[item.entity_id]
-    return []
-
-
-def _not_looked_for(reason: str) -> dict[str, Any]:
-    message = f"likely duplicates were not looked for: {reason}; entities.duplicates lists them"
-    return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
-
-
-async def _near(context: Context, receipt: Receipt) -> Near:
-    """Read what stands near what a receipt says is, or would be, created."""
-    created = duplicate_probe.created(receipt)
-    async with asyncio.timeout(LOOK_SECONDS):
-        row = await context.graph.one(
-            "duplicate.near", **duplicate_probe.parameters(duplicate_probe.probes(created))
-        )
-    assert row is not None
-    return duplicate_probe.near(created, row)
-
-
-def _likely(near: Near) -> dict[str, list[answers.Likeness]]:
-    """Return the likely duplicates of what was created, by id."""
-    likely: dict[str, list[answers.Likeness]] = {}
-    for entity_id, beside in near.beside.items():
-        entities = [near.created[entity_id], *(near.found[one] for one in beside)]
-        pairs = blocking.propose(entities, LIKELY, {entity_id}).pairs[:NAMED]
-        likely[entity_id] = [_likeness(pair, entity_id) for pair in pairs]
-    return likely
-
-
-def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
-    """Return a pair as the one that was stored sees it: ``a`` of each reason is its own value."""
-    turned = pair.a.entity_id != entity_id
-    other = pair.a if turned else pair.b
-    reasons = [
-        _reason(reason._replace(a=reason.b, b=reason.a) if turned else reason)
-        for reason in pair.found.reasons
-    ]
-    return {
-        "entity_id": other.entity_id,
-        "canonical_name": other.shown,
-        "score": pair.found.score,
-        "reasons": reasons,
     }

@@ -21,10 +21,10 @@ from graphmem.arguments import (
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
-from graphmem.operations.finding import find_exactly
 from graphmem.reading import answers, cursors
 from graphmem.reading.answers import ObservationRow
 from graphmem.reading.cursors import Cursor
+from graphmem.reading.lookup import find_exactly
 from graphmem.reading.receipts import Observing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation
 

@@ -11,7 +11,7 @@ from graphmem.arguments import Arguments, NoBool
 from graphmem.errors import IdempotencyMismatch, StoreRefused
 from graphmem.model import items, times
 from graphmem.model.items import Reader
-from graphmem.operations import duplicates
+from graphmem.reading import duplicate_candidates
 from graphmem.reading.receipts import (
     Observing,
     Parts,
@@ -120,7 +120,9 @@ async def store(context: Context, arguments: Store) -> Stored:
         }
         for one in stored:
             one["action"] = would[one["action"]]
-    told = await duplicates.name_likely(context, receipt, stored) if arguments.find_duplicates else []
+    told = (
+        await duplicate_candidates.name_likely(context, receipt, stored) if arguments.find_duplicates else []
+    )
     return {
         "success": True,
         "replayed": receipt.replayed,

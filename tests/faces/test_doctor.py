@@ -281,7 +281,7 @@ def test_a_comparison_that_is_broken_off_is_a_finding(look: Examine, monkeypatch
     async def fail(*_: Any, **__: Any) -> None:
         raise DatabaseTimeout
 
-    monkeypatch.setattr("graphmem.operations.health.audit", fail)
+    monkeypatch.setattr("graphmem.reading.snapshot_check.audit", fail)
     found = look(deep=True)
     assert [one for one, _ in bad(found, "consistency")] == ["fail"]
     assert "did not answer in time" in str(found)

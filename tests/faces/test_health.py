@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from graphmem.errors import DatabaseTimeout, DiskFull, InternalError
-from graphmem.operations.health import audit, told
+from graphmem.operations.server import told
+from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Services
 from graphmem.worker import work_once
 from graphmem.writing import Writers

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from itertools import starmap
-from typing import Annotated, Any, NotRequired
+from typing import Any, NotRequired
 
-from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityType, Limit, Text
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.search_engine import Semantic
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Context
 from graphmem.text import identifiers, words
 
 _TRIED = "neither an identifier, nor a name or an alias, nor the words, nor the meaning of any entity"
-
-
-class FindEntity(Arguments):
-    """What ``entities.find`` takes."""
-
-    identifier: Annotated[
-        Text, Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words.")
-    ]
-    entity_type: EntityType | None = None
-    limit: Limit = PAGE_DEFAULT
 
 
 class Found(answers.Entity):
@@ -59,30 +47,6 @@ class FoundEntities(TypedDict):
     hint: NotRequired[str]
 
 
-@operation(
-    "entities.find",
-    "POST /retrieve_entity_by_identifier",
-    tool="retrieve_entity_by_identifier",
-    command="entities search",
-    scope=Scope.READ,
-    example='"Ada Lovelace" --entity-type person',
-)
-async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
-    """Find the entities that something names: an id, an identifier, a name, words, or a meaning.
-
-    Tried in this order, and the first that has a hit answers: an id (alone: it is never matched as text);
-    an e-mail, phone, URL, domain or external id; a name or an alias; the words, all of which must be said,
-    whole; what means the same. Case, accents and spacing do not matter. An address or a number is not
-    compared by meaning. `match_mode` says which it was; several entities may bear one name.
-    """
-    found = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
-    given = arguments.identifier.strip()
-    if found["entities"] or ENTITY_ID.fullmatch(given.lower()) or not _is_text(given):
-        return found
-    types = [arguments.entity_type] if arguments.entity_type else []
-    return await _by_words(context, given, types, arguments.limit)
-
-
 async def find_exactly(
     context: Context, identifier: str, entity_type: str | None, limit: int
 ) -> FoundEntities:
@@ -90,7 +54,7 @@ async def find_exactly(
     given = identifier.strip()
     if ENTITY_ID.fullmatch(given.lower()):
         return await _by_id(context, given.lower(), entity_type)
-    if not _is_text(given):
+    if not is_text(given):
         return _nothing("the identifier is blank")
     types = [entity_type] if entity_type else []
     return await _exactly(context, given, types, limit) or _nothing(
@@ -98,7 +62,7 @@ async def find_exactly(
     )
 
 
-def _is_text(given: str) -> bool:
+def is_text(given: str) -> bool:
     """Return whether there is something to look up: lone surrogates are no text, and stand in no database."""
     try:
         given.encode()
@@ -145,7 +109,7 @@ async def _exactly(context: Context, given: str, types: list[str], limit: int) -
     return {"entities": found, "total": sum(by_stage[mode]), "match_mode": mode}
 
 
-async def _by_words(context: Context, given: str, types: list[str], limit: int) -> FoundEntities:
+async def by_words(context: Context, given: str, types: list[str], limit: int) -> FoundEntities:
     results = await search_engine.search(
         context, given, types=types, limit=limit, exact=False, begins=False, alone=True
     )

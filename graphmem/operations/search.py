@@ -1,4 +1,4 @@
-"""Why a search answers what it answers, in the order in which it does."""
+"""Looking up entities by what names them, and why a search answers what it does."""
 
 from __future__ import annotations
 
@@ -8,12 +8,58 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Spelled, TypeFilters
+from graphmem.arguments import (
+    PAGE_DEFAULT,
+    Arguments,
+    EntityType,
+    Limit,
+    Offset,
+    Spelled,
+    Text,
+    TypeFilters,
+)
+from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
 from graphmem.reading.answers import EntityRow
+from graphmem.reading.lookup import FoundEntities, by_words, find_exactly, is_text
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers
+
+
+class FindEntity(Arguments):
+    """What ``entities.find`` takes."""
+
+    identifier: Annotated[
+        Text, Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words.")
+    ]
+    entity_type: EntityType | None = None
+    limit: Limit = PAGE_DEFAULT
+
+
+@operation(
+    "entities.find",
+    "POST /retrieve_entity_by_identifier",
+    tool="retrieve_entity_by_identifier",
+    command="entities search",
+    scope=Scope.READ,
+    example='"Ada Lovelace" --entity-type person',
+)
+async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
+    """Find the entities that something names: an id, an identifier, a name, words, or a meaning.
+
+    Tried in this order, and the first that has a hit answers: an id (alone: it is never matched as text);
+    an e-mail, phone, URL, domain or external id; a name or an alias; the words, all of which must be said,
+    whole; what means the same. Case, accents and spacing do not matter. An address or a number is not
+    compared by meaning. `match_mode` says which it was; several entities may bear one name.
+    """
+    found = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
+    given = arguments.identifier.strip()
+    if found["entities"] or ENTITY_ID.fullmatch(given.lower()) or not is_text(given):
+        return found
+    types = [arguments.entity_type] if arguments.entity_type else []
+    return await by_words(context, given, types, arguments.limit)
+
 
 ORDER = (
     "Each list counts weight / (60 + rank) for what is in it; the sums order the answer, and ids what is "
