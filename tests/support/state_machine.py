@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition
 
-from graphmem.auth import Actor
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.expected_answers import (
     UNKNOWN,
@@ -52,7 +52,7 @@ class Subject(RuleBasedStateMachine):
     def __init__(self, loop: Loop, services: Services) -> None:
         super().__init__()
         self.loop, self.services = loop, services
-        self.actor = Actor(owner=str(uuid.uuid4()), client="test")
+        self.actor = full_actor(str(uuid.uuid4()), client="test")
         self.known = Knowledge()
         self.named: dict[tuple[str, str], str] = {}
         self.placed: dict[str, str] = {}
