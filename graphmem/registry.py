@@ -12,7 +12,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, LiteralString, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, LiteralString, TypeVar, get_type_hints, overload
 
 import orjson
 import structlog
@@ -20,7 +20,8 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
-from graphmem.database.driver import Graph, OwnerGraph, Row, round_trips
+from graphmem.database.driver import Graph, OwnerGraph, round_trips
+from graphmem.database.rows import Row, typed
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.meaning import Embedder
@@ -32,6 +33,8 @@ from graphmem.writing import Writers
 
 if TYPE_CHECKING:
     from graphmem.observability.metrics import Metrics
+
+W = TypeVar("W")
 
 _log = structlog.get_logger("graphmem.operation")
 
@@ -81,22 +84,39 @@ class Context:
         """The graph, bound to the actor's owner."""
         return OwnerGraph(self.services.graph, self.actor.owner)
 
+    @overload
     async def walk(
-        self, name: LiteralString, /, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> Row | None:
+        self, name: LiteralString, row: type[W], /, *, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> W | None: ...
+    @overload
+    async def walk(
+        self, name: LiteralString, /, *, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> Row | None: ...
+    async def walk(
+        self,
+        name: LiteralString,
+        row: type[W] | None = None,
+        /,
+        *,
+        edge_types: frozenset[str] | None = None,
+        **params: Any,
+    ) -> Any:
         """Run a read along edges of some types, of every type of the vocabulary unless said.
 
         Such a read answers the ``revision`` of the vocabulary, and is run again where that is another one
         than the process knows: a type that was registered elsewhere a moment ago is walked as well.
         """
         if edge_types is not None:
-            return await self.graph.one(name, edge_types, **params)
-        vocabulary = self.services.vocabulary
-        known = await vocabulary.current()
-        row = await self.graph.one(name, known.names, **params)
-        if row is not None and row["revision"] != known.revision:
-            row = await self.graph.one(name, (await vocabulary.refresh()).names, **params)
-        return row
+            rows = await self.graph.rows(name, edge_types=edge_types, **params)
+        else:
+            vocabulary = self.services.vocabulary
+            known = await vocabulary.current()
+            rows = await self.graph.rows(name, edge_types=known.names, **params)
+            if rows and rows[0]["revision"] != known.revision:
+                rows = await self.graph.rows(name, edge_types=(await vocabulary.refresh()).names, **params)
+        if not rows:
+            return None
+        return typed(row, rows[0]) if row else rows[0]
 
 
 A = TypeVar("A", bound=Arguments)

@@ -26,6 +26,8 @@ from graphmem.database import failpoints
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import TIMEOUT_CODES, FirstRunTimeout, refused, translate
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
+from graphmem.database.queries import Queries
+from graphmem.database.rows import Row
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseUnavailable,
@@ -36,7 +38,6 @@ from graphmem.model import relationship
 from graphmem.observability import tracing
 from graphmem.settings import DEFAULT_OWNER, Settings
 
-Row = dict[str, Any]
 FIRST = (
     "write.look",
     "write.turn",
@@ -163,6 +164,14 @@ class Graph:
             return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
+
+    def reads(self, owner: str | None) -> Queries:
+        """Return the reads of one owner, or of no owner, with row classes."""
+        return Reads(self, owner)
+
+    def writes(self, owner: str | None) -> Queries:
+        """Return the write statements of one owner, or of no owner, with row classes."""
+        return Writes(self, owner)
 
     @contextlib.asynccontextmanager
     async def transaction(self, owner: str) -> AsyncIterator[Transaction]:
@@ -356,7 +365,7 @@ class Graph:
         return error
 
 
-class Transaction:
+class Transaction(Queries):
     """An explicit transaction of one owner."""
 
     def __init__(self, graph: Graph, tx: AsyncTransaction | AsyncManagedTransaction, owner: str) -> None:
@@ -364,30 +373,51 @@ class Transaction:
         self._tx = tx
         self._owner = owner
 
-    async def run(self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any) -> list[Row]:
-        """Run a query by name inside the transaction; return its rows."""
+    async def rows(
+        self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
+        """Run a query by name inside the transaction; return its rows as they are."""
         bound = cypher.bind(name, params, self._owner)
         with self._graph._statement(name):
             return await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
 
+    run = rows
 
-class OwnerGraph:
-    """The graph as operations see it: every query is this owner's."""
+
+class Reads(Queries):
+    """Reads of one owner, or of no owner; see :meth:`Graph.read`."""
+
+    def __init__(self, graph: Graph, owner: str | None) -> None:
+        self._graph = graph
+        self._owner = owner
+
+    async def rows(
+        self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
+        """Run a read by name; return its rows as they are."""
+        return await self._graph.read(name, self._owner, edge_types, **params)
+
+
+class Writes(Queries):
+    """Write statements of one owner, or of no owner; see :meth:`Graph.write`."""
+
+    def __init__(self, graph: Graph, owner: str | None) -> None:
+        self._graph = graph
+        self._owner = owner
+
+    async def rows(
+        self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
+        """Run a write by name, once; return its rows as they are."""
+        return await self._graph.write(name, self._owner, edge_types, **params)
+
+
+class OwnerGraph(Reads):
+    """The graph as operations see it: every query is a read of this owner."""
 
     def __init__(self, graph: Graph, owner: str) -> None:
-        self._graph = graph
+        super().__init__(graph, owner)
         self.owner = owner
-
-    async def all(self, name: LiteralString, /, **params: Any) -> list[Row]:
-        """Run a read by name; return its rows."""
-        return await self._graph.read(name, self.owner, **params)
-
-    async def one(
-        self, name: LiteralString, /, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> Row | None:
-        """Run a read by name; return its only row, ``None`` if there is none."""
-        rows = await self._graph.read(name, self.owner, edge_types, **params)
-        return rows[0] if rows else None
 
 
 async def _rows(result: AsyncResult) -> list[Row]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from graphmem.database.driver import Graph
 
@@ -18,6 +18,15 @@ REMEMBERED: Final = 5.0
 """Seconds for which what was read is taken as it was."""
 OWNERS: Final = 10_000
 """Owners whose names a process remembers."""
+
+
+class _Alias(NamedTuple):
+    name: str
+    type: str
+
+
+class _StoredAliases(NamedTuple):
+    aliases: list[_Alias]
 
 
 class TypeAliases:
@@ -38,8 +47,8 @@ class TypeAliases:
         read_at, known = self._known.get(owner, (-math.inf, {}))
         if started - read_at < REMEMBERED:
             return known
-        (row,) = await self._graph.read("schema.aliases", owner)
-        found = dict(row["aliases"])
+        row = await self._graph.reads(owner).only("schema.aliases", _StoredAliases)
+        found = {alias.name: alias.type for alias in row.aliases}
         # What was read before a change was made here is not what it is now.
         if changes == self._changes:
             if len(self._known) >= OWNERS:

@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from graphmem.database.driver import Graph
 from graphmem.errors import ServiceBusy
@@ -22,6 +23,15 @@ from graphmem.settings import Settings
 
 REMEMBERED = 5.0
 """Seconds for which what was read is taken as it was."""
+
+
+class _StoredTypes(NamedTuple):
+    revision: int
+    types: list[Kind]
+
+
+class _Registered(NamedTuple):
+    revision: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +78,10 @@ class Vocabulary:
             Unavailable: the database failed.
         """
         started = time.monotonic()
-        (row,) = await self._graph.read("relationship_type.all", None)
+        row = await self._graph.reads(None).only("relationship_type.all", _StoredTypes)
         # Whoever can write to the database can make a node of any name; it is no type for that.
-        kinds = {one[0]: Kind(*one) for one in row["types"] if relationship.is_name(one[0])}
-        found = Known({**kinds, **BUILTIN}, row["revision"], started)
+        kinds = {kind.name: kind for kind in row.types if relationship.is_name(kind.name)}
+        found = Known({**kinds, **BUILTIN}, row.revision, started)
         if started >= self._known.read_at:
             self._known = found
         return found
@@ -115,9 +125,9 @@ class Vocabulary:
             if new and len(known.kinds) - len(BUILTIN) >= REGISTERED_LIMIT:
                 message = f"{REGISTERED_LIMIT} types are registered already: use one of those"
                 raise RegistrationRefused("relationship_type", message)
-            written = await self._graph.write(
+            written = await self._graph.writes(None).one(
                 "relationship_type.register",
-                None,
+                _Registered,
                 revision=known.revision,
                 name=kind.name,
                 inverse=kind.inverse,

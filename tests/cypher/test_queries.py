@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import importlib
 import re
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ import structlog
 
 import graphmem
 from graphmem import cypher, worker
-from graphmem.database import migrations
+from graphmem.database import migrations, rows
 from graphmem.database.driver import FIRST
 from graphmem.errors import MigrationRefused
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
@@ -176,30 +179,64 @@ def test_a_scan_would_be_noticed(loop: Loop, services: Services) -> None:
     assert "NodeByLabelScan" in {operator for operator, _ in operators(loop.run(explain()))}
 
 
-def calls() -> Iterator[tuple[str, set[str]]]:
-    """Yield each call of a query in the package: its name and the parameters that are given by keyword."""
+@dataclass(frozen=True)
+class QueryCall:
+    """A call in the package whose first argument is a query's name."""
+
+    file: Path
+    name: str
+    row_class: ast.expr | None
+    params: frozenset[str]
+
+    def row(self) -> type:
+        """Return the row class of the call."""
+        assert self.row_class is not None
+        parts = self.file.relative_to(PACKAGE.parent).with_suffix("").parts
+        module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
+        return attrgetter(ast.unparse(self.row_class))(module)
+
+
+def calls() -> Iterator[QueryCall]:
+    """Yield each call of a query in the package. A query of several forms is named by ``cypher.form``."""
     for file in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if not (
                 isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute | ast.Name)
             ):
                 continue
-            first = node.args[0]
+            first, *others = node.args
             if ast.unparse(node.func) == "cypher.form":
                 continue
             if isinstance(first, ast.Call) and ast.unparse(first.func) == "cypher.form":
-                # A query of several forms: its name is made where it is called.
                 first = first.args[0]
             if isinstance(first, ast.Constant) and first.value in FILES:
-                yield first.value, {k.arg or "**" for k in node.keywords} - {"edge_types"}
+                row_class = others[0] if others and ast.unparse(node.func).endswith(TYPED) else None
+                params = frozenset({k.arg or "**" for k in node.keywords} - {"edge_types"})
+                yield QueryCall(file, first.value, row_class, params)
+
+
+TYPED = (".one", ".only", ".all", ".walk")
+"""Methods whose second argument is a row class."""
+CALLS = list(calls())
 
 
 def test_every_query_is_used_and_every_call_gives_its_parameters() -> None:
-    used = list(calls())
-    assert {name for name, _ in used} == set(FILES)
-    for name, given in used:
-        wanted = set(cypher.query(FILES[name]).params)
-        assert given == wanted or ("**" in given and given - {"**"} <= wanted), name
+    assert {call.name for call in CALLS} == set(FILES)
+    for call in CALLS:
+        declared = set(cypher.query(FILES[call.name]).params)
+        given = call.params - {"**"}
+        assert given == declared or ("**" in call.params and given <= declared), call.name
+
+
+@pytest.mark.parametrize(
+    "call", [call for call in CALLS if call.row_class], ids=lambda call: f"{call.file.stem}-{call.name}"
+)
+def test_a_row_class_has_the_columns_that_its_query_returns(call: QueryCall) -> None:
+    returned = cypher.query(FILES[call.name]).returns
+    annotations = rows.columns(call.row())
+    assert set(annotations) == set(returned)
+    for column, annotation in annotations.items():
+        assert rows.fits(annotation, returned[column]), f"{column}: {annotation} is no {returned[column]}"
 
 
 def test_migrations_can_be_applied_twice(loop: Loop, services: Services) -> None:

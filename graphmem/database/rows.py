@@ -1,0 +1,106 @@
+"""Rows of queries as row classes: a field for each column that the query's ``returns`` header names.
+
+A row class is a NamedTuple or a dataclass. A column that holds lists, such as ``page: LIST<LIST>``, becomes
+row classes as well where the field is annotated so::
+
+    class EntityPage(NamedTuple):
+        page: list[EntityRow]  # each list by position: EntityRow(*item)
+        origin: EntityRow | None
+        total: int
+
+Values are not checked at run time: a test compares every row class with the header of its query.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+Row = dict[str, Any]
+"""One row as the driver returns it, by column."""
+
+R = TypeVar("R")
+Convert = Callable[[Any], Any]
+_PLAIN: Mapping[str, tuple[type, ...]] = {
+    "STRING": (str,),
+    "INTEGER": (int,),
+    "FLOAT": (float,),
+    "BOOLEAN": (bool,),
+    "MAP": (dict,),
+}
+"""The Python types of the values that a header declares."""
+
+
+def typed(row_class: type[R], row: Mapping[str, Any]) -> R:
+    """Return a row as an instance of its row class.
+
+    Raises:
+        KeyError: the row lacks a column of the class.
+        TypeError: a list in it has another length than its row class.
+    """
+    return row_class(*[
+        row[column] if convert is None else convert(row[column]) for column, convert in _columns(row_class)
+    ])  # fmt: skip
+
+
+@cache
+def columns(row_class: type) -> Mapping[str, Any]:
+    """Return the columns of a row class with their annotations, in order.
+
+    Raises:
+        TypeError: it is neither a NamedTuple nor a dataclass.
+    """
+    if not _is_row_class(row_class):
+        raise TypeError(f"{row_class} is no row class: make it a NamedTuple or a dataclass")
+    names: tuple[str, ...] = getattr(row_class, "_fields", ()) or tuple(
+        field.name for field in dataclasses.fields(row_class)
+    )
+    hints = get_type_hints(row_class)
+    return {name: hints[name] for name in names}
+
+
+@cache
+def _columns(row_class: type) -> tuple[tuple[str, Convert | None], ...]:
+    return tuple((name, _conversion(annotation)) for name, annotation in columns(row_class).items())
+
+
+def _conversion(annotation: Any) -> Convert | None:
+    """Return what makes the value of a column, ``None`` where the value stays as it is."""
+    annotation = without_none(annotation)
+    if _is_row_class(annotation):
+        return lambda value: None if value is None else annotation(*value)
+    item = get_args(annotation)[0] if get_origin(annotation) is list else None
+    if item is not None and _is_row_class(item):
+        return lambda value: None if value is None else [item(*each) for each in value]
+    return None
+
+
+def without_none(annotation: Any) -> Any:
+    """Return ``T`` for ``T | None``."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        others = [each for each in get_args(annotation) if each is not type(None)]
+        return others[0] if len(others) == 1 else annotation
+    return annotation
+
+
+def fits(annotation: Any, declared: str) -> bool:
+    """Return whether a column of this type, as a header declares it, fits the annotation; null always may."""
+    annotation = without_none(annotation)
+    if annotation is Any or declared == "ANY":
+        return True
+    base = get_origin(annotation) or annotation
+    if not declared.startswith("LIST"):
+        return base in _PLAIN[declared]
+    if declared == "LIST":
+        return base is list or _is_row_class(annotation)
+    item = (get_args(annotation) or (Any,))[0]
+    return base is list and fits(item, declared.removeprefix("LIST<").removesuffix(">"))
+
+
+def _is_row_class(annotation: Any) -> bool:
+    if not isinstance(annotation, type):
+        return False
+    return hasattr(annotation, "_fields") or dataclasses.is_dataclass(annotation)

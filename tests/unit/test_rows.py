@@ -1,0 +1,54 @@
+"""Rows of queries as row classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pytest
+
+from graphmem.database import rows
+
+
+class Item(NamedTuple):
+    id: str
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    page: list[Item]
+    origin: Item | None
+    last: list[Any]
+    more: bool
+
+
+def test_lists_become_row_classes_where_the_annotation_says_so() -> None:
+    row = {"more": True, "last": [1, "a"], "origin": ["b", 2], "page": [["a", 1], ["c"]]}
+    assert rows.typed(Answer, row) == Answer([Item("a", 1), Item("c")], Item("b", 2), [1, "a"], True)
+    assert rows.typed(Answer, {**row, "origin": None}).origin is None
+
+
+def test_a_row_that_lacks_a_column_or_is_too_long_is_refused() -> None:
+    with pytest.raises(KeyError, match="page"):
+        rows.typed(Answer, {"more": True, "last": [], "origin": None})
+    with pytest.raises(TypeError):
+        rows.typed(Answer, {"more": True, "last": [], "origin": None, "page": [["a", 1, 2]]})
+
+
+def test_what_is_no_row_class_is_refused() -> None:
+    with pytest.raises(TypeError, match="no row class"):
+        rows.columns(dict)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "declared", "fitting"),
+    [
+        (str, "STRING", True), (str | None, "STRING", True), (int, "STRING", False), (Any, "INTEGER", True),
+        (list[Item], "LIST<LIST>", True), (list[str], "LIST<LIST>", False), (Item, "LIST", True),
+        (list[str], "LIST<STRING>", True), (list[int], "LIST<STRING>", False), (list[Any], "LIST", True),
+        (dict[str, Any], "MAP", True), (str, "LIST", False), (list[list[str]], "LIST<LIST>", True),
+    ],
+)  # fmt: skip
+def test_an_annotation_is_compared_with_a_header(annotation: Any, declared: str, fitting: bool) -> None:
+    assert rows.fits(annotation, declared) is fitting
