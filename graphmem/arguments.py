@@ -29,6 +29,12 @@ PAGE_DEFAULT = 100
 OFFSET_LIMIT = 1_000_000_000
 ISSUES_TOLD = 100
 
+EXAMPLE_ENTITY_ID = "ent_0123456789abcdef01234567"
+EXAMPLE_OTHER_ENTITY_ID = "ent_76543210fedcba9876543210"
+EXAMPLE_RELATIONSHIP_ID = "rel_0123456789abcdef01234567"
+EXAMPLE_EVENT_ID = "evt_0123456789abcdef01234567"
+"""The ids in examples. The tests that call each example put real ids in their place."""
+
 
 class Spelled:
     """Further spellings of an argument, in use by existing clients."""

@@ -137,7 +137,7 @@ class Operation(Generic[A]):
     reason: str
     public: bool
     errors: tuple[type[GraphmemError], ...]
-    example: str
+    example: Mapping[str, Any]
     people: Mapping[str, Any]
     function: Function[A]
     arguments: type[A]
@@ -225,7 +225,7 @@ def operation(
     reason: str = "",
     public: bool = False,
     errors: tuple[type[GraphmemError], ...] = (),
-    example: str = "",
+    example: Mapping[str, Any] | None = None,
     people: Mapping[str, Any] | None = None,
 ) -> Callable[[Function[A]], Function[A]]:
     """Declare an operation.
@@ -238,7 +238,10 @@ def operation(
         faces: where it can be called; ``reason`` says why, where that is not everywhere.
         public: whether it answers without a credential.
         errors: those of the catalogue that it raises beyond those of every operation.
-        example: arguments of a command line that works, for ``--help``.
+        example: arguments of a call that works on an owner who has what it names; filters stand beside the
+            other arguments. ``--help`` shows it as a command line, and the tests that walk the registry call
+            it through every face and as another owner. Ids are the ``EXAMPLE_`` ones of
+            :mod:`graphmem.arguments`.
         people: arguments that the command line adds where it prints a table for people.
 
     Raises:
@@ -269,7 +272,7 @@ def operation(
             reason=reason,
             public=public,
             errors=errors,
-            example=example,
+            example=example or {},
             people=people or {},
             function=function,
             arguments=hints["arguments"],

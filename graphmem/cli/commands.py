@@ -8,6 +8,7 @@ repeated options; objects take JSON, ``@FILE`` or ``-`` for stdin.
 from __future__ import annotations
 
 import inspect
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
@@ -44,8 +45,27 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def _help(operation: Operation[Any]) -> str:
-    words = " ".join(("graphmem", *operation.command, operation.example)).strip()
-    return f"{operation.description}\n\n\b\nExample:\n  {words}"
+    return f"{operation.description}\n\n\b\nExample:\n  {example_line(operation)}"
+
+
+def example_line(operation: Operation[Any]) -> str:
+    """Return the operation's example as a command line, quoted for a shell."""
+    fields = _fields(operation)
+    positional: list[str] = []
+    options: list[str] = []
+    for name, value in operation.example.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            options.append(option if value else f"--no-{option[2:]}")
+        elif _is_json(fields[name]):
+            options += [option, canonical.encode(value)]
+        elif isinstance(value, list):
+            options += [word for element in value for word in (option, element)]
+        elif fields[name].is_required():
+            positional.append(str(value))
+        else:
+            options += [option, str(value)]
+    return shlex.join(["graphmem", *operation.command, *positional, *options])
 
 
 def _command(operation: Operation[Any]) -> Any:

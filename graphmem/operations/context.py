@@ -58,7 +58,7 @@ class RetrieveContext(Arguments):
     command="context",
     scope=Scope.READ,
     errors=(NotFound, InvalidCursor),
-    example='--question "where does Ada work" --budget 1000',
+    example={"question": "where does Ada work", "budget": 1000},
 )
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.

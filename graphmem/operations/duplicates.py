@@ -93,7 +93,7 @@ class Duplicates(TypedDict):
     command="entities find-duplicates",
     scope=Scope.READ,
     errors=(NotFound, InvalidCursor),
-    example="--entity-type person --threshold 0.9",
+    example={"entity_type": "person", "threshold": 0.9},
 )
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely one thing, each with its score and reasons.

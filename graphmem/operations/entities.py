@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
+    EXAMPLE_ENTITY_ID,
     PAGE_DEFAULT,
     Arguments,
     At,
@@ -60,7 +61,7 @@ class GetEntity(Arguments):
     command="entities get",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="ent_0123456789abcdef01234567",
+    example={"entity_id": EXAMPLE_ENTITY_ID},
 )
 async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
     """Return one entity with its current snapshot and the provenance of each field."""
@@ -99,7 +100,7 @@ class Snapshot(answers.Entity):
     command="entities snapshot",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="ent_0123456789abcdef01234567 --at 2026-06-01T00:00:00Z",
+    example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
     people={"expand_provenance": True},
 )
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
@@ -179,7 +180,7 @@ class Provenance(TypedDict):
     command="entities provenance",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="ent_0123456789abcdef01234567 email",
+    example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
 )
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observation behind one field of a snapshot: its time, its source and who wrote it."""
@@ -290,7 +291,7 @@ class EntityPage(AsOf):
     command="entities list",
     scope=Scope.READ,
     errors=(InvalidCursor,),
-    example="--entity-type person --sort-by last_observation_at --sort-order desc --limit 20",
+    example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},
 )
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
     """List entities by type, times and the values of their fields, in the order that is asked for.

@@ -8,7 +8,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EntityId, EntityType, invalid
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import canonical, facts, identity
 from graphmem.model.items import Reader
@@ -52,7 +52,7 @@ class Corrected(TypedDict):
     command="entities correct",
     scope=Scope.WRITE,
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
-    example="ent_0123456789abcdef01234567 phone --value '\"+44 1632 960000\"'",
+    example={"entity_id": EXAMPLE_ENTITY_ID, "field": "phone", "value": "+44 1632 960000"},
 )
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct one field of an entity: the correction wins over every other observation until the next one.
@@ -105,7 +105,7 @@ class Turned(TypedDict):
     command="entities delete",
     scope=Scope.WRITE,
     errors=(NotFound, IdempotencyMismatch),
-    example="ent_0123456789abcdef01234567 --reason duplicate",
+    example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
 )
 async def delete_entity(context: Context, arguments: Turn) -> Turned:
     """Delete an entity: it is in no answer any more, keeps its history, and can be restored.
@@ -122,7 +122,7 @@ async def delete_entity(context: Context, arguments: Turn) -> Turned:
     command="entities restore",
     scope=Scope.WRITE,
     errors=(NotFound, IdempotencyMismatch),
-    example="ent_0123456789abcdef01234567",
+    example={"entity_id": EXAMPLE_ENTITY_ID},
 )
 async def restore_entity(context: Context, arguments: Turn) -> Turned:
     """Restore a deleted entity, with everything that was stored about it meanwhile."""

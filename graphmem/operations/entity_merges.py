@@ -7,7 +7,7 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EntityId, Spelled, invalid
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Spelled, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import facts, times
 from graphmem.reading.receipts import Reason, Writing, accept, not_found
@@ -68,7 +68,11 @@ class Merged(TypedDict):
     scope=Scope.WRITE,
     sandbox=False,
     errors=(NotFound, IdempotencyMismatch),
-    example="ent_0123456789abcdef01234567 ent_76543210fedcba9876543210 --merge-reason 'one person'",
+    example={
+        "source_entity_id": EXAMPLE_ENTITY_ID,
+        "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
+        "merge_reason": "one person",
+    },
 )
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another: from now on both ids and names show the target with what both have.
@@ -90,7 +94,7 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     scope=Scope.WRITE,
     sandbox=False,
     errors=(NotFound, IdempotencyMismatch),
-    example="ent_0123456789abcdef01234567",
+    example={"source_entity_id": EXAMPLE_ENTITY_ID},
 )
 async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
     """Undo a merge: the source is an entity of its own again, with all that was ever stored under it.

@@ -10,6 +10,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
+    EXAMPLE_ENTITY_ID,
     OFFSET_LIMIT,
     PAGE_DEFAULT,
     Arguments,
@@ -124,7 +125,7 @@ class RelatedPage(AsOf):
     command="entities related",
     scope=Scope.READ,
     errors=(NotFound, InvalidCursor),
-    example="ent_0123456789abcdef01234567 --relationship-types WORKS_AT --depth 2",
+    example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
 )
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
     """Return the entities within some steps of one, through live relationships, each once, nearest first.

@@ -8,7 +8,16 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, At, AtIngested, Limit, Offset, Spelled
+from graphmem.arguments import (
+    EXAMPLE_ENTITY_ID,
+    PAGE_DEFAULT,
+    Arguments,
+    At,
+    AtIngested,
+    Limit,
+    Offset,
+    Spelled,
+)
 from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.reading import answers, as_of, cursors, timeline_pages
@@ -87,7 +96,7 @@ class NeighbourhoodPage(AsOf):
     command="entities neighborhood",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="ent_0123456789abcdef01234567 --include-observations",
+    example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
 )
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:
     """Return what is next to an entity or a source: relationships, related entities, observations, sources.

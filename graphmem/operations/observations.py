@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
+    EXAMPLE_ENTITY_ID,
     PAGE_DEFAULT,
     Arguments,
     EntityId,
@@ -81,7 +82,7 @@ class ObservationPage(TypedDict):
     command="observations list",
     scope=Scope.READ,
     errors=(NotFound, InvalidCursor),
-    example="--entity-id ent_0123456789abcdef01234567",
+    example={"entity_id": EXAMPLE_ENTITY_ID},
 )
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
     """List observations, newest first: of one entity, of a type, from a source, or all.
@@ -228,7 +229,7 @@ class CreatedObservation(TypedDict):
     command="observations create",
     scope=Scope.WRITE,
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
-    example='--entity-id ent_0123456789abcdef01234567 --fields \'{"phone": "+44 1632 960000"}\'',
+    example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
 )
 async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
     """Add one observation to an entity that is there; the answer is its snapshot afterwards.

@@ -8,7 +8,13 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, EntityId
+from graphmem.arguments import (
+    EXAMPLE_ENTITY_ID,
+    EXAMPLE_OTHER_ENTITY_ID,
+    EXAMPLE_RELATIONSHIP_ID,
+    Arguments,
+    EntityId,
+)
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import facts, ids, reduction
 from graphmem.operations.relationships import Named, named, written
@@ -47,7 +53,11 @@ class CreatedRelationship(StoredRelationship):
     command="relationships create",
     scope=Scope.WRITE,
     errors=(StoreRefused, IdempotencyMismatch),
-    example="WORKS_AT ent_0123456789abcdef01234567 ent_76543210fedcba9876543210",
+    example={
+        "relationship_type": "WORKS_AT",
+        "source_entity_id": EXAMPLE_ENTITY_ID,
+        "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
+    },
 )
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
     """Relate two entities. Both must live; what was deleted lives again when it is created again.
@@ -103,7 +113,15 @@ class CreatedRelationships(TypedDict):
     command="relationships create-many",
     scope=Scope.WRITE,
     errors=(StoreRefused, IdempotencyMismatch),
-    example="--file relationships.json",
+    example={
+        "relationships": [
+            {
+                "relationship_type": "WORKS_AT",
+                "source_entity_id": EXAMPLE_ENTITY_ID,
+                "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
+            }
+        ]
+    },
 )
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
     """Relate many entities in one transaction: all of it, or none of it."""
@@ -147,7 +165,7 @@ class TurnedRelationship(StoredRelationship):
     command="relationships delete",
     scope=Scope.WRITE,
     errors=(NotFound, IdempotencyMismatch),
-    example="--relationship-key rel_0123456789abcdef01234567",
+    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
 async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Delete a relationship: it is in no answer any more, keeps its history, and can be restored."""
@@ -161,7 +179,7 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
     command="relationships restore",
     scope=Scope.WRITE,
     errors=(NotFound, IdempotencyMismatch),
-    example="--relationship-key rel_0123456789abcdef01234567",
+    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
 async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
     """Restore a deleted relationship with its metadata."""

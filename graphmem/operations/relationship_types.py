@@ -54,7 +54,11 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
     command="relationship-types register",
     scope=Scope.ADMIN,
     sandbox=False,
-    example="MENTORS --inverse MENTORED_BY --description 'The source teaches the target.'",
+    example={
+        "relationship_type": "MENTORS",
+        "inverse": "MENTORED_BY",
+        "description": "The source teaches the target.",
+    },
 )
 async def register_relationship_type(
     context: Context, arguments: RegisterRelationshipType

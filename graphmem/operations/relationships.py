@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import (
+    EXAMPLE_ENTITY_ID,
+    EXAMPLE_RELATIONSHIP_ID,
     PAGE_DEFAULT,
     PAGE_LIMIT,
     Arguments,
@@ -123,7 +125,7 @@ class RelationshipPage(AsOf):
     command="relationships list",
     scope=Scope.READ,
     errors=(NotFound, InvalidCursor),
-    example="--entity-id ent_0123456789abcdef01234567",
+    example={"entity_id": EXAMPLE_ENTITY_ID},
     people={"expand_entities": True},
 )
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
@@ -266,7 +268,7 @@ class GetRelationship(Arguments):
     command="relationships get",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="rel_0123456789abcdef01234567",
+    example={"relationship_id": EXAMPLE_RELATIONSHIP_ID},
 )
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipThen:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
@@ -344,7 +346,7 @@ class RelationshipHistory(RelationshipThen):
     command="relationships snapshot",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="--relationship-key rel_0123456789abcdef01234567",
+    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""

@@ -49,7 +49,7 @@ class Analyzed(TypedDict):
     command="schemas analyze",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="--entity-type person --min-frequency 3",
+    example={"entity_type": "person", "min_frequency": 3},
 )
 async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     """Find fields that were stored and are not declared, with the type that fits each.
@@ -98,7 +98,7 @@ class Recommended(TypedDict):
     command="schemas recommend",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="person",
+    example={"entity_type": "person"},
 )
 async def recommend(context: Context, arguments: Recommend) -> Recommended:
     """Recommend changes to the schema of an entity type, from its newest 2,000 observations.

@@ -113,7 +113,7 @@ class GetSchema(Arguments):
     command="schemas get",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="person",
+    example={"entity_type": "person"},
 )
 async def get_schema(context: Context, arguments: GetSchema) -> Schema:
     """Return the schema of one entity type: its fields, what identifies an entity, and its versions.
@@ -223,7 +223,7 @@ with warnings.catch_warnings():
     scope=Scope.WRITE,
     sandbox=False,
     errors=(SchemaRefused, IdempotencyMismatch),
-    example='--schema \'{"entity_type": "wine", "fields": {"name": {"type": "string"}}}\'',
+    example={"schema": {"entity_type": "wine", "fields": {"name": {"type": "string"}}}},
 )
 async def register_schema(context: Context, arguments: RegisterSchema) -> SchemaChanged:
     """Register the schema of an entity type: from now on snapshots of the type are as it says.
@@ -322,7 +322,7 @@ _SETTINGS = (
     scope=Scope.WRITE,
     sandbox=False,
     errors=(SchemaRefused, NotFound, IdempotencyMismatch),
-    example='event --new-fields \'{"venue": "string"}\'',
+    example={"entity_type": "event", "new_fields": {"venue": "string"}},
 )
 async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChanged:
     """Add fields to the schema of an entity type, take fields out, or say anew what identifies an entity.

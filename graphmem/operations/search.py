@@ -43,7 +43,7 @@ class FindEntity(Arguments):
     tool="retrieve_entity_by_identifier",
     command="entities search",
     scope=Scope.READ,
-    example='"Ada Lovelace" --entity-type person',
+    example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
 async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     """Find the entities that something names: an id, an identifier, a name, words, or a meaning.
@@ -143,7 +143,7 @@ class Explanation(TypedDict):
     tool="explain_search",
     command="search explain",
     scope=Scope.READ,
-    example='"planning meeting" --entity-type event --limit 5',
+    example={"search": "planning meeting", "entity_type": "event", "limit": 5},
 )
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
     """Say why a search answers what it does: which strategies ran, what each found, and how they were fused.

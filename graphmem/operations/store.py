@@ -84,7 +84,7 @@ class Stored(TypedDict):
     command="store",
     scope=Scope.WRITE,
     errors=(StoreRefused, IdempotencyMismatch),
-    example='--entities \'[{"entity_type": "person", "name": "Ada Lovelace"}]\'',
+    example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},
 )
 async def store(context: Context, arguments: Store) -> Stored:
     """Store observations about entities, and relationships between them: all of it, or none of it.

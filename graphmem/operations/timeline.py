@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import (
+    EXAMPLE_EVENT_ID,
     PAGE_DEFAULT,
     Arguments,
     At,
@@ -87,7 +88,7 @@ class TimelinePage(AsOf):
     command="timeline list",
     scope=Scope.READ,
     errors=(NotFound, InvalidCursor),
-    example="--entity-type task --start-date 2026-01-01 --end-date 2026-02-01 --order asc",
+    example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-02-01", "order": "asc"},
 )
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
     """List timeline events, the latest first: of all entities, of one type, or of one entity.
@@ -178,7 +179,7 @@ class FoundEvent(AsOf):
     command="timeline get",
     scope=Scope.READ,
     errors=(NotFound,),
-    example="evt_0123456789abcdef01234567",
+    example={"event_id": EXAMPLE_EVENT_ID},
 )
 async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     """Return one timeline event, now or as of a time, with the field and the observation that it comes from.

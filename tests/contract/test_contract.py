@@ -7,6 +7,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+from graphmem import arguments
 from graphmem.api.openapi import document
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE, SetupError
@@ -51,6 +52,11 @@ def _described(field: dict) -> bool:
 
 def test_operations_are_listed_by_name() -> None:
     assert list(REGISTRY) == sorted(REGISTRY)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_the_example_of_an_operation_fits_its_arguments(operation: Operation) -> None:
+    arguments.read(operation.arguments, operation.name, operation.example)
 
 
 def test_names_of_tools_commands_and_routes_are_unique() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem.cli import session
+from graphmem.cli.commands import example_line
 from graphmem.cli.main import app
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings
@@ -263,17 +265,15 @@ def test_help_shows_every_command_and_an_example_of_each(command: Command) -> No
     for operation in OPERATIONS:
         shown = command(*operation.command, "--help", COLUMNS="300").stdout
         assert f"graphmem {' '.join(operation.command)}" in shown
-        assert operation.example.split(" ")[0] in shown
+        assert example_line(operation).split(" ")[-1] in shown
         assert operation.command[0] in top
         assert operation.summary.rstrip(".").split(",")[0][:40] in re.sub(r"\s+", " ", shown)
 
 
 @pytest.mark.parametrize("name", [o.name for o in OPERATIONS if o.scope == "read"])
 def test_the_example_of_a_command_is_understood(command: Command, name: str) -> None:
-    import shlex
-
-    operation = REGISTRY[name]
-    result = command(*operation.command, *shlex.split(operation.example), "--json")
+    line = shlex.split(example_line(REGISTRY[name]))
+    result = command(*line[1:], "--json")
     assert result.exit_code in (0, 4), result.stderr
 
 
