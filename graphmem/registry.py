@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
-from graphmem.database.driver import Graph, OwnerGraph, round_trips
+from graphmem.database.driver import Database, OwnerGraph, round_trips
 from graphmem.database.rows import Row, typed
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
@@ -59,7 +59,7 @@ _FACES = {Face.REST: "rest", Face.MCP: "mcp", Face.CLI: "cli"}
 class Services:
     """What the operations of one process share."""
 
-    graph: Graph
+    database: Database
     vocabulary: Vocabulary
     type_aliases: TypeAliases
     writers: Writers
@@ -69,7 +69,7 @@ class Services:
     @property
     def metrics(self) -> Metrics:
         """What this process counts."""
-        return self.graph.metrics
+        return self.database.metrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Context:
     @property
     def graph(self) -> OwnerGraph:
         """The graph, bound to the actor's owner."""
-        return OwnerGraph(self.services.graph, self.actor.owner)
+        return OwnerGraph(self.services.database, self.actor.owner)
 
     @overload
     async def walk(

@@ -12,7 +12,7 @@ import structlog
 
 from graphmem import neo4j_local, operations
 from graphmem.database import failpoints, migrations
-from graphmem.database.driver import Graph, OnNotification, has_fallen, wait_until_up
+from graphmem.database.driver import Database, OnNotification, has_fallen, wait_until_up
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder
@@ -54,26 +54,26 @@ async def open_services(
     """
     failpoints.arm(settings)
     where = await connection(settings, progress)
-    graph = Graph(where.uri, where.username, where.password, where.database, settings, on_notification)
+    database = Database(where.uri, where.username, where.password, where.database, settings, on_notification)
     try:
         if settings.neo4j_uri is not None:
-            await wait_until_up(graph, REMOTE_PATIENCE)
-        await migrations.apply(graph)
-        async with services_over(graph, settings) as services:
+            await wait_until_up(database, REMOTE_PATIENCE)
+        await migrations.apply(database)
+        async with services_over(database, settings) as services:
             yield services
     finally:
-        await graph.close()
+        await database.close()
 
 
 @contextlib.asynccontextmanager
-async def services_over(graph: Graph, settings: Settings) -> AsyncIterator[Services]:
+async def services_over(database: Database, settings: Settings) -> AsyncIterator[Services]:
     """Open what operations need over a database as it is: nothing is started, migrated or written."""
-    vocabulary = Vocabulary(graph, settings)
+    vocabulary = Vocabulary(database, settings)
     embedder = RemoteEmbedder(settings) if settings.embedding_url else LocalEmbedder()
-    writers = Writers(graph, settings, embedder)
-    graph.metrics.waiting.set_function(writers.waiting)
+    writers = Writers(database, settings, embedder)
+    database.metrics.waiting.set_function(writers.waiting)
     try:
-        yield Services(graph, vocabulary, TypeAliases(graph), writers, settings, embedder)
+        yield Services(database, vocabulary, TypeAliases(database), writers, settings, embedder)
     finally:
         await writers.close()
         if isinstance(embedder, RemoteEmbedder):
@@ -106,7 +106,7 @@ async def warm(services: Services) -> None:
     if isinstance(services.embedder, LocalEmbedder):
         await asyncio.to_thread(services.embedder.warm)
     with contextlib.suppress(GraphmemError):
-        await services.graph.warm((await services.vocabulary.current()).names)
+        await services.database.warm((await services.vocabulary.current()).names)
 
 
 async def keep_up(services: Services) -> None:
@@ -139,7 +139,7 @@ async def _looked_after(services: Services, fallen: int | None) -> int | None:
     """
     settings = services.settings
     try:
-        await services.graph.verify()
+        await services.database.verify()
         return None
     except GraphmemError as exc:
         if has_fallen(exc):
@@ -164,14 +164,14 @@ def _probe(settings: Settings) -> neo4j_local.Probe:
 
     def probe(where: Connection) -> None:
         async def ask() -> None:
-            graph = Graph(where.uri, where.username, where.password, where.database, settings)
+            database = Database(where.uri, where.username, where.password, where.database, settings)
             try:
-                await graph.verify()
+                await database.verify()
             except SetupError as exc:
                 # Until its system database is up, a starting server refuses every password.
                 raise DatabaseUnavailable from exc
             finally:
-                await graph.close()
+                await database.close()
 
         asyncio.run(ask())
 

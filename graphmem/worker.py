@@ -67,7 +67,7 @@ async def work(services: Services) -> None:
 async def claim(services: Services) -> None:
     """Have every entity be given a vector of the model of this process."""
     model = services.embedder.model
-    (row,) = await services.graph.write("meaning.claim", None, model=model)
+    (row,) = await services.database.write("meaning.claim", None, model=model)
     if row["before"] not in (None, model):
         _log.info("another model is in use: all vectors are made anew", model=model, before=row["before"])
 
@@ -99,7 +99,7 @@ def _later(failed: bool, work: str, exc: GraphmemError) -> None:
 
 async def place_once(services: Services) -> int:
     """Put some vectors into the vector index; return how many."""
-    (row,) = await services.graph.write("meaning.place", None, limit=PLACED)
+    (row,) = await services.database.write("meaning.place", None, limit=PLACED)
     return row["placed"]
 
 
@@ -110,7 +110,7 @@ async def understand_once(services: Services, only: str | None = None) -> int:
         EmbeddingUnavailable: the service that makes them does not answer as it should.
     """
     model = services.embedder.model
-    rows = await services.graph.read("meaning.waiting", None, model=model, only=only, limit=UNDERSTOOD)
+    rows = await services.database.read("meaning.waiting", None, model=model, only=only, limit=UNDERSTOOD)
     waiting = rows[0]["waiting"] if rows else []
     services.metrics.backlog.labels("vector").set(len(waiting))
     texts = [
@@ -123,7 +123,7 @@ async def understand_once(services: Services, only: str | None = None) -> int:
     ]
     if not rows:
         return 0
-    (row,) = await services.graph.write("meaning.set", None, model=model, rows=rows)
+    (row,) = await services.database.write("meaning.set", None, model=model, rows=rows)
     _log.info("understood", entities=row["done"], model=model)
     return row["done"]
 
@@ -145,7 +145,7 @@ async def work_once(services: Services) -> int:
 
     Which types are taken is drawn: one that fails again and again keeps no other from its turn.
     """
-    (row,) = await services.graph.read("schema.pending", None, limit=WAITING)
+    (row,) = await services.database.read("schema.pending", None, limit=WAITING)
     pending = row["pending"]
     services.metrics.backlog.labels("fold").set(len(pending))
     done = 0
@@ -154,7 +154,7 @@ async def work_once(services: Services) -> int:
             folded = 0
             for live in (True, False):
                 folded += await _fold(services, owner, kind, live, projection)
-            await services.graph.write("schema.folded", owner, type=kind, projection=projection)
+            await services.database.write("schema.folded", owner, type=kind, projection=projection)
             _log.info("folded again", owner=owner, type=kind, entities=folded)
             done += folded
         except GraphmemError as exc:
@@ -165,7 +165,7 @@ async def work_once(services: Services) -> int:
 async def _fold(services: Services, owner: str, kind: str, live: bool, projection: str | None) -> int:
     done, after = 0, ""
     while after is not None:
-        (row,) = await services.graph.read(
+        (row,) = await services.database.read(
             "schema.unfolded", owner, type=kind, live=live, projection=projection, after=after, limit=STRETCH
         )
         if row["entities"]:

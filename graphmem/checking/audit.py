@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from graphmem.checking.stretch import Difference, Stretch
-from graphmem.database.driver import Graph, Transaction
+from graphmem.database.driver import Database, Transaction
 from graphmem.errors import DatabaseFull
 from graphmem.model import canonical, discovery, ids, ranks, reduction, relationship, state_hash, times
 from graphmem.model.identity import CANONICAL_NAME
@@ -72,7 +72,7 @@ class Audit:
     the very function that writes use.
     """
 
-    graph: Graph
+    database: Database
     owner: str
     writers: Writers
     fix: bool = False
@@ -87,7 +87,7 @@ class Audit:
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
         """Check everything of these types."""
         # Commits that others make just now are seen whole by then: what is read next is no older than them.
-        await self.graph.write("owner.lock", self.owner)
+        await self.database.write("owner.lock", self.owner)
         before = await self._counted()
         for kind in sorted(set(entity_types)):
             for live in (True, False):
@@ -314,7 +314,7 @@ class Audit:
         under the owner's lock.
         """
         for _ in range(TRIES if self._tx is None else 0):
-            (whole,) = await self.graph.write("owner.lock", self.owner)
+            (whole,) = await self.database.write("owner.lock", self.owner)
             stretch = await self._compared(entities, relationships)
             if stretch.looked.revision == whole["revision"] and await self._mend(stretch):
                 return stretch
@@ -329,7 +329,7 @@ class Audit:
         if self._tx is not None:
             yield
             return
-        async with self.graph.transaction(self.owner) as self._tx:
+        async with self.database.transaction(self.owner) as self._tx:
             try:
                 await self._tx.run("owner.lock")
                 yield
@@ -342,7 +342,7 @@ class Audit:
         types = rows.edge_types(params)
         if self._tx is not None:
             return await self._tx.run("write.turn", edge_types=types, **params)
-        return await self.graph.write("write.turn", self.owner, edge_types=types, **params)
+        return await self.database.write("write.turn", self.owner, edge_types=types, **params)
 
     async def _counted(self) -> dict[str, Any]:
         return (await self._read("audit.counts"))[0]
@@ -369,7 +369,7 @@ class Audit:
         if self.fix and differences:
             counts = rows.counted({key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}})
             self.writers.check_disk()
-            written = await self.graph.write(
+            written = await self.database.write(
                 "audit.settle", self.owner, revision=now["revision"], state_hash=hashed, counts=counts
             )
             report.fixed += len(differences) if written else 0
@@ -380,7 +380,7 @@ class Audit:
     ) -> list[dict[str, Any]]:
         if self._tx is not None:
             return await self._tx.run(name, edge_types=edge_types, **params)
-        return await self.graph.read(name, self.owner, edge_types, **params)
+        return await self.database.read(name, self.owner, edge_types, **params)
 
 
 def _reduced(thing: Thing, reduced: list[Any]) -> Thing:

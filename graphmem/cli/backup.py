@@ -144,7 +144,7 @@ async def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bo
             def tell(done: int, total: int | None) -> None:
                 bars.advance("create", done, total)
 
-            made = await dump.create(services.graph, path, owners, force=force, here=here, progress=tell)
+            made = await dump.create(services.database, path, owners, force=force, here=here, progress=tell)
     counted = _counted(made.manifest.contents)
     return {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
 
@@ -155,7 +155,7 @@ async def _restore(chosen: Settings, path: Path, dry_run: bool) -> Restored:
 
     async with open_services(chosen, fetching()) as services:
         with _bars() as bars:
-            where = services.graph, services.vocabulary, services.writers
+            where = services.database, services.vocabulary, services.writers
             return await dump.restore(*where, path, dry_run=dry_run, progress=bars.advance)
 
 

@@ -62,7 +62,7 @@ round_trips: ContextVar[list[int]] = ContextVar("round_trips")
 _log = structlog.get_logger("graphmem.graph")
 
 
-class Graph:
+class Database:
     """A pool of connections to one database; one for each process and event loop."""
 
     def __init__(
@@ -80,7 +80,7 @@ class Graph:
             ConfigurationInvalid: the address cannot be used.
         """
         self._settings = settings
-        self._database = database
+        self._database_name = database
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries)
         self._first_runs = FirstRuns()
@@ -183,7 +183,7 @@ class Graph:
         try:
             async with (
                 self._limited(TRANSACTION, self._settings.write_timeout) as seconds,
-                self._driver.session(database=self._database) as session,
+                self._driver.session(database=self._database_name) as session,
                 await session.begin_transaction(timeout=seconds) as tx,
             ):
                 yield Transaction(self, tx, owner)
@@ -255,7 +255,7 @@ class Graph:
                 self._limited(text, timeout) as seconds,
                 self._driver.session(
                     # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
-                    database=self._database,
+                    database=self._database_name,
                     default_access_mode="WRITE",
                     fetch_size=-1,
                 ) as session,
@@ -315,7 +315,10 @@ class Graph:
         while True:
             await asyncio.sleep(seconds + GRACE)
             try:
-                async with asyncio.timeout(seconds), self._driver.session(database=self._database) as session:
+                async with (
+                    asyncio.timeout(seconds),
+                    self._driver.session(database=self._database_name) as session,
+                ):
                     await (await session.run(ping)).consume()
             except neo4j.exceptions.ConnectionAcquisitionTimeoutError:
                 # Every connection is in use: nothing is known of the server.
@@ -340,7 +343,7 @@ class Graph:
             self._asked_at = time.monotonic()
         start = time.perf_counter()
         try:
-            with tracing.statement(name, self._database):
+            with tracing.statement(name, self._database_name):
                 yield
         finally:
             self.metrics.statement(name, time.perf_counter() - start)
@@ -368,8 +371,10 @@ class Graph:
 class Transaction(Queries):
     """An explicit transaction of one owner."""
 
-    def __init__(self, graph: Graph, tx: AsyncTransaction | AsyncManagedTransaction, owner: str) -> None:
-        self._graph = graph
+    def __init__(
+        self, database: Database, tx: AsyncTransaction | AsyncManagedTransaction, owner: str
+    ) -> None:
+        self._database = database
         self._tx = tx
         self._owner = owner
 
@@ -378,45 +383,45 @@ class Transaction(Queries):
     ) -> list[Row]:
         """Run a query by name inside the transaction; return its rows as they are."""
         bound = cypher.bind(name, params, self._owner)
-        with self._graph._statement(name):
-            return await _rows(await self._tx.run(self._graph._text(name, edge_types), bound))
+        with self._database._statement(name):
+            return await _rows(await self._tx.run(self._database._text(name, edge_types), bound))
 
     run = rows
 
 
 class Reads(Queries):
-    """Reads of one owner, or of no owner; see :meth:`Graph.read`."""
+    """Reads of one owner, or of no owner; see :meth:`Database.read`."""
 
-    def __init__(self, graph: Graph, owner: str | None) -> None:
-        self._graph = graph
+    def __init__(self, database: Database, owner: str | None) -> None:
+        self._database = database
         self._owner = owner
 
     async def rows(
         self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
         """Run a read by name; return its rows as they are."""
-        return await self._graph.read(name, self._owner, edge_types, **params)
+        return await self._database.read(name, self._owner, edge_types, **params)
 
 
 class Writes(Queries):
-    """Write statements of one owner, or of no owner; see :meth:`Graph.write`."""
+    """Write statements of one owner, or of no owner; see :meth:`Database.write`."""
 
-    def __init__(self, graph: Graph, owner: str | None) -> None:
-        self._graph = graph
+    def __init__(self, database: Database, owner: str | None) -> None:
+        self._database = database
         self._owner = owner
 
     async def rows(
         self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
         """Run a write by name, once; return its rows as they are."""
-        return await self._graph.write(name, self._owner, edge_types, **params)
+        return await self._database.write(name, self._owner, edge_types, **params)
 
 
 class OwnerGraph(Reads):
     """The graph as operations see it: every query is a read of this owner."""
 
-    def __init__(self, graph: Graph, owner: str) -> None:
-        super().__init__(graph, owner)
+    def __init__(self, database: Database, owner: str) -> None:
+        super().__init__(database, owner)
         self.owner = owner
 
 
@@ -436,7 +441,7 @@ def has_fallen(exc: GraphmemError) -> bool:
     return getattr(exc.__cause__, "code", None) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
 
 
-async def wait_until_up(graph: Graph, seconds: float) -> None:
+async def wait_until_up(database: Database, seconds: float) -> None:
     """Ask the database until it answers.
 
     Raises:
@@ -446,7 +451,7 @@ async def wait_until_up(graph: Graph, seconds: float) -> None:
     end = asyncio.get_running_loop().time() + seconds
     while True:
         try:
-            await graph.verify()
+            await database.verify()
             return
         except DatabaseUnavailable:
             if asyncio.get_running_loop().time() > end:

@@ -17,7 +17,7 @@ from typing import Any, LiteralString, cast
 
 import structlog
 
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 from graphmem.errors import MigrationRefused
 from graphmem.model import times
 
@@ -69,7 +69,7 @@ def indexes() -> frozenset[str]:
     return frozenset(names)
 
 
-async def apply(graph: Graph) -> list[Migration]:
+async def apply(database: Database) -> list[Migration]:
     """Bring the database's schema to this version and wait until its indexes are online.
 
     Returns:
@@ -79,26 +79,26 @@ async def apply(graph: Graph) -> list[Migration]:
         MigrationRefused: the database was made by a newer version, a shipped migration was changed, or an
             index cannot be made.
     """
-    await graph.script(
+    await database.script(
         "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:Migration) REQUIRE n.version IS UNIQUE"
     )
-    rows = await graph.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
+    rows = await database.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
     done = {row["version"]: row["checksum"] for row in rows}
     known = {migration.version: migration for migration in shipped()}
     _check(done, known)
     new = [migration for migration in shipped() if migration.version not in done]
     for migration in new:
         for statement in migration.statements:
-            await graph.script(statement)
+            await database.script(statement)
     if done and new and new[0].version <= DERIVED:
         # A migration makes indexes; what they hold of an entity is written with it.
         _log.warning("an older database: lists and searches find all of it after `graphmem rebuild`")
     if new:
-        await _filled(graph)
+        await _filled(database)
         # What was planned before an index existed stays slow until it is planned again.
-        await graph.script("CALL db.clearQueryCaches()")
+        await database.script("CALL db.clearQueryCaches()")
         for migration in new:
-            await graph.script(
+            await database.script(
                 "MERGE (n:Migration {version: $version}) "
                 "ON CREATE SET n.name = $name, n.checksum = $checksum, n.applied_at = $at",
                 version=migration.version,
@@ -109,7 +109,7 @@ async def apply(graph: Graph) -> list[Migration]:
     return new
 
 
-async def _filled(graph: Graph) -> None:
+async def _filled(database: Database) -> None:
     """Wait until our indexes are there: those of a large database take minutes, and each look is a short one.
 
     Those of others in the same database are none of ours to wait for.
@@ -119,7 +119,7 @@ async def _filled(graph: Graph) -> None:
     """
     told = moved = time.monotonic()
     before: dict[str, float] = {}
-    while rows := await _unfilled(graph):
+    while rows := await _unfilled(database):
         if failed := [row["name"] for row in rows if row["state"] == "FAILED"]:
             raise MigrationRefused(
                 f"Neo4j could not make the index {failed[0]}: its debug.log says why; "
@@ -143,9 +143,9 @@ async def _filled(graph: Graph) -> None:
         await asyncio.sleep(0.1)
 
 
-async def _unfilled(graph: Graph) -> list[dict[str, Any]]:
+async def _unfilled(database: Database) -> list[dict[str, Any]]:
     """Return our indexes that cannot be used yet, by name."""
-    rows = await graph.script(
+    rows = await database.script(
         "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
         "RETURN name, state, populationPercent AS percent ORDER BY name"
     )

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 
 REMEMBERED: Final = 5.0
 """Seconds for which what was read is taken as it was."""
@@ -32,8 +32,8 @@ class _StoredAliases(NamedTuple):
 class TypeAliases:
     """What one process knows of other names of types; it holds nothing that the database does not."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._known: dict[str, tuple[float, Mapping[str, str]]] = {}
         self._changes = 0
 
@@ -47,7 +47,7 @@ class TypeAliases:
         read_at, known = self._known.get(owner, (-math.inf, {}))
         if started - read_at < REMEMBERED:
             return known
-        row = await self._graph.reads(owner).only("schema.aliases", _StoredAliases)
+        row = await self._database.reads(owner).only("schema.aliases", _StoredAliases)
         found = {alias.name: alias.type for alias in row.aliases}
         # What was read before a change was made here is not what it is now.
         if changes == self._changes:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 from graphmem.errors import ServiceBusy
 from graphmem.model import relationship, times
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT, Kind, RegistrationRefused
@@ -58,8 +58,8 @@ class Known:
 class Vocabulary:
     """What one process knows of the relationship types; it holds nothing that the database does not."""
 
-    def __init__(self, graph: Graph, settings: Settings) -> None:
-        self._graph = graph
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
         self._settings = settings
         self._known = Known(BUILTIN)
 
@@ -78,7 +78,7 @@ class Vocabulary:
             Unavailable: the database failed.
         """
         started = time.monotonic()
-        row = await self._graph.reads(None).only("relationship_type.all", _StoredTypes)
+        row = await self._database.reads(None).only("relationship_type.all", _StoredTypes)
         # Whoever can write to the database can make a node of any name; it is no type for that.
         kinds = {kind.name: kind for kind in row.types if relationship.is_name(kind.name)}
         found = Known({**kinds, **BUILTIN}, row.revision, started)
@@ -125,7 +125,7 @@ class Vocabulary:
             if new and len(known.kinds) - len(BUILTIN) >= REGISTERED_LIMIT:
                 message = f"{REGISTERED_LIMIT} types are registered already: use one of those"
                 raise RegistrationRefused("relationship_type", message)
-            written = await self._graph.writes(None).one(
+            written = await self._database.writes(None).one(
                 "relationship_type.register",
                 _Registered,
                 revision=known.revision,

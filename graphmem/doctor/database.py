@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from graphmem.database import migrations
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 from graphmem.doctor.finding import Finding, looked
 from graphmem.embedding.local import MODEL
 from graphmem.embedding.meaning import DIMENSIONS
@@ -27,40 +27,40 @@ SKEW_REFUSED = 60.0
 MANY = 1_000
 _MADE = re.compile(r"CREATE (?:(CONSTRAINT)|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 _DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (\w+)")
-Check = Callable[[Graph, Settings], Awaitable[list[Finding]]]
+Check = Callable[[Database, Settings], Awaitable[list[Finding]]]
 
 
 async def examine(where: Connection, settings: Settings, deep: bool) -> list[Finding]:
     """Look at a database, if it answers; nothing is written."""
     try:
-        graph = Graph(where.uri, where.username, where.password, where.database, settings)
+        database = Database(where.uri, where.username, where.password, where.database, settings)
     except GraphmemError as exc:
         return [Finding("database", "fail", str(exc), "Correct NEO4J_URI.")]
     try:
-        await graph.verify()
+        await database.verify()
     except GraphmemError as exc:
         fix = (
             "Look at graphmem db logs, and run graphmem db stop and graphmem db start."
             if settings.neo4j_uri is None
             else "Start that server, or correct NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE."
         )
-        await graph.close()
+        await database.close()
         return [Finding("database", "fail", f"{where.uri}: {exc}", fix)]
     try:
         found = []
         for check in (_version, _schema, _indexes, _limits, _clock, _ahead, _vectors):
-            found += await _told(check, graph, settings)
+            found += await _told(check, database, settings)
         sound = all(one.status == "ok" for one in found if one.check in ("schema", "indexes"))
-        look = partial(_consistency, graph, settings, deep, sound)
+        look = partial(_consistency, database, settings, deep, sound)
         return [*found, *await looked("consistency", look)]
     finally:
-        await graph.close()
+        await database.close()
 
 
-async def _told(check: Check, graph: Graph, settings: Settings) -> list[Finding]:
+async def _told(check: Check, database: Database, settings: Settings) -> list[Finding]:
     async def look() -> list[Finding]:
         try:
-            return await check(graph, settings)
+            return await check(database, settings)
         except GraphmemError as exc:
             fix = "Run graphmem doctor again, as a user who may administer it."
             return [Finding(name, "warn", f"could not be looked at: {exc}", fix)]
@@ -69,8 +69,8 @@ async def _told(check: Check, graph: Graph, settings: Settings) -> list[Finding]
     return await looked(name, look)
 
 
-async def _version(graph: Graph, settings: Settings) -> list[Finding]:
-    (row,) = await graph.script(
+async def _version(database: Database, settings: Settings) -> list[Finding]:
+    (row,) = await database.script(
         "CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel' "
         "RETURN versions[0] AS version, edition"
     )
@@ -84,8 +84,8 @@ async def _version(graph: Graph, settings: Settings) -> list[Finding]:
     return [Finding("database", "ok", said)]
 
 
-async def _schema(graph: Graph, settings: Settings) -> list[Finding]:
-    rows = await graph.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
+async def _schema(database: Database, settings: Settings) -> list[Finding]:
+    rows = await database.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
     done = {row["version"]: row["checksum"] for row in rows}
     known = {migration.version: migration.checksum for migration in migrations.shipped()}
     newer = sorted(set(done) - set(known))
@@ -105,13 +105,13 @@ async def _schema(graph: Graph, settings: Settings) -> list[Finding]:
     return [Finding("schema", "ok", f"it is at version {max(known)}, as this graphmem")]
 
 
-async def _indexes(graph: Graph, settings: Settings) -> list[Finding]:
-    rows = await graph.script("MATCH (n:Migration) RETURN n.version AS version")
+async def _indexes(database: Database, settings: Settings) -> list[Finding]:
+    rows = await database.script("MATCH (n:Migration) RETURN n.version AS version")
     wanted = _made({row["version"] for row in rows})
-    indexes = await graph.script(
+    indexes = await database.script(
         "SHOW INDEXES YIELD name, state, populationPercent RETURN name, state, populationPercent AS percent"
     )
-    constraints = await graph.script("SHOW CONSTRAINTS YIELD name RETURN name")
+    constraints = await database.script("SHOW CONSTRAINTS YIELD name RETURN name")
     states = {row["name"]: row for row in indexes}
     there = {row["name"] for row in constraints}
     found = list(_faults(wanted, states, there))
@@ -146,11 +146,11 @@ def _made(applied: set[int]) -> dict[str, tuple[str, bool]]:
     return made
 
 
-async def _limits(graph: Graph, settings: Settings) -> list[Finding]:
+async def _limits(database: Database, settings: Settings) -> list[Finding]:
     """Look at the memory of a server that somebody else set up; the embedded one's settings are ours."""
     if settings.neo4j_uri is None:
         return []
-    rows = await graph.script(
+    rows = await database.script(
         "SHOW SETTINGS YIELD name, value WHERE name IN ['db.memory.transaction.max', "
         "'server.memory.heap.max_size', 'server.memory.pagecache.size'] RETURN name, value"
     )
@@ -162,9 +162,9 @@ async def _limits(graph: Graph, settings: Settings) -> list[Finding]:
     return [Finding("memory", "ok", said)]
 
 
-async def _clock(graph: Graph, settings: Settings) -> list[Finding]:
+async def _clock(database: Database, settings: Settings) -> list[Finding]:
     before = time.time()
-    (row,) = await graph.script("RETURN datetime.realtime().epochMillis / 1000.0 AS seconds")
+    (row,) = await database.script("RETURN datetime.realtime().epochMillis / 1000.0 AS seconds")
     after = time.time()
     # Only what the way there and back cannot explain is skew.
     skew = max(before - row["seconds"], row["seconds"] - after, 0.0)
@@ -175,8 +175,8 @@ async def _clock(graph: Graph, settings: Settings) -> list[Finding]:
     return [Finding("clock", status, what, "Have both machines keep their clocks by NTP.")]
 
 
-async def _ahead(graph: Graph, settings: Settings) -> list[Finding]:
-    rows = await graph.script(
+async def _ahead(database: Database, settings: Settings) -> list[Finding]:
+    rows = await database.script(
         "MATCH (n:Owner) WHERE n.recorded_at > $now RETURN count(n) AS owners, max(n.recorded_at) AS last",
         now=times.now() + int(SKEW_TOLD * 1_000_000),
     )
@@ -187,16 +187,16 @@ async def _ahead(graph: Graph, settings: Settings) -> list[Finding]:
     return [Finding("clock", "warn", what, "Correct this machine's clock; what is stored keeps its order.")]
 
 
-async def _vectors(graph: Graph, settings: Settings) -> list[Finding]:
+async def _vectors(database: Database, settings: Settings) -> list[Finding]:
     ours = f"{settings.embedding_model} {DIMENSIONS}" if settings.embedding_url else MODEL
-    rows = await graph.script(
+    rows = await database.script(
         "OPTIONAL MATCH (used:Model {use: 'meaning'}) "
         "CALL (used) { MATCH (m:Meaning) WHERE m.model < used.model RETURN m LIMIT $many "
         "UNION ALL MATCH (m:Meaning) WHERE m.model > used.model RETURN m LIMIT $many } "
         "RETURN used.model AS model, count(m) AS waiting",
         many=MANY,
     )
-    used = await graph.script("MATCH (n:Model {use: 'meaning'}) RETURN n.model AS model")
+    used = await database.script("MATCH (n:Model {use: 'meaning'}) RETURN n.model AS model")
     if not used:
         return [Finding("vectors", "ok", f"no model is in use yet; a service will use {ours!r}")]
     model, waiting = used[0]["model"], rows[0]["waiting"] if rows else 0
@@ -213,7 +213,7 @@ async def _vectors(graph: Graph, settings: Settings) -> list[Finding]:
     return [Finding("vectors", "ok", f"every entity has its vector of {model!r}")]
 
 
-async def _consistency(graph: Graph, settings: Settings, deep: bool, sound: bool) -> list[Finding]:
+async def _consistency(database: Database, settings: Settings, deep: bool, sound: bool) -> list[Finding]:
     if not deep:
         what = "snapshots were not compared with their observations"
         return [Finding("consistency", "ok", f"{what}: graphmem doctor --deep or snapshots check does that")]
@@ -228,7 +228,7 @@ async def _consistency(graph: Graph, settings: Settings, deep: bool, sound: bool
     from graphmem.runtime import services_over
 
     try:
-        async with services_over(graph, settings) as services:
+        async with services_over(database, settings) as services:
             report = await audit(Context(local_actor("cli"), services), fix=False, deep=True)
     except GraphmemError as exc:
         what = f"snapshots could not be compared with their observations: {exc}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 from graphmem.dump import container, records
 from graphmem.errors import DatabaseFull, DumpRefused
 from graphmem.model.schema import version_order
@@ -70,7 +70,7 @@ class Created:
 
 
 async def create(
-    graph: Graph,
+    database: Database,
     path: Path,
     owners: Sequence[str] = (),
     *,
@@ -95,7 +95,9 @@ async def create(
         Unavailable: the database failed.
     """
     with _file(path, force) as file:
-        made = await _Maker(graph, container.Writer(file), progress or (lambda done, total: None)).run(owners)
+        made = await _Maker(database, container.Writer(file), progress or (lambda done, total: None)).run(
+            owners
+        )
         if not made.owners:
             _replace_nothing(path, here)
         made.path, made.size = path, file.tell()
@@ -103,8 +105,8 @@ async def create(
 
 
 class _Maker:
-    def __init__(self, graph: Graph, writer: container.Writer, progress: Progress) -> None:
-        self._graph, self._writer, self._progress = graph, writer, progress
+    def __init__(self, database: Database, writer: container.Writer, progress: Progress) -> None:
+        self._database, self._writer, self._progress = database, writer, progress
 
     async def run(self, asked: Sequence[str]) -> Created:
         owners = sorted(set(asked) or [owner async for owner in self._owners()])
@@ -125,20 +127,20 @@ class _Maker:
 
     async def _cut(self, owner: str) -> dict[str, Any]:
         """Return where an owner's dump ends: at a write that is seen whole, which the lock waits for."""
-        locked = await self._graph.write("owner.lock", owner)
-        (row,) = await self._graph.read("dump.cut", owner)
+        locked = await self._database.write("owner.lock", owner)
+        (row,) = await self._database.read("dump.cut", owner)
         return {"sequence": locked[0]["sequence"] if locked else 0, **row}
 
     async def _owners(self) -> AsyncIterator[str]:
         after: str | None = ""
         while after is not None:
-            (row,) = await self._graph.read("dump.owners", None, after=after, limit=OWNERS)
+            (row,) = await self._database.read("dump.owners", None, after=after, limit=OWNERS)
             for owner in row["owners"]:
                 yield owner
             after = row["last"]
 
     async def _relationship_types(self, wanted: set[str] | None) -> int:
-        (row,) = await self._graph.read("dump.relationship_types", None)
+        (row,) = await self._database.read("dump.relationship_types", None)
         found = [one for one in row["types"] if wanted is None or one[0] in wanted]
         for one in found:
             self._add("relationship_type", dict(zip(_TYPE, one, strict=True)))
@@ -168,7 +170,7 @@ class _Maker:
     async def _schemas(self, owner: str, sequence: int) -> AsyncIterator[tuple[str, list[Any]]]:
         after = ""
         while after is not None:
-            (row,) = await self._graph.read("dump.schemas", owner, after=after, sequence=sequence)
+            (row,) = await self._database.read("dump.schemas", owner, after=after, sequence=sequence)
             after = row["type"]
             if after is not None:
                 yield after, sorted(row["versions"], key=lambda one: version_order(one[0]))
@@ -195,7 +197,7 @@ class _Maker:
     ) -> tuple[list[list[Any]], bool]:
         """Return a stretch of transactions; a shorter one where the database cannot hold it."""
         try:
-            (row,) = await self._graph.read(
+            (row,) = await self._database.read(
                 "dump.page", owner, since=since, after=after, sequence=sequence, limit=limit
             )
         except DatabaseFull:

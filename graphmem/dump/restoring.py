@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from graphmem.checking.audit import Audit
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.dump import records
@@ -66,7 +66,7 @@ class Restored:
 
 
 async def restore(
-    graph: Graph,
+    database: Database,
     vocabulary: Vocabulary,
     writers: Writers,
     path: Path,
@@ -89,7 +89,7 @@ async def restore(
     with opened(path) as file:
         tell("verify", 0, file.seek(0, 2))
     verified = verify(path, lambda done: tell("verify", done, None))
-    restorer = _Restorer(graph, vocabulary, writers, Restored(verified, dry_run), tell)
+    restorer = _Restorer(database, vocabulary, writers, Restored(verified, dry_run), tell)
     tell("restore", 0, sum(one["observations"] for one in verified.manifest.contents["owners"]))
     await _through(path, restorer.take)
     if restorer.waiting:
@@ -110,9 +110,9 @@ async def _through(path: Path, take: Callable[[_Portion], Awaitable[None]]) -> N
 
 class _Restorer:
     def __init__(
-        self, graph: Graph, vocabulary: Vocabulary, writers: Writers, result: Restored, tell: Progress
+        self, database: Database, vocabulary: Vocabulary, writers: Writers, result: Restored, tell: Progress
     ) -> None:
-        self._graph, self._vocabulary, self._writers = graph, vocabulary, writers
+        self._database, self._vocabulary, self._writers = database, vocabulary, writers
         self.result, self._tell = result, tell
         self._versions: dict[str, list[dict[str, Any]]] = {}
         self._types: frozenset[str] = frozenset()
@@ -152,14 +152,14 @@ class _Restorer:
         for contents in self.result.verified.manifest.contents["owners"]:
             owner = contents["owner"]
             # Nothing is returned for one who has nothing here, not even after the restore.
-            rows = await self._graph.write("owner.lock", owner)
+            rows = await self._database.write("owner.lock", owner)
             more = rows and rows[0]["sequence"] > contents["transactions"]
             if not more and owner not in self._late:
                 continue
-            (kinds,) = await self._graph.read("audit.types", owner)
+            (kinds,) = await self._database.read("audit.types", owner)
             self._tell("check", 0, kinds["total"])
             audit = Audit(
-                self._graph,
+                self._database,
                 owner,
                 self._writers,
                 fix=True,
@@ -221,7 +221,7 @@ class _Restorer:
     async def _note_names(self, owner: str, active: dict[str, tuple[Active, int]]) -> None:
         """Note other names of types that mean another type here, or are types of their own."""
         given = {name: kind for kind, (one, _) in active.items() for name in one.document.aliases}
-        (row,) = await self._graph.read("dump.names", owner, names=sorted(given))
+        (row,) = await self._database.read("dump.names", owner, names=sorted(given))
         self._aliases = dict(row["aliases"])
         own = {name: name for name in row["types"]}
         for name, kind in given.items():
@@ -285,8 +285,10 @@ class _Restorer:
         """Return whether a merge, or its end, is the newest fact of its entity."""
         into = facts.target(said.kind, said.fields)
         if into is not None:
-            await self._graph.write("dump.merged", owner, source=said.subject_id, target=into)
-        log = await merges(lambda name, **params: self._graph.read(name, owner, **params), [said.subject_id])
+            await self._database.write("dump.merged", owner, source=said.subject_id, target=into)
+        log = await merges(
+            lambda name, **params: self._database.read(name, owner, **params), [said.subject_id]
+        )
         own = [(fact.at, fact.observation_id) for fact in log.facts if fact.subject_id == said.subject_id]
         return max(own, default=(said.observed_at, said.id)) <= (said.observed_at, said.id)
 
@@ -305,7 +307,7 @@ class _Restorer:
     async def _present(self, batch: Batch, schemas: list[str]) -> dict[str, Any]:
         async def look(parts: list[Part]) -> dict[str, Any]:
             params: dict[str, Any] = dict(asked(Batch(batch.owner, parts), schemas))
-            (row,) = await self._graph.read("dump.present", batch.owner, **params)
+            (row,) = await self._database.read("dump.present", batch.owner, **params)
             return row
 
         rows = await in_halves(batch.parts, look)

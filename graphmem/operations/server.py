@@ -38,7 +38,7 @@ class Health(TypedDict):
 )
 async def health(context: Context, arguments: Nothing) -> Health:
     """Say whether the service and its database answer; 503 where the database does not."""
-    await context.services.graph.verify()
+    await context.services.database.verify()
     return {"ok": True, "version": __version__}
 
 

@@ -20,5 +20,5 @@ async def audit(context: Context, *, fix: bool, deep: bool = False, progress: An
     kinds = await context.graph.one("audit.types")
     assert kinds is not None
     owner = context.actor.owner
-    every = Audit(services.graph, owner, services.writers, fix=fix, deep=deep, progress=progress)
+    every = Audit(services.database, owner, services.writers, fix=fix, deep=deep, progress=progress)
     return await every.run(kinds["entities"], kinds["relationships"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from graphmem.database.driver import Graph, round_trips
+from graphmem.database.driver import Database, round_trips
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import (
     DatabaseCrowded,
@@ -59,8 +59,8 @@ _log = structlog.get_logger("graphmem.writer")
 class Writers:
     """The writers of one process: one per owner that has something to write."""
 
-    def __init__(self, graph: Graph, settings: Settings, embedder: Embedder) -> None:
-        self._graph = graph
+    def __init__(self, database: Database, settings: Settings, embedder: Embedder) -> None:
+        self._database = database
         self.embedder = embedder
         self._settings = settings
         self._writers: dict[str, _Writer] = {}
@@ -88,7 +88,7 @@ class Writers:
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = _Writer(
-                self._graph, request.owner, self._settings, self._identity, self._settled,
+                self._database, request.owner, self._settings, self._identity, self._settled,
                 self.embedder,
             )  # fmt: skip
             self._writers[request.owner] = writer
@@ -148,7 +148,7 @@ class Writers:
 
 @dataclass(slots=True)
 class _Writer:
-    graph: Graph
+    database: Database
     owner: str
     settings: Settings
     identity: dict[tuple[str, str], Alternatives]
@@ -166,7 +166,7 @@ class _Writer:
         if not batch:
             return
         try:
-            self.graph.metrics.turn(len(batch), sum(waiting.request.observations for waiting in batch))
+            self.database.metrics.turn(len(batch), sum(waiting.request.observations for waiting in batch))
             if not await self._try(batch):
                 # One of them met a fault of its own: the others must not share it.
                 for waiting in batch:
@@ -241,7 +241,7 @@ class _Writer:
         """Look, decide and write until it is written or the database failed for too long."""
         loop = asyncio.get_running_loop()
         end = loop.time() + self.settings.retry_seconds
-        turns = self.graph.metrics.turns
+        turns = self.database.metrics.turns
         losses = failures = 0
         while True:
             self.probing = []
@@ -325,7 +325,7 @@ class _Writer:
         return decided.answer()
 
     async def _under_lock(self, batch: list[Waiting]) -> Decided:
-        async with self.graph.transaction(self.owner) as tx:
+        async with self.database.transaction(self.owner) as tx:
             await tx.run("owner.lock")
             state = await self._look(batch, tx.run) or states.empty()
             if stale := state.stale():
@@ -384,7 +384,7 @@ class _Writer:
         return item.identified(self.owner, request.transaction_id, kind, alternatives)
 
     async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
-        return await self.graph.read(name, self.owner, **params)
+        return await self.database.read(name, self.owner, **params)
 
     async def _params(self, decided: Decided) -> dict[str, Any]:
         """Return the parameters of a turn, vectors included, and the types of the edges that it changes."""
@@ -395,7 +395,7 @@ class _Writer:
 
     async def _write(self, name: str, **params: Any) -> list[dict[str, Any]]:
         try:
-            return await self.graph.write(name, self.owner, **params)
+            return await self.database.write(name, self.owner, **params)
         except DatabaseFull:
             # Rolled back for certain.
             raise

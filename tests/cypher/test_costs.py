@@ -78,7 +78,7 @@ def owner(loop: Loop, services: Services) -> Owner:
             middle = run("entities.query", limit=1, offset=size // 2)["entities"][0]["entity_id"]
             found = Owner(name, middle, ids[-1])
     # What was planned while there was little is planned anew.
-    loop.run(services.graph.script("CALL db.prepareForReplanning(60)"))
+    loop.run(services.database.script("CALL db.prepareForReplanning(60)"))
     return found
 
 
@@ -87,7 +87,7 @@ def profiled(loop: Loop, services: Services, owner: Owner) -> Profile:
     """Run a query; return its row, how often it asked the store, and its operators."""
 
     async def ask(name: str, params: dict[str, Any]) -> tuple[dict[str, Any], int, set[str]]:
-        async with services.graph._driver.session() as session:
+        async with services.database._driver.session() as session:
             text = f"PROFILE {cypher.query(name).text}"
             result = await session.run(text, cypher.bind(name, params, owner.id))  # pyright: ignore
             (row,) = [dict(record.items()) async for record in result]

@@ -24,7 +24,7 @@ def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[st
     params = duplicate_probe.parameters(duplicate_probe.probes({"new": new}))
 
     async def ask() -> tuple[dict[str, Any], int]:
-        async with services.graph._driver.session() as session:
+        async with services.database._driver.session() as session:
             text = f"PROFILE {cypher.query('duplicate.near').text}"
             result = await session.run(text, cypher.bind("duplicate.near", params, owner))
             (row,) = [dict(record.items()) async for record in result]
@@ -46,7 +46,7 @@ def test_deleted_namesakes_cost_a_new_one_little(
     gone: LiteralString = (
         "MATCH (one:Entity {owner: $owner}) WHERE one.canonical_name = $name SET one.listed = null"
     )
-    loop.run(services.graph.script(gone, owner=owner, name=NAME))
+    loop.run(services.database.script(gone, owner=owner, name=NAME))
     run("store", entities=items[:1])
     for kind, names in (("thing", {NAME, "John Smyth"}), ("person", set[str]())):
         found, hits = near(loop, services, owner, kind)

@@ -55,11 +55,11 @@ SCANS = {
 def world(services: Services, loop: Loop) -> None:
     """A graph in which every label, type and property that our queries name has been written."""
     for kind in sorted(BUILTIN):
-        loop.run(services.graph.script(f"CALL db.createRelationshipType('{kind}')"))  # pyright: ignore
+        loop.run(services.database.script(f"CALL db.createRelationshipType('{kind}')"))  # pyright: ignore
     for name in WRITTEN_LATER:
-        loop.run(services.graph.script(f"CALL db.createProperty('{name}')"))  # pyright: ignore
-    loop.run(services.graph.script("CALL db.createRelationshipType('FROM_SOURCE')"))
-    loop.run(services.graph.script("CALL db.createLabel('Source')"))
+        loop.run(services.database.script(f"CALL db.createProperty('{name}')"))  # pyright: ignore
+    loop.run(services.database.script("CALL db.createRelationshipType('FROM_SOURCE')"))
+    loop.run(services.database.script("CALL db.createLabel('Source')"))
     run = by_runner(loop, services, str(uuid.uuid4()))
     items = [{"entity_type": "note", "canonical_name": name} for name in ("x", "y", "z")]
     link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 2}
@@ -88,7 +88,7 @@ def plan(
     params = cypher.bind(name, {p: _sample(kind) for p, kind in query.params.items()}, "nobody")
 
     async def explain() -> tuple[dict[str, Any], list[str]]:
-        driver = services.graph._driver
+        driver = services.database._driver
         async with driver.session(notifications_min_severity="INFORMATION") as session:
             summary = await (await session.run("EXPLAIN " + text, params)).consume()
             said = [s.status_description for s in summary.gql_status_objects if s.is_notification]
@@ -172,7 +172,7 @@ def test_a_query_is_bound_to_an_owner_or_says_why_not(name: str) -> None:
 
 def test_a_scan_would_be_noticed(loop: Loop, services: Services) -> None:
     async def explain() -> dict[str, Any]:
-        async with services.graph._driver.session() as session:
+        async with services.database._driver.session() as session:
             result = await session.run("EXPLAIN MATCH (n:Entity) WHERE n.version = 1 RETURN n")
             return (await result.consume()).plan or {}
 
@@ -240,7 +240,7 @@ def test_a_row_class_has_the_columns_that_its_query_returns(call: QueryCall) -> 
 
 
 def test_migrations_can_be_applied_twice(loop: Loop, services: Services) -> None:
-    assert loop.run(migrations.apply(services.graph)) == []
+    assert loop.run(migrations.apply(services.database)) == []
 
 
 def test_whoever_opens_an_older_database_is_told_to_rebuild(
@@ -253,11 +253,11 @@ def test_whoever_opens_an_older_database_is_told_to_rebuild(
     def opened() -> list[str]:
         try:
             with structlog.testing.capture_logs() as said:
-                assert loop.run(migrations.apply(services.graph)) == [newer]
-                assert loop.run(migrations.apply(services.graph)) == []
+                assert loop.run(migrations.apply(services.database)) == [newer]
+                assert loop.run(migrations.apply(services.database)) == []
         finally:
             query = "MATCH (n:Migration {version: $version}) DELETE n"
-            loop.run(services.graph.script(query, version=newer.version))
+            loop.run(services.database.script(query, version=newer.version))
         return [one["event"] for one in said]
 
     assert not opened()  # It needs nothing of an entity that an older one did not write.
@@ -269,32 +269,32 @@ def test_whoever_opens_an_older_database_is_told_to_rebuild(
 def test_indexes_that_are_being_filled_are_waited_for(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = services.graph
+    database = services.database
     looks = [[{"name": "entity_words", "state": "POPULATING", "percent": 7.0}]] * 3
-    asked = graph.script
+    asked = database.script
 
     async def script(text: Any, /, **params: Any) -> list[dict[str, Any]]:
         return looks.pop() if "SHOW INDEXES" in text and looks else await asked(text, **params)
 
-    monkeypatch.setattr(graph, "script", script)
+    monkeypatch.setattr(database, "script", script)
     monkeypatch.setattr(migrations, "TOLD_SECONDS", 0.0)
     with structlog.testing.capture_logs() as said:
-        loop.run(migrations._filled(graph))
+        loop.run(migrations._filled(database))
     assert not looks
     assert [one["entity_words"] for one in said] == ["7 %"] * 3
     looks.append([{"name": "entity_words", "state": "FAILED", "percent": 0.0}])
     with pytest.raises(MigrationRefused, match="could not make the index entity_words"):
-        loop.run(migrations._filled(graph))
+        loop.run(migrations._filled(database))
 
 
 def test_a_database_of_a_newer_version_is_refused(loop: Loop, services: Services) -> None:
-    graph = services.graph
-    loop.run(graph.script("CREATE (:Migration {version: 9999, checksum: 'x'})"))
+    database = services.database
+    loop.run(database.script("CREATE (:Migration {version: 9999, checksum: 'x'})"))
     try:
         with pytest.raises(Exception, match="newer graphmem"):
-            loop.run(migrations.apply(graph))
+            loop.run(migrations.apply(database))
     finally:
-        loop.run(graph.script("MATCH (n:Migration {version: 9999}) DELETE n"))
+        loop.run(database.script("MATCH (n:Migration {version: 9999}) DELETE n"))
 
 
 def test_an_edited_migration_is_refused(
@@ -304,7 +304,7 @@ def test_an_edited_migration_is_refused(
     edited = (migrations.Migration(first.version, first.name, "0" * 64, first.statements), *rest)
     monkeypatch.setattr(migrations, "shipped", lambda: edited)
     with pytest.raises(Exception, match="not the one that was applied"):
-        loop.run(migrations.apply(services.graph))
+        loop.run(migrations.apply(services.database))
 
 
 def test_shipped_migrations_are_never_edited() -> None:
@@ -327,7 +327,7 @@ def test_shipped_migrations_are_never_edited() -> None:
 def test_while_somebody_asks_only_what_comes_first_is_planned_beforehand(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, busy: bool
 ) -> None:
-    graph = services.graph
+    database = services.database
     planned: list[str] = []
 
     async def run(name: str, text: str, *given: Any) -> list[dict[str, Any]]:
@@ -337,10 +337,10 @@ def test_while_somebody_asks_only_what_comes_first_is_planned_beforehand(
     async def warm() -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.5):
-                await graph.warm(frozenset(BUILTIN))
+                await database.warm(frozenset(BUILTIN))
 
     monkeypatch.setattr("graphmem.database.driver.QUIET", 60.0 if busy else 0.0)
     by_runner(loop, services, str(uuid.uuid4()))("server.stats")
-    monkeypatch.setattr(graph, "_run", run)
+    monkeypatch.setattr(database, "_run", run)
     loop.run(warm())
     assert len(planned) == (len(FIRST) if busy else len(QUERIES))

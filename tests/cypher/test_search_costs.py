@@ -39,7 +39,7 @@ def owner(loop: Loop, services: Services) -> str:
             run("store", entities=items, find_duplicates=False)
     # By the index: the worker of a service has put them there.
     loop.run(
-        services.graph.script(
+        services.database.script(
             "MATCH (n:Meaning) WHERE n.owner = $o SET n:Vector, n.fresh = null", o=owners[0]
         )
     )
@@ -57,7 +57,7 @@ def hits(loop: Loop, services: Services, name: str, owner: str | None, **params:
     """Return how often a query went to the store; it may not scan a label."""
 
     async def profile() -> dict[str, Any]:
-        async with services.graph._driver.session() as session:
+        async with services.database._driver.session() as session:
             result = await session.run("PROFILE " + cypher.query(name).text, cypher.bind(name, params, owner))
             return (await result.consume()).profile or {}
 

@@ -49,7 +49,7 @@ def profiled(
     query = cypher.query(name)
 
     async def run() -> tuple[dict[str, Any], Any]:
-        async with services.graph._driver.session() as session:
+        async with services.database._driver.session() as session:
             result = await session.run("PROFILE " + query.text, cypher.bind(name, params, owner))
             row = await result.single()
             return (await result.consume()).profile or {}, row

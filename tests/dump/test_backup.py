@@ -156,7 +156,7 @@ def test_conflicts_are_listed_and_exit_with_5(
     command: Command, dumped: Path, dumps: Dumps, loop: Loop, services: Services
 ) -> None:
     change = "MATCH (o:Observation) WHERE o.owner = $o SET o.priority = 1.0"
-    loop.run(services.graph.script(change, o=dumps.owner))
+    loop.run(services.database.script(change, o=dumps.owner))
     restored = command("restore", dumped, "--json")
     assert restored.exit_code == 5
     assert json.loads(restored.stdout)["conflicts"] == 1

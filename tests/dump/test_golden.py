@@ -60,10 +60,10 @@ def test_a_dump_of_then_restores_to_what_it_was(
     name: str, golden: Call, loop: Loop, services: Services, tmp_path: Path
 ) -> None:
     path, wanted = DATA / f"{name}.dump", json.loads((DATA / f"{name}.json").read_text())
-    found = loop.run(dump.restore(services.graph, services.vocabulary, services.writers, path))
+    found = loop.run(dump.restore(services.database, services.vocabulary, services.writers, path))
     assert (found.conflict_count, found.verified.manifest.root) == (0, wanted["root"])
     assert json.loads(json.dumps(essence(golden))) == wanted["state"]
-    again = loop.run(dump.create(services.graph, tmp_path / "again", [OWNER]))
+    again = loop.run(dump.create(services.database, tmp_path / "again", [OWNER]))
     assert again.manifest.root == wanted["root"]
 
 

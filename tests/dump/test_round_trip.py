@@ -133,9 +133,9 @@ def test_a_file_is_its_owners_alone_and_is_not_replaced_unasked(
     assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
     assert made.size == made.path.stat().st_size
     with pytest.raises(DumpRefused, match="--force"):
-        loop.run(dump.create(services.graph, made.path, [owner]))
+        loop.run(dump.create(services.database, made.path, [owner]))
     with pytest.raises(DumpRefused, match="cannot be written"):
-        loop.run(dump.create(services.graph, dumps.folder / "nowhere" / "x", [owner]))
+        loop.run(dump.create(services.database, dumps.folder / "nowhere" / "x", [owner]))
     assert [one.name for one in dumps.folder.iterdir()] == ["dump"]
 
 
@@ -171,7 +171,7 @@ def test_every_property_of_a_fact_is_in_the_dump(
         query: Any = (
             f"MATCH (n:{label}) WHERE n.owner = $o UNWIND keys(n) AS k RETURN collect(DISTINCT k) AS k"
         )
-        (row,) = loop.run(services.graph.script(query, o=owner))
+        (row,) = loop.run(services.database.script(query, o=owner))
         assert set(row["k"]) == derived | told, label
 
 
@@ -203,7 +203,7 @@ def test_a_dump_of_what_is_written_to_is_of_one_moment(
         clients = [asyncio.create_task(write(name)) for name in ("a", "b")]
         await asyncio.wait_for(begun.wait(), 60)
         try:
-            made = await dump.create(services.graph, path, [owner])
+            made = await dump.create(services.database, path, [owner])
         finally:
             stop.set()
         return made, sum(await asyncio.gather(*clients))

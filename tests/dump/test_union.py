@@ -102,7 +102,7 @@ def test_an_observation_with_other_content_is_a_conflict(
     observation = stored["entities"][0]["observation_id"]
     made = dumps.create()
     change = "MATCH (o:Observation {id: $id}) SET o.priority = 5.0"
-    loop.run(services.graph.script(change, id=observation))
+    loop.run(services.database.script(change, id=observation))
     restored = dumps.restore(made)
     (conflict,) = restored.conflicts
     assert (conflict.what, conflict.id) == ("observation", observation)
@@ -117,7 +117,7 @@ def test_a_transaction_with_other_content_is_a_conflict(
     stored = run("store", entities=[ADA])
     made = dumps.create()
     change = "MATCH (t:Transaction {id: $id}) SET t.client = 'somebody'"
-    loop.run(services.graph.script(change, id=stored["transaction_id"]))
+    loop.run(services.database.script(change, id=stored["transaction_id"]))
     (conflict,) = dumps.restore(made).conflicts
     assert (conflict.what, conflict.here, conflict.dump) == (
         "transaction", {"client": "somebody"}, {"client": "test"},
@@ -229,7 +229,7 @@ def test_a_relationship_type_comes_back(run: Call, dumps: Dumps, loop: Loop, ser
         "MATCH (gate:RelationshipType {name: ''}) SET gate.revision = gate.revision + 1 "
         "WITH gate MATCH (t:RelationshipType {name: $n}) DELETE t"
     )
-    loop.run(services.graph.script(gone, n=named))
+    loop.run(services.database.script(gone, n=named))
     loop.run(services.vocabulary.refresh())
     assert dumps.restore(made).relationship_types == 1
     assert run("server.stats")["relationships_by_type"] == {named: 1}
@@ -276,7 +276,7 @@ def test_a_service_writes_on_while_a_dump_is_restored(
     async def both() -> Any:
         clients = [asyncio.create_task(write(name)) for name in ("a", "b")]
         try:
-            restored = await dump.restore(services.graph, services.vocabulary, services.writers, made.path)
+            restored = await dump.restore(services.database, services.vocabulary, services.writers, made.path)
         finally:
             done.set()
         return restored, sum(await asyncio.gather(*clients))
@@ -296,7 +296,9 @@ def test_the_conflicts_that_are_told_are_bounded(
     run("store", entities=[{"entity_type": "person", "name": f"n{i}"} for i in range(5)])
     made = dumps.create()
     loop.run(
-        services.graph.script("MATCH (o:Observation) WHERE o.owner = $o SET o.priority = 1.0", o=dumps.owner)
+        services.database.script(
+            "MATCH (o:Observation) WHERE o.owner = $o SET o.priority = 1.0", o=dumps.owner
+        )
     )
     restored = dumps.restore(made)
     assert (restored.conflict_count, len(restored.conflicts)) == (5, 2)

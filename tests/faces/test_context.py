@@ -260,7 +260,7 @@ def test_what_is_read_does_not_grow_with_history(
         text = "PROFILE " + cypher.query("context.gather").text
 
         async def profiled() -> dict[str, Any]:
-            async with services.graph._driver.session() as session:
+            async with services.database._driver.session() as session:
                 params = cypher.bind("context.gather", {**asked, "earliest": 0}, owner)
                 return (await (await session.run(text, params)).consume()).profile or {}
 

@@ -17,7 +17,7 @@ import pytest
 
 from graphmem import auth, runtime
 from graphmem.database import migrations
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 from graphmem.doctor import database
 from graphmem.errors import DatabaseTimeout
 from graphmem.model import times
@@ -67,12 +67,12 @@ def undone(loop: Loop, services: Services) -> Iterator[Callable[..., None]]:
 
     def do(statement: str, undo: str, **params: Any) -> None:
         later.append((undo, params))
-        loop.run(services.graph.script(statement, **params))
+        loop.run(services.database.script(statement, **params))
 
     yield do
     for undo, params in later:
-        loop.run(services.graph.script(undo, **params))
-    loop.run(services.graph.script("CALL db.awaitIndexes(60)"))
+        loop.run(services.database.script(undo, **params))
+    loop.run(services.database.script("CALL db.awaitIndexes(60)"))
 
 
 def test_an_index_that_is_missing_fails_with_what_makes_it(
@@ -116,15 +116,15 @@ def test_a_migration_that_was_changed_fails(look: Examine, undone: Callable[...,
 
 
 def test_a_database_that_is_too_old_fails(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Graph.script
+    real = Database.script
     version = "4.4.1"
 
-    async def script(self: Graph, text: Any, /, **params: Any) -> list[dict[str, Any]]:
+    async def script(self: Database, text: Any, /, **params: Any) -> list[dict[str, Any]]:
         if "dbms.components" in text:
             return [{"version": version, "edition": "community"}]
         return await real(self, text, **params)
 
-    monkeypatch.setattr(Graph, "script", script)
+    monkeypatch.setattr(Database, "script", script)
     assert bad(look(), "database") == [("fail", "Neo4j 4.4.1 community answers: it is too old")]
     version = "2025.04.0"
     assert bad(look(), "database")[0][0] == "warn"
@@ -153,16 +153,16 @@ def test_transactions_of_later_than_now_are_told(look: Examine, undone: Callable
 
 
 def test_a_query_that_may_take_all_memory_is_told(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Graph.script
+    real = Database.script
 
-    async def script(self: Graph, text: Any, /, **params: Any) -> list[dict[str, Any]]:
+    async def script(self: Database, text: Any, /, **params: Any) -> list[dict[str, Any]]:
         rows = await real(self, text, **params)
         if "SHOW SETTINGS" in text:
             assert {"name": "db.memory.transaction.max", "value": "128.00MiB"} in rows
             return [{"name": "db.memory.transaction.max", "value": "0B"}]
         return rows
 
-    monkeypatch.setattr(Graph, "script", script)
+    monkeypatch.setattr(Database, "script", script)
     assert "one greedy query" in str(bad(look(), "memory"))
 
 
@@ -194,7 +194,7 @@ def silent() -> Iterator[str]:
 def test_a_model_that_is_not_the_databases_is_told_and_one_that_is_away_fails(
     look: Examine, loop: Loop, services: Services, silent: str
 ) -> None:
-    (row,) = loop.run(services.graph.script("MATCH (n:Model {use: 'meaning'}) RETURN count(n) AS n"))
+    (row,) = loop.run(services.database.script("MATCH (n:Model {use: 'meaning'}) RETURN count(n) AS n"))
     found = look(embedding_url=f"http://me:{SECRET}@127.0.0.1:{free_port()}/v1", embedding_timeout=2)
     assert bad(found, "embedding")[0][0] == "fail"
     if row["n"]:
@@ -271,7 +271,7 @@ def test_deep_compares_what_is_derived(
     stored = run("store", entities=[{"entity_type": "person", "name": "Ada"}])
     assert bad(look(deep=True), "consistency") == []
     broken = "MATCH (n:Entity {id: $id}) SET n.canonical_name = 'Eve'"
-    loop.run(services.graph.script(broken, id=stored["entities"][0]["entity_id"]))
+    loop.run(services.database.script(broken, id=stored["entities"][0]["entity_id"]))
     found = look(deep=True)
     assert bad(found, "consistency")[0][0] == "fail"
     assert "Run graphmem rebuild." in [one.fix for one in found]

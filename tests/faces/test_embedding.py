@@ -98,7 +98,7 @@ def remote(services: Services, settings: Settings, model: Model, loop: Loop) -> 
     """The services of a process that asks that model."""
     told = chosen(settings, model)
     embedder = RemoteEmbedder(told)
-    writers = Writers(services.graph, told, embedder)
+    writers = Writers(services.database, told, embedder)
     asking = replace(services, settings=told, embedder=embedder, writers=writers)
     # The workers of the services of other tests rest meanwhile.
     loop.run(claim(asking))

@@ -23,7 +23,7 @@ def registered(run: Call, loop: Loop, services: Services, *fields: str) -> None:
 def kept(run: Call, loop: Loop, services: Services, owner: str) -> dict[str, list[tuple[str, str]]]:
     """Return the filterable values that the database holds, by entity."""
     rows = loop.run(
-        services.graph.script(
+        services.database.script(
             "MATCH (n:FieldValue {owner: $owner}) "
             "RETURN n.entity_id AS id, n.field AS field, n.value AS value ORDER BY id, field, value",
             owner=owner,
@@ -122,7 +122,7 @@ def test_damage_is_told_and_mended(
     registered(run, loop, services, "code")
     (a,) = store(run, {"name": "a", "code": "x"})
     before = kept(run, loop, services, owner)
-    loop.run(services.graph.script(damage, owner=owner))
+    loop.run(services.database.script(damage, owner=owner))
     found = run("server.check_snapshots")
     assert not found["healthy"]
     assert what in json.dumps(found["stale_snapshots"])

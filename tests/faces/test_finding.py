@@ -150,13 +150,13 @@ def test_a_look_up_costs_one_round_trip_and_a_miss_two(
     from graphmem.database import driver
 
     sent: list[str] = []
-    known = driver.Graph._run
+    known = driver.Database._run
 
     async def counted(self: Any, name: str, *rest: Any) -> Any:
         sent.append(name)
         return await known(self, name, *rest)
 
-    monkeypatch.setattr(driver.Graph, "_run", counted)
+    monkeypatch.setattr(driver.Database, "_run", counted)
     for identifier in (ada, "ada@example.org", "Ada Lovelace"):
         run("entities.find", identifier=identifier)
     assert sent == ["entity.get", "entity.find", "entity.find"]

@@ -334,14 +334,14 @@ def test_a_small_walk_takes_one_round_trip_and_its_rows_two(
     a, *rest = things(run, 5)
     relate(run, *(("OWNS", one, other) for one, other in pairwise((a, *rest))))
     asked: list[str] = []
-    read = services.graph.read
+    read = services.database.read
 
     async def counted(name: str, *positional: Any, **params: Any) -> Any:
         asked.append(name)
         return await read(name, *positional, **params)
 
     run("entities.related", entity_id=a, depth=5)
-    monkeypatch.setattr(services.graph, "read", counted)
+    monkeypatch.setattr(services.database, "read", counted)
     assert ids(run("entities.related", entity_id=a, depth=4)) == rest
     assert sorted(asked) == ["entity.by_id", "relationship.by_key", "relationship.reach"]
 
@@ -357,7 +357,7 @@ def profile(loop: Loop, services: Services, owner: str, name: str, frontier: lis
     text = "PROFILE " + cypher.with_types(name, frozenset(BUILTIN))
 
     async def profiled() -> dict[str, Any]:
-        async with services.graph._driver.session() as session:
+        async with services.database._driver.session() as session:
             result = await session.run(text, cypher.bind(name, taken, owner))
             return (await result.consume()).profile or {}
 
@@ -450,9 +450,9 @@ def test_a_source_has_the_entities_observed_from_it(
 ) -> None:
     nodes = sorted(things(run, 4))
     source = f"src_{uuid.uuid4().hex[:24]}"
-    loop.run(services.graph.script("CREATE (:Source {id: $id, owner: $owner})", id=source, owner=owner))
+    loop.run(services.database.script("CREATE (:Source {id: $id, owner: $owner})", id=source, owner=owner))
     loop.run(
-        services.graph.script(
+        services.database.script(
             "MATCH (s:Source {id: $id}) UNWIND $nodes AS n MATCH (o:Observation {entity_id: n}) "
             "CREATE (o)-[:FROM_SOURCE]->(s)",
             id=source,
@@ -476,4 +476,4 @@ def test_a_source_has_the_entities_observed_from_it(
         with pytest.raises(NotFound):
             stranger("graph.neighborhood", node_id=source, node_type="source")
     finally:
-        loop.run(services.graph.script("MATCH (s:Source {id: $id}) DETACH DELETE s", id=source))
+        loop.run(services.database.script("MATCH (s:Source {id: $id}) DETACH DELETE s", id=source))

@@ -26,7 +26,7 @@ Script = Callable[..., Any]
 @pytest.fixture
 def script(loop: Loop, services: Services, owner: str) -> Script:
     """Run a statement on the database itself, behind the service's back."""
-    return lambda text, **params: loop.run(services.graph.script(text, owner=owner, **params))
+    return lambda text, **params: loop.run(services.database.script(text, owner=owner, **params))
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_nothing_is_mended_on_a_full_disk(
 ) -> None:
     script(DAMAGES["a value"][0], a=world[1])
     full = services.settings.model_copy(update={"neo4j_uri": None, "disk_reserve": 1 << 60})
-    writers = Writers(services.graph, full, services.embedder)
+    writers = Writers(services.database, full, services.embedder)
     context = Context(full_actor(owner), replace(services, writers=writers))
     damaged = everything(script)
     with pytest.raises(DiskFull):
@@ -209,7 +209,7 @@ def test_a_commit_that_is_seen_in_part_is_no_damage(
 ) -> None:
     """Of a commit by another process a reader may see the nodes, and not yet what an index finds."""
     reduced: list[Any] = []
-    real = services.graph.read
+    real = services.database.read
 
     async def read(name: str, *args: Any, **params: Any) -> Any:
         rows = await real(name, *args, **params)
@@ -219,7 +219,7 @@ def test_a_commit_that_is_seen_in_part_is_no_damage(
         return reduced[0] if len(reduced) == 2 else rows
 
     run("store", entities=[{"entity_type": "thing", "name": "a", "n": 1}])
-    monkeypatch.setattr(services.graph, "read", read)
+    monkeypatch.setattr(services.database, "read", read)
     assert run("server.check_snapshots")["healthy"]
     run("store", entities=[{"entity_type": "thing", "name": "a", "n": 2}])
     found = run("server.check_snapshots", auto_fix=auto_fix)

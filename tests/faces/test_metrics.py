@@ -18,7 +18,7 @@ from graphmem import __version__, cypher, worker
 from graphmem.api.app import create_app
 from graphmem.api.openapi import document
 from graphmem.auth import Actor, Scope
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 from graphmem.errors import CATALOGUE, DatabaseUnavailable, GraphmemError
 from graphmem.model.reduction import Torn
 from graphmem.observability.metrics import TURNS, Metrics
@@ -110,9 +110,9 @@ def test_turns_that_are_lost_torn_or_failed_are_counted(
     run: Call, services: Services, counted: Counted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("store", entities=ANN)
-    real, seen = Graph.write, []
+    real, seen = Database.write, []
 
-    async def write(self: Graph, name: str, owner: str | None, /, *args: Any, **params: Any) -> Any:
+    async def write(self: Database, name: str, owner: str | None, /, *args: Any, **params: Any) -> Any:
         seen.append(name)
         if len(seen) == 1:
             return []  # as when another process wrote first
@@ -122,7 +122,7 @@ def test_turns_that_are_lost_torn_or_failed_are_counted(
             raise Torn
         return await real(self, name, owner, *args, **params)
 
-    monkeypatch.setattr(Graph, "write", write)
+    monkeypatch.setattr(Database, "write", write)
     run("store", entities=[{"entity_type": "note", "title": "once"}])
     for outcome in ("lost", "failed", "looked_again"):
         assert counted("graphmem_writer_turns_total", outcome=outcome) == 1, outcome
@@ -133,14 +133,14 @@ def test_what_waits_for_a_writer_is_told(
     loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[float] = []
-    real = Graph.write
+    real = Database.write
 
-    async def write(self: Graph, *args: Any, **params: Any) -> Any:
+    async def write(self: Database, *args: Any, **params: Any) -> Any:
         told.append(services.writers.waiting())
         assert f"graphmem_writer_waiting_requests {float(told[-1])}" in services.metrics.text().decode()
         return await real(self, *args, **params)
 
-    monkeypatch.setattr(Graph, "write", write)
+    monkeypatch.setattr(Database, "write", write)
 
     async def stores() -> None:
         calls = [{"entities": [{"entity_type": "note", "title": f"{n}"}] * 600} for n in range(3)]
@@ -158,7 +158,7 @@ def test_reads_that_are_tried_again_and_statements_that_fail_are_counted(
         async with proxied(settings.neo4j_uri or "") as proxy:
             password = settings.neo4j_password.get_secret_value()
             hasty = settings.model_copy(update={"retry_seconds": 1.0})
-            graph = Graph(proxy.uri, settings.neo4j_username, password, settings.neo4j_database, hasty)
+            graph = Database(proxy.uri, settings.neo4j_username, password, settings.neo4j_database, hasty)
             await graph.verify()
             proxy.refuse()
             with pytest.raises(DatabaseUnavailable):
@@ -174,7 +174,7 @@ def test_reads_that_are_tried_again_and_statements_that_fail_are_counted(
 
 def test_connections_to_the_database_are_told(services: Services, loop: Loop) -> None:
     async def work() -> list[float]:
-        reads = [asyncio.create_task(services.graph.read("server.ping", None)) for _ in range(5)]
+        reads = [asyncio.create_task(services.database.read("server.ping", None)) for _ in range(5)]
         seen = []
         while not all(read.done() for read in reads):
             found = samples(services.metrics.text().decode())

@@ -32,7 +32,9 @@ def stem(loop: Loop, services: Services) -> Iterator[str]:
     stem = f"T{uuid.uuid4().hex.upper()}"
     yield stem
     loop.run(
-        services.graph.script("MATCH (n:RelationshipType) WHERE n.name STARTS WITH $stem DELETE n", stem=stem)
+        services.database.script(
+            "MATCH (n:RelationshipType) WHERE n.name STARTS WITH $stem DELETE n", stem=stem
+        )
     )
 
 
@@ -42,7 +44,7 @@ def nodes(loop: Loop, services: Services, stem: str) -> Callable[[], list[dict[s
     query = (
         "MATCH (n:RelationshipType) WHERE n.name STARTS WITH $stem RETURN properties(n) AS n ORDER BY n.name"
     )
-    return lambda: [row["n"] for row in loop.run(services.graph.script(query, stem=stem))]
+    return lambda: [row["n"] for row in loop.run(services.database.script(query, stem=stem))]
 
 
 def entries(run: Call, **arguments: Any) -> dict[str, dict[str, Any]]:
@@ -284,7 +286,7 @@ def test_only_who_may_administer_registers(loop: Loop, services: Services, owner
 def test_a_node_of_another_name_is_no_type(loop: Loop, services: Services, run: Call, stem: str) -> None:
     wrong = [f"{stem}|OBSERVED", f"{stem}]->(n) DETACH DELETE n //"]
     for name in (*wrong, f"{stem}_FINE"):
-        loop.run(services.graph.script("CREATE (:RelationshipType {name: $name})", name=name))
+        loop.run(services.database.script("CREATE (:RelationshipType {name: $name})", name=name))
     known = loop.run(services.vocabulary.refresh())
     assert {name for name in known.names if name.startswith(stem)} == {f"{stem}_FINE"}
     with pytest.raises(InvalidInput, match="unknown relationship type"):

@@ -28,7 +28,7 @@ Script = Callable[..., Any]
 @pytest.fixture
 def script(loop: Loop, services: Services, owner: str) -> Script:
     """Run a statement on the database itself, behind the service's back."""
-    return lambda text, **params: loop.run(services.graph.script(text, owner=owner, **params))
+    return lambda text, **params: loop.run(services.database.script(text, owner=owner, **params))
 
 
 def ids(stored: dict[str, Any]) -> list[str]:

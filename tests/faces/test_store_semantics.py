@@ -134,7 +134,7 @@ def test_the_order_of_an_owners_transactions_has_no_gap(
     together("store", [{"entities": [{"entity_type": "thing", "name": f"n{i % 4}"}]} for i in range(12)])
     run("store", entities=[ADA])
     query = "MATCH (t:Transaction) WHERE t.owner = $o RETURN t.sequence AS n, t.recorded_at AS r"
-    rows = sorted((row["n"], row["r"]) for row in loop.run(services.graph.script(query, o=owner)))
+    rows = sorted((row["n"], row["r"]) for row in loop.run(services.database.script(query, o=owner)))
     assert [n for n, _ in rows] == list(range(1, 14))
     assert [r for _, r in rows] == sorted({r for _, r in rows})
 
@@ -216,9 +216,9 @@ def test_a_plan_leaves_no_trace_in_the_database(
     run("store", entities=[ADA], commit=False, idempotency_key="k", observed_at=AT)
     for label in ("Entity", "Observation", "Transaction", "Schema", "Count", "Identifier", "Agent"):
         query = f"MATCH (n:{label}) WHERE n.owner = $o RETURN count(n) AS n"
-        assert loop.run(services.graph.script(query, o=owner)) == [{"n": 0}], label
+        assert loop.run(services.database.script(query, o=owner)) == [{"n": 0}], label
     query = "MATCH (n:Owner {id: $o}) RETURN count(n) AS n"
-    assert loop.run(services.graph.script(query, o=owner)) == [{"n": 0}]
+    assert loop.run(services.database.script(query, o=owner)) == [{"n": 0}]
 
 
 def test_a_plan_answers_as_the_real_thing_does(run: Call) -> None:

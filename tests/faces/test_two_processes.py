@@ -62,7 +62,7 @@ def test_two_processes_on_one_owner_lose_nothing(
     answers = loop.run(both())
     assert len({answer["recorded_at"] for answer in answers}) == 200
     query = "MATCH (t:Transaction) WHERE t.owner = $o RETURN t.sequence AS n ORDER BY n"
-    assert [row["n"] for row in loop.run(services.graph.script(query, o=owner))] == list(range(1, 201))
+    assert [row["n"] for row in loop.run(services.database.script(query, o=owner))] == list(range(1, 201))
     page = loop.run(ask(services, owner, "entities.query"))
     fields = {name for one in page["entities"] for name in one["snapshot"]} - {"name"}
     assert fields == {f"f{i}" for i in range(200)}
@@ -88,7 +88,7 @@ def test_a_commit_that_is_seen_in_part_is_not_built_on(
 ) -> None:
     """Of a commit by another a reader may see the owner's revision, and not yet what an index finds."""
     looks: list[list[dict[str, Any]]] = []
-    real = second.graph.read
+    real = second.database.read
 
     async def read(name: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
         rows = await real(name, *args, **params)
@@ -103,7 +103,7 @@ def test_a_commit_that_is_seen_in_part_is_not_built_on(
 
     async def both() -> tuple[dict[str, Any], dict[str, Any]]:
         await ask(second, owner, "store", entities=[{"entity_type": "person", "name": "Mary"}])
-        monkeypatch.setattr(second.graph, "read", read)
+        monkeypatch.setattr(second.database, "read", read)
         await ask(second, owner, "store", **ada(born=1815), idempotency_key="k", commit=False)
         stored = await ask(services, owner, "store", **ada(born=1815), idempotency_key="k")
         more: dict[str, Any] = {"born": 1815, "idempotency_key": "k"} if replayed else {"died": 1852}
@@ -149,7 +149,7 @@ def _ancestors(tree: list[Any], mark: str) -> list[str]:
 
 
 async def _plan(services: Services, text: str) -> list[Any]:
-    async with services.graph._driver.session() as session:
+    async with services.database._driver.session() as session:
         names = ("keys", "transactions", "entities", "observations", "relationships", "types")
         none: dict[str, Any] = {name: [] for name in names}
         result = await session.run("EXPLAIN " + text, {"owner": "", "args": none, **none})
@@ -169,7 +169,7 @@ def test_a_turn_that_lost_twice_takes_the_lock(
     async def losing(writer: Any, batch: list[Any]) -> str:
         nonlocal lost
         if lost == 0:
-            await writer.graph.write("owner.create", writer.owner, state_hash=state_hash.EMPTY)
+            await writer.database.write("owner.create", writer.owner, state_hash=state_hash.EMPTY)
         lost += 1
         return "lost"
 
@@ -215,7 +215,7 @@ def new_type(loop: Loop, services: Services) -> Iterator[str]:
     """A relationship type that nobody registered yet; gone after the test."""
     name = f"T{uuid.uuid4().hex.upper()}"
     yield name
-    loop.run(services.graph.script("MATCH (n:RelationshipType) WHERE n.name = $n DELETE n", n=name))
+    loop.run(services.database.script("MATCH (n:RelationshipType) WHERE n.name = $n DELETE n", n=name))
 
 
 def test_a_type_registered_by_one_process_is_used_by_the_other_at_once(

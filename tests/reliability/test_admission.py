@@ -41,8 +41,8 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
 
     async def asked(http: httpx.AsyncClient) -> None:
         async with AsyncExitStack() as held:
-            for _ in range(services.graph.heavy.places):
-                await held.enter_async_context(services.graph.heavy.place())
+            for _ in range(services.database.heavy.places):
+                await held.enter_async_context(services.database.heavy.place())
             begin = time.monotonic()
             refused, light = await asyncio.gather(
                 http.post("/entities/query", json={"search": "ada"}),
@@ -73,7 +73,7 @@ def test_no_more_run_at_once_than_there_are_places(
     loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = most = 0
-    real = services.graph._run
+    real = services.database._run
 
     async def counted(name: str, *rest: Any) -> Any:
         nonlocal running, most
@@ -85,8 +85,8 @@ def test_no_more_run_at_once_than_there_are_places(
         finally:
             running -= heavy
 
-    monkeypatch.setattr(services.graph, "_run", counted)
-    monkeypatch.setattr(services.graph, "heavy", Admission(2))
+    monkeypatch.setattr(services.database, "_run", counted)
+    monkeypatch.setattr(services.database, "heavy", Admission(2))
 
     async def search() -> None:
         await REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "nobody"})

@@ -78,10 +78,10 @@ def replayed_alone(victims: Victims, loop: Loop, services: Services) -> None:
 
     async def hashes() -> dict[str, str]:
         async with open_services(victims.settings) as there:
-            rows = await there.graph.script("MATCH (o:Owner) RETURN o.id AS id, o.state_hash AS hash")
+            rows = await there.database.script("MATCH (o:Owner) RETURN o.id AS id, o.state_hash AS hash")
             kept = {row["id"]: row["hash"] for row in rows}
-            await dump.create(there.graph, path, list(kept))
-        await dump.restore(services.graph, services.vocabulary, services.writers, path)
+            await dump.create(there.database, path, list(kept))
+        await dump.restore(services.database, services.vocabulary, services.writers, path)
         return kept
 
     for owner, kept in loop.run(hashes(), 3000).items():

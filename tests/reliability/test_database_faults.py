@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from graphmem.api.app import create_app
-from graphmem.database.driver import Graph
+from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
@@ -331,7 +331,7 @@ def test_an_unexpected_fault_of_a_write_is_answered(
         raise InternalError
 
     with monkeypatch.context() as patch:
-        patch.setattr(Graph, "write", broken)
+        patch.setattr(Database, "write", broken)
         assert [type(one) for one in at_once(faulty, count)] == [InternalError] * count
     assert isinstance(at_once(faulty, 1)[0], dict)
 
@@ -370,7 +370,7 @@ def test_a_caller_that_leaves_does_not_take_the_others_along(faulty: Faulty) -> 
 def test_more_than_may_wait_is_refused_as_busy(faulty: Faulty) -> None:
     settings = faulty.services.settings.model_copy(update={"max_waiting": 2})
     services = faulty.services
-    writers = Writers(services.graph, settings, services.embedder)
+    writers = Writers(services.database, settings, services.embedder)
     outcomes = at_once(replace(faulty, services=replace(faulty.services, writers=writers)), 10)
     busy = [one for one in outcomes if isinstance(one, ServiceBusy)]
     assert (len(busy), len(outcomes) - len(busy)) == (8, 2)

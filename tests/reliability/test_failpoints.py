@@ -180,7 +180,7 @@ def test_a_type_that_was_not_answered_is_registered_once(
         assert answer["created"] is place.startswith("before")
         assert not rest("relationship_types.register", relationship_type=name)["created"]
     finally:
-        loop.run(services.graph.script("MATCH (n:RelationshipType) WHERE n.name = $n DELETE n", n=name))
+        loop.run(services.database.script("MATCH (n:RelationshipType) WHERE n.name = $n DELETE n", n=name))
 
 
 @pytest.mark.parametrize("place", SETTLES)
@@ -189,7 +189,7 @@ def test_counters_that_were_being_set_right_are_right_or_wrong_as_they_were(
 ) -> None:
     rest("store", **STORE)
     wrong = "MATCH (n:Count {owner: $o, type: 'thing'}) SET n.total = 9"
-    loop.run(services.graph.script(wrong, o=owner))
+    loop.run(services.database.script(wrong, o=owner))
     doom.asked(place, "/health_check_snapshots", {"auto_fix": True})
     assert rest("server.check_snapshots")["healthy"] is place.startswith("after")
     rest("server.check_snapshots", auto_fix=True)
@@ -206,7 +206,7 @@ def test_work_that_was_cut_short_is_finished_by_the_next(
         rest("schemas.register", schema=SCHEMA)
     if "meaning.set" in place:
         another = "MATCH (n:Meaning) WHERE n.owner = $o SET n.model = 'another'"
-        loop.run(services.graph.script(another, o=owner))
+        loop.run(services.database.script(another, o=owner))
         assert rest("server.stats")["semantic_pending"] == 2
     doom.dies(f"{place}=exit", worker=True)
     for work in (work_once, place_once):
@@ -263,7 +263,7 @@ def test_migrations_that_are_cut_short_are_finished_by_the_next_start(
     finally:
         neo4j_local.stop(own)
     assert [row for row in made if row["state"] != "ONLINE"] == []
-    assert made == loop.run(services.graph.script(schema))
+    assert made == loop.run(services.database.script(schema))
 
 
 # The places

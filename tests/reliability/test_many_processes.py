@@ -192,7 +192,7 @@ def test_two_processes_are_as_one_and_one_goes_on_alone(
     found, ledger = Found(), Ledger(sent=[one for client in clients for one in client.sends])
     hashes = {}
     for owner in whose:
-        rows = loop.run(services.graph.script(TRANSACTIONS, owner=owner))
+        rows = loop.run(services.database.script(TRANSACTIONS, owner=owner))
         compare(found, ledger, owner, rows)
         run = by_runner(loop, services, owner)
         assert run("server.check_snapshots")["healthy"]

@@ -141,7 +141,9 @@ def test_the_order_of_arrival_does_not_matter(
 
 def wipe(loop: Loop, services: Services, owner: str, entity_id: str) -> None:
     """Remove all that an owner has, so that the same facts can be stored again under the same ids."""
-    loop.run(services.graph.script("MATCH (n) WHERE n.owner = $o OR n.id = $o DETACH DELETE n", o=owner))
+    loop.run(services.database.script("MATCH (n) WHERE n.owner = $o OR n.id = $o DETACH DELETE n", o=owner))
     loop.run(
-        services.graph.script("MATCH (n:History {home: $subject_id}) DETACH DELETE n", subject_id=entity_id)
+        services.database.script(
+            "MATCH (n:History {home: $subject_id}) DETACH DELETE n", subject_id=entity_id
+        )
     )

@@ -117,7 +117,7 @@ class Owner:
         subject_ids = "MATCH (n:Entity|Relationship {owner: $o})-[:HAS_HISTORY]->(h:History) DETACH DELETE h"
         everything = "MATCH (n) WHERE n.owner = $o OR n.id = $o DETACH DELETE n"
         for script in (subject_ids, everything):
-            self.loop.run(self.services.graph.script(script, o=self.id))
+            self.loop.run(self.services.database.script(script, o=self.id))
 
 
 def timeless(answer: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from neo4j.exceptions import Neo4jError
 
-from graphmem.database.driver import Graph, Transaction
+from graphmem.database.driver import Database, Transaction
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
@@ -69,10 +69,10 @@ def broken(
     loop: Loop, services: Services, planned: None, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Broken]:
     settings = services.settings.model_copy(update={"retry_seconds": RETRY})
-    writers = Writers(services.graph, settings, services.embedder)
+    writers = Writers(services.database, settings, services.embedder)
     found = Broken(loop, replace(services, settings=settings, writers=writers), owner)
     found.store(1, entities=[ADA])
-    real = Graph.write
+    real = Database.write
 
     async def meeting(name: str, params: dict[str, Any], write: Write) -> Any:
         if name != "write.turn":
@@ -80,15 +80,15 @@ def broken(
         found.params.append(params)
         return await (found.faults.pop(0) if found.faults else written)(write)
 
-    async def write(graph: Graph, name: str, /, *given: Any, **params: Any) -> Any:
-        return await meeting(name, params, lambda: real(graph, name, *given, **params))
+    async def write(database: Database, name: str, /, *given: Any, **params: Any) -> Any:
+        return await meeting(name, params, lambda: real(database, name, *given, **params))
 
     run = Transaction.run
 
     async def run_in(tx: Transaction, name: str, /, *given: Any, **params: Any) -> Any:
         return await meeting(name, params, lambda: run(tx, name, *given, **params))
 
-    monkeypatch.setattr(Graph, "write", write)
+    monkeypatch.setattr(Database, "write", write)
     monkeypatch.setattr(Transaction, "run", run_in)
     yield found
     loop.run(writers.close())
@@ -213,7 +213,7 @@ def test_a_fault_of_tracing_answers_the_callers_of_the_turn(
 
 def test_a_full_disk_refuses_to_fold_again(broken: Broken) -> None:
     full = broken.services.settings.model_copy(update={"neo4j_uri": None, "disk_reserve": 1 << 60})
-    writers = Writers(broken.services.graph, full, broken.services.embedder)
+    writers = Writers(broken.services.database, full, broken.services.embedder)
     blocked = replace(broken.services, writers=writers)
     run, run_blocked = (by_runner(broken.loop, some, broken.owner) for some in (broken.services, blocked))
     person = run("entities.query")["entities"][0]["entity_id"]

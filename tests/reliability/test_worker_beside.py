@@ -25,7 +25,7 @@ def beside(loop: Loop, services: Services) -> Beside:
     async def blocked(name: str) -> None:
         held = "SHOW TRANSACTIONS YIELD metaData, status WHERE metaData.query = $name RETURN status"
         for _ in range(400):
-            rows = await services.graph.script(held, name=name)
+            rows = await services.database.script(held, name=name)
             if any("Blocked" in row["status"] for row in rows):
                 return
             await asyncio.sleep(0.05)
@@ -34,10 +34,10 @@ def beside(loop: Loop, services: Services) -> Beside:
     async def run(
         change: LiteralString, given: dict[str, Any], name: str, owner: str | None, rest: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        async with services.graph._driver.session() as session:
+        async with services.database._driver.session() as session:
             tx = await session.begin_transaction()
             await (await tx.run(change, given)).consume()
-            asked = asyncio.create_task(services.graph.write(name, owner, **rest))
+            asked = asyncio.create_task(services.database.write(name, owner, **rest))
             await blocked(name)
             await tx.commit()
         return await asked
@@ -55,7 +55,7 @@ def meaning(loop: Loop, services: Services, subject_id: str) -> dict[str, Any] |
     text: LiteralString = (
         "MATCH (one:Meaning {entity_id: $subject_id}) RETURN properties(one) AS held, labels(one) AS labels"
     )
-    rows = loop.run(services.graph.script(text, subject_id=subject_id))
+    rows = loop.run(services.database.script(text, subject_id=subject_id))
     return {**rows[0]["held"], "labels": rows[0]["labels"]} if rows else None
 
 
@@ -82,12 +82,12 @@ def test_a_vector_of_what_was_said_before_is_not_set(
 def test_a_vector_that_is_gone_is_not_put_into_the_index(
     loop: Loop, services: Services, beside: Beside, subject_id: str, goes: bool
 ) -> None:
-    while loop.run(services.graph.write("meaning.place", None, limit=1_000))[0]["placed"]:
+    while loop.run(services.database.write("meaning.place", None, limit=1_000))[0]["placed"]:
         pass
     text: LiteralString = (
         "MATCH (one:Meaning {entity_id: $subject_id}) REMOVE one:Vector SET one.fresh = 'thing'"
     )
-    loop.run(services.graph.script(text, subject_id=subject_id))
+    loop.run(services.database.script(text, subject_id=subject_id))
     change: LiteralString = "MATCH (one:Meaning {entity_id: $subject_id}) " + (
         "DELETE one" if goes else NEWER
     )
@@ -102,10 +102,10 @@ def test_rules_that_came_meanwhile_are_still_to_be_folded_by(
     run("schemas.register", entity_type="thing", schema={"fields": {"n": {"type": "number"}}})
     head: LiteralString = "MATCH (one:Schema {owner: $owner, head: 'thing'}) "
     change: LiteralString = head + "SET one.projection = 'newer', one.pending = true"
-    (row,) = loop.run(services.graph.script(head + "RETURN one.projection AS projection", owner=owner))
+    (row,) = loop.run(services.database.script(head + "RETURN one.projection AS projection", owner=owner))
     found = beside(
         change, {"owner": owner}, "schema.folded", owner, type="thing", projection=row["projection"]
     )
     assert found == []
-    (row,) = loop.run(services.graph.script(head + "RETURN one.pending AS pending", owner=owner))
+    (row,) = loop.run(services.database.script(head + "RETURN one.pending AS pending", owner=owner))
     assert row["pending"] is True

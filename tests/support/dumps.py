@@ -106,7 +106,7 @@ WIPE: tuple[LiteralString, ...] = (
 def wipe(loop: Loop, services: Services, owner: str) -> None:
     """Take everything of an owner away, as if nothing had ever been stored."""
     for statement in WIPE:
-        loop.run(services.graph.script(statement, owner=owner))
+        loop.run(services.database.script(statement, owner=owner))
     services.type_aliases.forget(owner)
 
 
@@ -119,14 +119,14 @@ class Dumps:
     def create(self, name: str = "dump", *owners: str) -> Created:
         """Dump the owner, or some."""
         path = self.folder / name
-        return self.loop.run(dump.create(self.services.graph, path, owners or [self.owner], force=True))
+        return self.loop.run(dump.create(self.services.database, path, owners or [self.owner], force=True))
 
     def restore(
         self, made: Created | Path, progress: Callable[..., None] | None = None, **how: Any
     ) -> Restored:
         """Restore a dump."""
         where = made.path if isinstance(made, Created) else made
-        graph, vocabulary, writers = self.services.graph, self.services.vocabulary, self.services.writers
+        graph, vocabulary, writers = self.services.database, self.services.vocabulary, self.services.writers
         return self.loop.run(dump.restore(graph, vocabulary, writers, where, progress=progress, **how))
 
     def wipe(self) -> None:

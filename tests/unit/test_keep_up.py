@@ -29,8 +29,8 @@ async def fails() -> None:
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
     """A service whose database does not answer."""
     monkeypatch.setattr(runtime, "WATCH_SECONDS", 0)
-    graph = SimpleNamespace(verify=fails)
-    return cast("Services", SimpleNamespace(graph=graph, settings=load(env="test", data_dir=tmp_path)))
+    database = SimpleNamespace(verify=fails)
+    return cast("Services", SimpleNamespace(database=database, settings=load(env="test", data_dir=tmp_path)))
 
 
 def test_no_fault_ends_it(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
