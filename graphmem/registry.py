@@ -25,8 +25,7 @@ from graphmem.database.rows import Row, typed
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.meaning import Embedder
-from graphmem.errors import DatabaseTimeout, Forbidden, GraphmemError, InternalError, SandboxDisabled
-from graphmem.model.reduction import Stale, Torn
+from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.observability import tracing
 from graphmem.settings import Settings
 from graphmem.writing import Writers
@@ -37,10 +36,6 @@ if TYPE_CHECKING:
 W = TypeVar("W")
 
 _log = structlog.get_logger("graphmem.operation")
-
-
-READS = 20
-"""How often a reading is tried that commits fall into."""
 
 
 class Face(enum.Flag):
@@ -196,18 +191,7 @@ class Operation(Generic[A]):
         arguments = read(self.arguments, self.name, raw)
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
-        for _ in range(READS):
-            try:
-                return orjson.dumps(await self.function(Context(actor, services), arguments))
-            except Torn:
-                # Only a reading is torn, and only by a commit: it is whole a moment later.
-                continue
-            except Stale as exc:
-                await services.writers.refold(actor.owner, exc.entity_ids)
-        raise DatabaseTimeout(
-            "this changes faster than it can be read: try again in a moment; "
-            "if it stays so, `graphmem snapshots check` says what is damaged"
-        )
+        return orjson.dumps(await self.function(Context(actor, services), arguments))
 
 
 REGISTRY: dict[str, Operation[Any]] = {}

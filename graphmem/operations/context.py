@@ -16,6 +16,7 @@ from graphmem.reading.answers import EntityRow
 from graphmem.reading.context_lines import known_lines
 from graphmem.reading.context_page import ContextPage, fitted
 from graphmem.reading.cursors import Cursor
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.search_engine import search
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers, words
@@ -60,6 +61,7 @@ class RetrieveContext(Arguments):
     errors=(NotFound, InvalidCursor),
     example={"question": "where does Ada work", "budget": 1000},
 )
+@read_fresh
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.
 

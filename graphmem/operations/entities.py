@@ -41,6 +41,7 @@ from graphmem.reading import (
 from graphmem.reading.answers import EntityRow, ObservationRow
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.paging import FIELD, ORDERS, Asked, Order
 from graphmem.reading.search_engine import SearchText, Semantic
 from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
@@ -63,6 +64,7 @@ class GetEntity(Arguments):
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
+@read_fresh
 async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
     """Return one entity with its current snapshot and the provenance of each field."""
     row = await context.graph.one(
@@ -103,6 +105,7 @@ class Snapshot(answers.Entity):
     example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
     people={"expand_provenance": True},
 )
+@read_fresh
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     """Return an entity's snapshot, now or as of an earlier time, each field with the observation that set it.
 
@@ -182,6 +185,7 @@ class Provenance(TypedDict):
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
 )
+@read_fresh
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observation behind one field of a snapshot: its time, its source and who wrote it."""
     row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
@@ -293,6 +297,7 @@ class EntityPage(AsOf):
     errors=(InvalidCursor,),
     example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},
 )
+@read_fresh
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
     """List entities by type, times and the values of their fields, in the order that is asked for.
 

@@ -28,6 +28,7 @@ from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.answers import EntityRow, RelationshipRow
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.walk import HUB, Asked, Place, Reached, walk
 from graphmem.registry import Context, Scope, operation
 
@@ -127,6 +128,7 @@ class RelatedPage(AsOf):
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
 )
+@read_fresh
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
     """Return the entities within some steps of one, through live relationships, each once, nearest first.
 

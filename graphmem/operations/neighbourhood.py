@@ -23,6 +23,7 @@ from graphmem.model import times
 from graphmem.reading import answers, as_of, cursors, timeline_pages
 from graphmem.reading.answers import EntityRow, ObservationRow
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.reading.timeline_pages import Event
 from graphmem.registry import Context, Scope, operation
@@ -98,6 +99,7 @@ class NeighbourhoodPage(AsOf):
     errors=(NotFound,),
     example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
 )
+@read_fresh
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:
     """Return what is next to an entity or a source: relationships, related entities, observations, sources.
 

@@ -30,6 +30,7 @@ from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.answers import ObservationRow, RelationshipRow
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.registry import Context, Scope, operation
 
@@ -128,6 +129,7 @@ class RelationshipPage(AsOf):
     example={"entity_id": EXAMPLE_ENTITY_ID},
     people={"expand_entities": True},
 )
+@read_fresh
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
     """List live relationships, newest first: of one entity, between two, of one type, or all.
 
@@ -270,6 +272,7 @@ class GetRelationship(Arguments):
     errors=(NotFound,),
     example={"relationship_id": EXAMPLE_RELATIONSHIP_ID},
 )
+@read_fresh
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipThen:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
@@ -348,6 +351,7 @@ class RelationshipHistory(RelationshipThen):
     errors=(NotFound,),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
+@read_fresh
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)

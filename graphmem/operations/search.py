@@ -21,6 +21,7 @@ from graphmem.arguments import (
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
 from graphmem.reading.answers import EntityRow
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import FoundEntities, by_words, find_exactly, is_text
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
 from graphmem.registry import Context, Scope, operation
@@ -45,6 +46,7 @@ class FindEntity(Arguments):
     scope=Scope.READ,
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
+@read_fresh
 async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     """Find the entities that something names: an id, an identifier, a name, words, or a meaning.
 
@@ -145,6 +147,7 @@ class Explanation(TypedDict):
     scope=Scope.READ,
     example={"search": "planning meeting", "entity_type": "event", "limit": 5},
 )
+@read_fresh
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
     """Say why a search answers what it does: which strategies ran, what each found, and how they were fused.
 

@@ -27,6 +27,7 @@ from graphmem.model.reduction import Stale
 from graphmem.reading import cursors, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.timeline_pages import Event, EventRow, Wanted
 from graphmem.registry import Context, Scope, operation
 
@@ -90,6 +91,7 @@ class TimelinePage(AsOf):
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-02-01", "order": "asc"},
 )
+@read_fresh
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
     """List timeline events, the latest first: of all entities, of one type, or of one entity.
 
@@ -181,6 +183,7 @@ class FoundEvent(AsOf):
     errors=(NotFound,),
     example={"event_id": EXAMPLE_EVENT_ID},
 )
+@read_fresh
 async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     """Return one timeline event, now or as of a time, with the field and the observation that it comes from.
 

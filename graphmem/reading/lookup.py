@@ -12,6 +12,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
 from graphmem.reading.answers import EntityRow
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.search_engine import Semantic
 from graphmem.registry import Context
 from graphmem.text import identifiers, words
@@ -47,6 +48,7 @@ class FoundEntities(TypedDict):
     hint: NotRequired[str]
 
 
+@read_fresh
 async def find_exactly(
     context: Context, identifier: str, entity_type: str | None, limit: int
 ) -> FoundEntities:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from graphmem import cypher
-from graphmem.errors import DatabaseTimeout
 from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import answers
 from graphmem.reading.answers import EntityRow
+from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.paging import Asked, Key, Place
-from graphmem.registry import READS, Context
+from graphmem.registry import Context
 
 SCANNED: Final = 20_000
 """Most entities that one call compares."""
@@ -83,7 +83,7 @@ class Scan:
     async def everything(self) -> list[Candidate] | None:
         """Return all candidates; ``None`` where they are more than one call compares."""
         asked = self.asked
-        for _ in range(READS):
+        for _ in range(READ_ATTEMPTS):
             row = await self.context.graph.one(
                 "entity.candidates",
                 **self.reading,
@@ -102,12 +102,12 @@ class Scan:
             if not await self.refolded(found, row["heads"]):
                 self.scanned = len(found)
                 return found
-        raise changing()
+        raise unsettled()
 
     async def stretch(self, place: Place, reach: int) -> Stretch:
         """Return the candidates that follow a place in an order that an index has."""
         order = self.asked.order
-        for _ in range(READS):
+        for _ in range(READ_ATTEMPTS):
             if order.key is None:
                 row = await self.context.graph.one(
                     cypher.form("entity.scan", order.way), **self.reading, after=place.id, reach=reach
@@ -128,7 +128,7 @@ class Scan:
                 self.scanned += len(found)
                 last = place_at(found[-1]) if found else place
                 return Stretch(found, last, len(found) < reach)
-        raise changing()
+        raise unsettled()
 
     async def refolded(self, found: Sequence[Candidate], heads: Iterable[list[Any]]) -> bool:
         """Fold again what was folded under other rules than those of today; return whether there was any."""
@@ -203,11 +203,6 @@ class Scan:
 
     def _still_fits(self, row: EntityRow) -> bool:
         return comparison.read(self.asked.filters, dict(zip(row.fields, row.values, strict=True)))
-
-
-def changing() -> DatabaseTimeout:
-    """Return the error for what is written again and again while it is read."""
-    return DatabaseTimeout("this changes faster than it can be read: try again in a moment")
 
 
 def place_at(one: Candidate) -> Place:

@@ -12,9 +12,9 @@ from typing import Any, Final, LiteralString
 from graphmem import cypher
 from graphmem.model import comparison
 from graphmem.model.comparison import Filter
+from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.paging import Place
-from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted, changing
-from graphmem.registry import READS
+from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted
 
 FREQUENT: Final = 2_000
 """Entities of a filter from which on they are looked for along another index."""
@@ -116,7 +116,7 @@ class ByValue:
         return {**self.scan.reading, "field": self.field}
 
     async def _read(self, name: LiteralString, **params: Any) -> dict[str, Any]:
-        for _ in range(READS):
+        for _ in range(READ_ATTEMPTS):
             row = await self.scan.context.graph.one(name, **params)
             assert row is not None
             if not row["trusted"]:
@@ -124,7 +124,7 @@ class ByValue:
             found = [Candidate._make([*one, None]) for one in row["found"]]
             if not await self.scan.refolded(found, row["heads"]):
                 return row
-        raise changing()
+        raise unsettled()
 
 
 async def usable(scan: Scan) -> ByValue | None:

@@ -1,0 +1,52 @@
+"""Reading again until an answer is whole: of one committed state, and folded under today's schemas."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+
+from graphmem.errors import DatabaseTimeout
+from graphmem.model.reduction import Stale, Torn
+from graphmem.registry import Context
+
+READ_ATTEMPTS: Final = 20
+"""How often one read is tried while commits or changes of a schema fall into it."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def read_fresh(
+    read: Callable[Concatenate[Context, P], Awaitable[T]],
+) -> Callable[Concatenate[Context, P], Coroutine[Any, Any, T]]:
+    """Decorate a function that only reads: it runs again where its answer would be torn or stale.
+
+    Torn: a commit fell between two parts of one thing. Stale: the schema of an entity's type has changed
+    since the entity was folded; the owner's writer folds the entity again first. Never decorate a function
+    that writes: the write would run again.
+
+    Raises:
+        DatabaseTimeout: every attempt was torn or stale.
+    """
+
+    @functools.wraps(read)
+    async def fresh(context: Context, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(READ_ATTEMPTS):
+            try:
+                return await read(context, *args, **kwargs)
+            except Torn:
+                continue
+            except Stale as exc:
+                await context.services.writers.refold(context.actor.owner, exc.entity_ids)
+        raise unsettled()
+
+    return fresh
+
+
+def unsettled() -> DatabaseTimeout:
+    """Return the error of a read into which commits fall at every attempt."""
+    return DatabaseTimeout(
+        "this changes faster than it can be read: try again in a moment; "
+        "if it stays so, `graphmem snapshots check` says what is damaged"
+    )

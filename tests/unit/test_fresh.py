@@ -1,0 +1,53 @@
+"""A read runs again until its answer is whole; the registry runs an operation once."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from graphmem.errors import DatabaseTimeout
+from graphmem.model.reduction import Stale, Torn
+from graphmem.reading.fresh import READ_ATTEMPTS, read_fresh
+from graphmem.registry import REGISTRY, Context, Scope
+from tests.support.actors import full_actor
+
+
+def run(faults: list[Exception]) -> tuple[str, list[tuple[str, list[str]]]]:
+    """Return the answer of a read that first raises some faults, and what was folded again for it."""
+    refolded: list[tuple[str, list[str]]] = []
+    waiting = list(faults)
+
+    async def refold(owner: str, entity_ids: list[str]) -> None:
+        refolded.append((owner, entity_ids))
+
+    @read_fresh
+    async def read(context: Context, greeting: str) -> str:
+        if waiting:
+            raise waiting.pop(0)
+        return greeting
+
+    services = SimpleNamespace(writers=SimpleNamespace(refold=refold))
+    context = Context(full_actor("owner"), cast("Any", services))
+    return asyncio.run(read(context, "hello")), refolded
+
+
+def test_a_torn_read_runs_again() -> None:
+    assert run([Torn(), Torn()]) == ("hello", [])
+
+
+def test_a_stale_read_runs_again_after_its_entities_are_folded_again() -> None:
+    assert run([Stale(["ent_1", "ent_2"])]) == ("hello", [("owner", ["ent_1", "ent_2"])])
+
+
+def test_a_read_that_stays_torn_times_out() -> None:
+    assert run([Torn()] * (READ_ATTEMPTS - 1))[0] == "hello"
+    with pytest.raises(DatabaseTimeout):
+        run([Torn()] * READ_ATTEMPTS)
+
+
+@pytest.mark.parametrize("name", [o.name for o in REGISTRY.values() if o.scope is not Scope.READ])
+def test_an_operation_that_writes_is_not_run_again(name: str) -> None:
+    assert not hasattr(REGISTRY[name].function, "__wrapped__")
