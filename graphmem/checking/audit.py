@@ -29,7 +29,7 @@ from graphmem.writing.things import Thing, Things
 
 STRETCH: Final = 100
 """Homes that are checked at once."""
-TRIES: Final = 5
+READS_LIMIT: Final = 5
 """How often a stretch is read again that commits fall into."""
 TOLD: Final = 200
 """Differences that are told one by one."""
@@ -134,7 +134,7 @@ class Audit:
         """Compare a stretch, again while commits fall into its reading; what never rests is unchecked."""
         subject_ids = entities or relationships
         stretch = Stretch(self.owner, states.empty(), states.empty(), subject_ids)
-        for _ in range(TRIES):
+        for _ in range(READS_LIMIT):
             looked = await self._looked(entities, relationships)
             if looked is None:
                 break
@@ -154,12 +154,12 @@ class Audit:
         """Return what is kept of a stretch, folded again where its schema has changed, and its merges."""
         ends = [end for key in relationships for end in ids.ends(key)]
         wanted = {*entities, *ends}
-        while True:
+        for last in (False,) * (READS_LIMIT - 1) + (True,):
             log = await refolding.merges(self._read, sorted(wanted))
             looked = await self._look({*wanted, *log.touches}, relationships)
             if looked is None:
                 return None
-            if looked.stale():
+            if looked.stale() and not last:
                 # Its schema has changed: it is folded again as any reading of it would do.
                 async with self._locked():
                     await self._refold({*wanted, *log.touches}, relationships)
@@ -167,8 +167,10 @@ class Audit:
             # The merges are those of after the look: one that came between shows as a change when looked
             # at again.
             log = await refolding.merges(self._read, sorted(wanted))
-            if all(looked.entities.get(subject_id) for subject_id in log.touches):
+            if last or all(looked.entities.get(subject_id) for subject_id in log.touches):
+                # What is missing in the end is damage: the comparison tells of it.
                 return looked, log
+        raise AssertionError("unreachable: the last read returns")
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
         state = await self._look(entities, relationships)
@@ -233,7 +235,7 @@ class Audit:
         derived.entities_before = looked.entities.copy()
         derived.relationships_before = looked.relationships.copy()
         for subject_id in looked.entities:
-            rules = looked.rules(entities[entities.root(subject_id)].kind)
+            rules = looked.rules(entities.survivor(subject_id).kind)
             thing = _reduced(entities[subject_id], reduced[subject_id])
             if rules.key or self.deep:
                 thing = replace(thing, fold=await self._fold(thing, rules))
@@ -292,19 +294,20 @@ class Audit:
 
         Counters and the state hash are left alone: they were kept apart from what was damaged.
         """
-        if not self.fix or not stretch.differences:
+        mendable = stretch.mendable
+        if not self.fix or not mendable:
             return True
         derived = stretch.derived
-        params = rows.parameters(derived, self.owner, always=set(stretch.differences))
+        params = rows.parameters(derived, self.owner, always=mendable)
         for part in ("entities", "relationships"):
-            params[part] = [row for row in params[part] if row["home"] in stretch.differences]
+            params[part] = [row for row in params[part] if row["home"] in mendable]
         params |= {"counts": [], "state_hash": derived.hash}
         stretch.correct(params)
         written = bool(await self._turn(params))
         self.mended += written
         if written:
-            stretch.mended = len(stretch.differences)
-            self.moved.update(stretch.differences)
+            stretch.mended = len(mendable)
+            self.moved.update(mendable)
         return written
 
     async def _sure(self, entities: list[str], relationships: list[str]) -> Stretch:
@@ -313,7 +316,7 @@ class Audit:
         Another's commit that is seen in part looks like damage. Where others write all the time, it is done
         under the owner's lock.
         """
-        for _ in range(TRIES if self._tx is None else 0):
+        for _ in range(READS_LIMIT if self._tx is None else 0):
             (whole,) = await self.database.write("owner.lock", self.owner)
             stretch = await self._compared(entities, relationships)
             if stretch.looked.revision == whole["revision"] and await self._mend(stretch):

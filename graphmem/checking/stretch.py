@@ -40,6 +40,8 @@ class Stretch:
         self.hash = 0
         self.mended = 0
         self.unchecked: set[str] = set()
+        self.detached: set[str] = set()
+        """Relationships of which an end has no node: they are reported, and cannot be mended."""
         self._stored: dict[str, list[Any]] = {}
         self._wanted = set(subject_ids)
 
@@ -72,12 +74,21 @@ class Stretch:
         }
         return {subject_id: node for subject_id, node in found.items() if node is not None}
 
+    @property
+    def mendable(self) -> set[str]:
+        """What differs and can be written as derived."""
+        return self.differences.keys() - self.detached
+
     def compare(self, row: dict[str, Any], expected: dict[str, vectors.Meaning]) -> None:
         """Compare with what ``audit.nodes`` answered; ``expected`` is what the entities should mean."""
         self._stored = {subject_id: rest for subject_id, *rest in (*row["entities"], *row["relationships"])}
         for subject_id, node in self.nodes.items():
             self.hash += node.hash
             rows.count(self.counts, node, 1)
+            if subject_id not in self._stored:
+                self.detached.add(subject_id)
+                self.differences[subject_id] = [Difference(subject_id, "ends", None, ids.ends(subject_id))]
+                continue
             found = self._compared(subject_id, node)
             if node.is_entity:
                 stored = self._stored[subject_id][3]

@@ -65,13 +65,13 @@ class State:
         return head.rules if head else PLAIN
 
     def stale(self) -> set[str]:
-        """Return the roots of members that were folded under other rules than those of the root's type."""
-        found: set[str] = set()
+        """Return the survivors of members that were folded under other rules than those of their type."""
+        survivors: set[str] = set()
         for subject_id in self.entities:
-            root = self.entities.root(subject_id)
-            if self.entities[subject_id].projection != self.rules(self.entities[root].kind).key:
-                found.add(root)
-        return found
+            survivor = self.entities.survivor(subject_id)
+            if self.entities[subject_id].projection != self.rules(survivor.kind).key:
+                survivors.add(survivor.subject_id)
+        return survivors
 
 
 def touched(requests: Iterable[WriteRequest]) -> dict[str, Any]:

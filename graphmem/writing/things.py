@@ -161,24 +161,37 @@ class Things:
         return thing
 
     def root(self, subject_id: str) -> str:
-        """Return what shows a thing in the end: itself, unless it is merged into another."""
-        while (thing := self.get(subject_id)) is not None and thing.into:
+        """Return the survivor's id: the thing's own id, unless it is merged into another.
+
+        A damaged database may hold a cycle of merges: each of its things is then its own root.
+        """
+        passed: set[str] = set()
+        while (thing := self.get(subject_id)) is not None and thing.into and subject_id not in passed:
+            passed.add(subject_id)
             subject_id = thing.into
         return subject_id
+
+    def survivor(self, subject_id: str) -> Thing:
+        """Return the thing that shows another; that other itself where a damaged database lacks its survivor.
+
+        Raises:
+            KeyError: the other is not there either.
+        """
+        return self.get(self.root(subject_id)) or self[subject_id]
 
     def members(self, subject_id: str) -> list[Thing]:
         """Return a thing and all that is merged into it, itself first."""
         children: dict[str, list[str]] = {}
         for merged, into in self._merged():
             children.setdefault(into, []).append(merged)
-        found, waiting = [], [subject_id]
+        members: dict[str, Thing | None] = {}
+        waiting = [subject_id]
         while waiting:
-            subject_id = waiting.pop()
-            thing = self.get(subject_id)
-            if thing is not None:
-                found.append(thing)
-            waiting.extend(sorted(children.get(subject_id, ()), reverse=True))
-        return found
+            member_id = waiting.pop()
+            if member_id not in members:
+                members[member_id] = self.get(member_id)
+                waiting.extend(sorted(children.get(member_id, ()), reverse=True))
+        return [member for member in members.values() if member is not None]
 
     def view(self, root: str) -> Thing | None:
         """Return a thing as it is shown, with all of its members; ``None`` where it has none.

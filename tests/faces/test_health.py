@@ -84,6 +84,9 @@ DAMAGES = {
     "its name": ("MATCH (n:Entity {id: $a}) SET n.canonical_name = 'Eve'", "canonical_name"),
     "an identifier": ("MATCH (:Entity {id: $a})<-[r:IDENTIFIES]-() DELETE r", "identifiers"),
     "a merge": ("MATCH (:Entity {id: $m})-[r:MERGED_INTO]->() DELETE r", "MERGED_INTO"),
+    "a merge into nothing": ("MATCH (n:Entity {id: $m}) SET n.merged_into = 'ent_0'", "merged_into"),
+    "a merge into itself": ("MATCH (n:Entity {id: $a}) SET n.merged_into = $a", "merged_into"),
+    "a cycle of merges": ("MATCH (n:Entity {id: $a}) SET n.merged_into = $m", "merged_into"),
     "an edge": ("MATCH (:Entity {id: $a})-[r:WORKS_AT]->() SET r.live = false", "WORKS_AT"),
     "a lost edge": ("MATCH (:Entity {id: $a})-[r:WORKS_AT]->() DELETE r", "WORKS_AT"),
     "metadata": ("MATCH (n:Relationship {source: $a}) SET n.values = ['7']", "field n"),
@@ -145,6 +148,17 @@ def test_a_write_to_what_is_damaged_is_refused_with_what_mends_it_and_others_are
     assert run("server.check_snapshots", auto_fix=True)["healthy"]
     (answer,) = together("store", calls[:1])
     assert answer["success"]
+
+
+def test_a_relationship_without_the_node_of_an_end_is_reported(
+    world: list[str], script: Script, run: Call
+) -> None:
+    script("MATCH (n:Entity {id: $a}) DETACH DELETE n", a=world[1])
+    answer = run("server.check_snapshots", auto_fix=True)
+    assert (answer["healthy"], answer["fixed"]) == (False, answer["stale"] - 1)
+    missing = [one["id"] for one in answer["stale_snapshots"] if one["differences"][0]["what"] == "ends"]
+    assert len(missing) == 1
+    assert world[1] in missing[0]
 
 
 def test_nothing_is_mended_on_a_full_disk(
