@@ -30,7 +30,7 @@ class Correct(Writing):
 
 
 class Corrected(TypedDict):
-    """What a correction did."""
+    """What a correction did; its ``store_warnings`` are as in the answer of a store."""
 
     success: bool
     entity_id: str

@@ -209,7 +209,7 @@ class CreateObservation(Observing):
 
 
 class CreatedObservation(TypedDict):
-    """What one observation did."""
+    """What one observation did; its ``store_warnings`` are as in the answer of a store."""
 
     observation_id: str
     entity_id: str

@@ -62,6 +62,9 @@ class Stored(TypedDict):
     """The receipt of a store: what was written, durable and readable when this is answered.
 
     A replay answers the ids and actions of the first time with ``replayed`` true and nothing created.
+    Each of ``store_warnings`` has ``code`` and ``message``, and ``index`` and ``field`` where it is about one
+    item or field. ``TYPE_MISMATCH`` has ``value`` and ``expected_type`` too: a value that does not convert to
+    the registered type is hidden from the snapshot.
     """
 
     success: bool

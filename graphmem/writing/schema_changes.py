@@ -5,39 +5,67 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from graphmem.model import facts, identity, schema
+from graphmem.model import canonical, facts, identity, schema
 from graphmem.model.items import Item
 from graphmem.writing.draft import Draft
 
 UNKNOWN_TYPE: Final = "ERR_UNKNOWN_TYPE"
 UNCHANGED: Final = "ERR_SCHEMA_UNCHANGED"
+WARNED_VALUE_CHARACTERS: Final = 200
+"""A warning cuts the JSON of a longer value: it is kept with the answer of the transaction."""
+_VISIBILITY_CODES: Final = frozenset({"TYPE_MISMATCH", "UNKNOWN_FIELD"})
+"""Findings that say how a snapshot shows a value, or that it hides it."""
 
 
 def check(draft: Draft, item: Item) -> None:
-    """Note what the schema of an item's type finds in it: refusals as issues, the others as warnings."""
+    """Compare an item with its schema; violations become issues or, unless the schema rejects, warnings.
+
+    The entity's own type says what the item must have. The type of its survivor, if it is merged into one,
+    says what the snapshot hides.
+    """
     if item.kind not in facts.VALUE_KINDS or (item.entity_type is None and item.basis != "target_id"):
         return
     known = draft.entities.get(item.entity_id)
     entity_type = known.kind if known else item.entity_type
     assert entity_type is not None
-    head = draft.head(entity_type)
-    document = head.active.document if head.active else schema.shipped(entity_type)
-    if document is None:
-        return
-    if item.basis == identity.CONTENT and document.strict and item.alternatives is not None:
-        needed = " or ".join(" + ".join(names) for names in item.alternatives)
-        message = f"nothing here identifies a {entity_type}: give {needed}, or target_id"
-        draft.refuse("ERR_IDENTITY_FIELDS_MISSING", item.path, message, item.index)
-    for finding in document.findings(item.fields):
-        if finding.code == "MISSING_REQUIRED_FIELD" and (item.kind == "correction" or known is not None):
-            continue
-        path = f"{item.path}.{finding.field}"
-        if finding.refused:
-            draft.refuse("ERR_CONSTRAINT_VIOLATION", path, finding.message, item.index)
-        else:
-            draft.warnings.append({
-                "code": finding.code, "index": item.index, "field": finding.field, "message": finding.message,
-            })  # fmt: skip
+    shown_type = draft.entities.survivor(item.entity_id).kind if known else entity_type
+    document = _document(draft, entity_type)
+    if document is not None:
+        if item.basis == identity.CONTENT and document.strict and item.alternatives is not None:
+            needed = " or ".join(" + ".join(names) for names in item.alternatives)
+            message = f"no field of the item identifies a {entity_type}: give {needed}, or target_id"
+            draft.refuse("ERR_IDENTITY_FIELDS_MISSING", item.path, message, item.index)
+        for finding in document.findings(item.fields):
+            lacks_field = finding.code == "MISSING_REQUIRED_FIELD"
+            if lacks_field and (item.kind == "correction" or known is not None):
+                continue
+            if finding.refused:
+                path = f"{item.path}.{finding.field}"
+                draft.refuse("ERR_CONSTRAINT_VIOLATION", path, finding.message, item.index)
+            elif shown_type == entity_type or finding.code not in _VISIBILITY_CODES:
+                draft.warnings.append(_warning(item, finding, document))
+    if shown_type != entity_type and (shown := _document(draft, shown_type)) is not None:
+        hidden = (finding for finding in shown.findings(item.fields) if finding.code in _VISIBILITY_CODES)
+        draft.warnings += [_warning(item, finding, shown) for finding in hidden]
+
+
+def _document(draft: Draft, entity_type: str) -> schema.Document | None:
+    """Return the registered document of a type, else the shipped one."""
+    active = draft.head(entity_type).active
+    return active.document if active else schema.shipped(entity_type)
+
+
+def _warning(item: Item, finding: schema.Finding, document: schema.Document) -> dict[str, Any]:
+    """Return the store warning of a finding; a value of another type is named with the type expected."""
+    warning = {
+        "code": finding.code, "index": item.index, "field": finding.field, "message": finding.message,
+    }  # fmt: skip
+    if finding.code == "TYPE_MISMATCH":
+        text = item.fields[finding.field]
+        is_long = len(text) > WARNED_VALUE_CHARACTERS
+        warning["value"] = f"{text[:WARNED_VALUE_CHARACTERS]}…" if is_long else canonical.decode(text)
+        warning["expected_type"] = document.fields[finding.field].type
+    return warning
 
 
 def decide(draft: Draft) -> dict[str, Any]:

@@ -192,3 +192,46 @@ def test_recommendations_say_what_to_send(call: Call) -> None:
 def test_limits_of_an_analysis_are_bounded(run: Call, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         run("schemas.analyze", **arguments)
+
+
+# What a store says of values that are not of their registered type
+
+
+def mismatches(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
+    warnings = [one for one in answer["store_warnings"] if one["code"] == "TYPE_MISMATCH"]
+    return [(one["index"], one["field"], one["value"], one["expected_type"]) for one in warnings]
+
+
+@pytest.fixture
+def wine(run: Call) -> str:
+    run("schemas.register", schema={"entity_type": "wine", "fields": {"name": "string", "price": "number"}})
+    (stored,) = run("store", entities=[{"entity_type": "wine", "name": "a", "price": 1}])["entities"]
+    return stored["entity_id"]
+
+
+def test_a_value_that_does_not_convert_is_named_with_the_expected_type(run: Call, wine: str) -> None:
+    item = {"target_id": wine, "price": "huge"}
+    huge = (0, "price", "huge", "number")
+    stored = run("store", entities=[item, {**item, "price": "2"}, {**item, "price": 3}])
+    assert mismatches(stored) == [huge, (1, "price", "2", "number")]
+    assert mismatches(run("store", entities=[item], commit=False)) == [huge]
+    assert mismatches(run("entities.correct", entity_id=wine, field="price", value="huge")) == [huge]
+    created = run("observations.create", entity_id=wine, fields={"price": "huge"})
+    assert mismatches(created) == [huge]
+    assert created["snapshot"]["price"] == 3
+
+
+def test_a_large_value_is_named_by_its_beginning(run: Call, wine: str) -> None:
+    stored = run("store", entities=[{"target_id": wine, "price": "x" * 10_000}])
+    ((_, _, value, _),) = mismatches(stored)
+    assert value == f'"{"x" * 199}…'
+
+
+def test_a_value_of_a_member_is_checked_against_the_type_of_its_survivor(run: Call, wine: str) -> None:
+    item = {"entity_type": "bottle", "name": "b"}
+    (member,) = run("store", entities=[item])["entities"]
+    run("entities.merge", source_entity_id=member["entity_id"], target_entity_id=wine)
+    stored = run("store", entities=[{**item, "price": "huge", "colour": "red"}])
+    assert mismatches(stored) == [(0, "price", "huge", "number")]
+    assert [one["code"] for one in stored["store_warnings"]] == ["UNKNOWN_FIELD", "TYPE_MISMATCH"]
+    assert stored["entities"][0]["entity_snapshot_after"]["price"] == 1
