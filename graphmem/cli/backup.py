@@ -31,7 +31,7 @@ from graphmem.model import times
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from graphmem.dump import Restored, Verified
+    from graphmem.dump import RestoreResult, VerifyResult
 
 app = typer.Typer(no_args_is_help=True)
 # Whether a path can be used is told by what uses it. Path's own questions raise where it may not be searched.
@@ -124,7 +124,7 @@ def restore(
         chosen = _here(session)
 
         found = run_async(_restore(chosen, path, dry_run))
-        conflicts = [one.said() for one in found.conflicts]
+        conflicts = [conflict.report() for conflict in found.conflicts]
         show(_restored(path, found), as_json or session.as_json)
         if found.conflict_count:
             if not (as_json or session.as_json):
@@ -137,19 +137,21 @@ async def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bo
     from graphmem import dump
     from graphmem.runtime import open_services
 
-    here = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
+    name = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
     async with open_services(chosen, fetching()) as services:
         with _bars() as bars:
 
             def tell(done: int, total: int | None) -> None:
                 bars.advance("create", done, total)
 
-            made = await dump.create(services.database, path, owners, force=force, here=here, progress=tell)
+            made = await dump.create(
+                services.database, path, owners, force=force, database_name=name, progress=tell
+            )
     counted = _counted(made.manifest.contents)
     return {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
 
 
-async def _restore(chosen: Settings, path: Path, dry_run: bool) -> Restored:
+async def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult:
     from graphmem import dump
     from graphmem.runtime import open_services
 
@@ -182,7 +184,7 @@ def _counted(contents: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _verified(path: Path, found: Verified) -> dict[str, Any]:
+def _verified(path: Path, found: VerifyResult) -> dict[str, Any]:
     return {
         "path": str(path),
         "bytes": found.size,
@@ -194,7 +196,7 @@ def _verified(path: Path, found: Verified) -> dict[str, Any]:
     }
 
 
-def _restored(path: Path, found: Restored) -> dict[str, Any]:
+def _restored(path: Path, found: RestoreResult) -> dict[str, Any]:
     return {
         "path": str(path),
         "dry_run": found.dry_run,
@@ -205,7 +207,7 @@ def _restored(path: Path, found: Restored) -> dict[str, Any]:
         "observations": found.observations,
         "known_transactions": found.known_transactions,
         "known_observations": found.known_observations,
-        "owners_derived_again": len(found.checked),
+        "owners_derived_again": len(found.audited_owners),
         "conflicts": found.conflict_count,
         "root": found.verified.manifest.root,
     }

@@ -1,12 +1,11 @@
-"""Dumps: the facts of a database in one file, from which everything else is made again.
+"""Dumps: the facts of a database in one file. Restoring derives everything else from them.
 
-:mod:`graphmem.dump.container` is the file, :mod:`graphmem.dump.records` what stands in it; the other modules
-are what is done with it.
-The format is written down in ``docs/dump-format.md``.
+:mod:`graphmem.dump.container` is the file and :mod:`graphmem.dump.records` its lines. The other modules
+create, verify and restore dumps. ``docs/dump-format.md`` describes the format.
 """
 
-from graphmem.dump.creating import Created, create
-from graphmem.dump.restoring import Restored, restore
-from graphmem.dump.verifying import Verified, verify
+from graphmem.dump.creating import CreateResult, create
+from graphmem.dump.restoring import RestoreResult, restore
+from graphmem.dump.verifying import VerifyResult, verify
 
-__all__ = ["Created", "Restored", "Verified", "create", "restore", "verify"]
+__all__ = ["CreateResult", "RestoreResult", "VerifyResult", "create", "restore", "verify"]

@@ -1,4 +1,4 @@
-"""The records of a dump in portions that one write of an owner can hold."""
+"""The records of a dump in batches that one write of an owner can hold."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 from graphmem.dump.records import Observation, Owner, Record, RelationshipType, Schema, Transaction
 from graphmem.model import facts
 
-TRANSACTIONS: Final = 1_000
-OBSERVATIONS: Final = 1_000
-CHARACTERS: Final = 4_000_000
-"""Where a batch ends; a single transaction may be larger than that."""
+BATCH_TRANSACTIONS_LIMIT: Final = 1_000
+BATCH_OBSERVATIONS_LIMIT: Final = 1_000
+BATCH_CHARACTERS_LIMIT: Final = 4_000_000
+"""A batch ends before it exceeds one of these; a single transaction may be larger."""
 
 
 @dataclass(slots=True)
@@ -23,82 +23,99 @@ class Part:
     observations: list[Observation] = field(default_factory=list)
 
     @property
-    def moves(self) -> bool:
-        """Whether it merges entities, or ends a merge: it is then written alone."""
-        return any(one.kind in facts.MERGE_KINDS for one in self.observations)
+    def has_merge(self) -> bool:
+        """Whether it merges entities or ends a merge: it is then written alone."""
+        return any(observation.kind in facts.MERGE_KINDS for observation in self.observations)
 
     @property
     def characters(self) -> int:
-        """How large it is."""
-        return len(self.transaction.answer) + sum(sum(map(len, one.values)) for one in self.observations)
+        """Characters of its answer and of its values."""
+        return len(self.transaction.answer) + sum(
+            len(value) for observation in self.observations for value in observation.values
+        )
 
 
 @dataclass(slots=True)
 class Batch:
-    """Some transactions of one owner, in their order."""
+    """Transactions of one owner, in their order."""
 
     owner: str
     parts: list[Part]
 
     @property
     def observations(self) -> list[Observation]:
-        """All of their observations."""
-        return [one for part in self.parts for one in part.observations]
+        """The observations of all parts."""
+        return [observation for part in self.parts for observation in part.observations]
 
 
 @dataclass(slots=True)
-class Begun:
-    """An owner, with the schema versions of theirs: they are known before anything is written."""
+class OwnerStart:
+    """An owner with all schema versions: schemas are restored before the owner's transactions."""
 
     owner: str
     schemas: list[Schema] = field(default_factory=list)
 
 
-def batches(records: Iterable[Record]) -> Iterator[RelationshipType | Begun | Batch]:
-    """Yield the records of a dump, in its order, as they are restored."""
-    begun: Begun | None = None
-    waiting: list[Part] = []
-    observations = characters = 0
-    told = False
+def batches(records: Iterable[Record]) -> Iterator[RelationshipType | OwnerStart | Batch]:
+    """Yield the records of a dump in its order: each owner's start, then the owner's batches."""
+    start: OwnerStart | None = None
+    pending = _Pending()
     for part in _parts(records):
         if isinstance(part, RelationshipType):
             yield part
-        elif isinstance(part, Schema):
-            assert begun is not None
-            begun.schemas.append(part)
         elif isinstance(part, Owner):
-            if begun is not None:
-                yield from _left(begun, waiting, told)
-            begun, waiting, observations, characters, told = Begun(part.id), [], 0, 0, False
+            if start is not None:
+                yield from _rest(start, pending)
+            start, pending = OwnerStart(part.id), _Pending()
         else:
-            assert begun is not None
-            if not told:
-                yield begun
-                told = True
-            full = (
-                len(waiting) == TRANSACTIONS
-                or observations + len(part.observations) > OBSERVATIONS
-                or characters + part.characters > CHARACTERS
-            )
-            if waiting and (full or part.moves or waiting[-1].moves):
-                yield Batch(begun.owner, waiting)
-                waiting, observations, characters = [], 0, 0
-            waiting.append(part)
-            observations += len(part.observations)
-            characters += part.characters
-    if begun is not None:
-        yield from _left(begun, waiting, told)
+            assert start is not None
+            if isinstance(part, Schema):
+                start.schemas.append(part)
+                continue
+            if not pending.started:
+                yield start
+                pending.started = True
+            if pending.parts and not pending.has_room(part):
+                yield Batch(start.owner, pending.parts)
+                pending = _Pending(started=True)
+            pending.add(part)
+    if start is not None:
+        yield from _rest(start, pending)
 
 
-def _left(begun: Begun, waiting: list[Part], told: bool) -> Iterator[Begun | Batch]:
-    if not told:
-        yield begun
-    if waiting:
-        yield Batch(begun.owner, waiting)
+@dataclass(slots=True)
+class _Pending:
+    """The parts of the next batch; ``started`` says whether the owner's start was yielded."""
+
+    parts: list[Part] = field(default_factory=list)
+    observations: int = 0
+    characters: int = 0
+    started: bool = False
+
+    def has_room(self, part: Part) -> bool:
+        return not (
+            len(self.parts) == BATCH_TRANSACTIONS_LIMIT
+            or self.observations + len(part.observations) > BATCH_OBSERVATIONS_LIMIT
+            or self.characters + part.characters > BATCH_CHARACTERS_LIMIT
+            or part.has_merge
+            or self.parts[-1].has_merge
+        )
+
+    def add(self, part: Part) -> None:
+        self.parts.append(part)
+        self.observations += len(part.observations)
+        self.characters += part.characters
+
+
+def _rest(start: OwnerStart, pending: _Pending) -> Iterator[OwnerStart | Batch]:
+    if not pending.started:
+        yield start
+    if pending.parts:
+        yield Batch(start.owner, pending.parts)
 
 
 def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Schema | Part]:
-    """Yield transactions with all of their observations, and the other records as they are."""
+    """Yield each transaction with all of its observations, and the other records unchanged."""
     part: Part | None = None
     for record in records:
         if isinstance(record, Observation):

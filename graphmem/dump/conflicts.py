@@ -1,4 +1,4 @@
-"""What of a dump is here already, and what of it contradicts what is here."""
+"""Comparing a dump with the database: which facts are missing there, and which contradict it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from graphmem.dump.batches import Batch, Part
 from graphmem.dump.records import Observation, Transaction
 from graphmem.model import canonical, facts, ids
 
-CUT: Final = 500
-"""Characters of a value that a conflict tells."""
+REPORT_CHARACTERS_LIMIT: Final = 500
+"""Characters of a value in the report of a conflict."""
 _TRANSACTION: Final = (
     "recorded_at",
     "operation",
@@ -21,34 +21,38 @@ _TRANSACTION: Final = (
     "request_hash",
     "answer",
 )
-_SAID: Final = (
+_CONTENT: Final = (
     "home", "kind", "observed_at", "fields", "values", "priority", "specificity", "observation_source",
     "agent",
 )  # fmt: skip
+"""The names of :attr:`Observation.content`, as a dump has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A fact of a dump that contradicts one that is here: what of it differs, on both sides."""
+    """A fact of a dump that contradicts the database: the members that differ, on both sides."""
 
     owner: str | None
-    what: str
+    kind: str
     id: str
     message: str
-    here: Mapping[str, Any]
-    dump: Mapping[str, Any]
+    stored: Mapping[str, Any]
+    dumped: Mapping[str, Any]
 
-    def said(self) -> dict[str, Any]:
-        """Return it as it is told."""
+    def report(self) -> dict[str, Any]:
+        """Return the conflict as answers hold it."""
         return {
-            "owner": self.owner, "what": self.what, "id": self.id, "message": self.message,
-            "here": dict(self.here), "dump": dict(self.dump),
+            "owner": self.owner, "what": self.kind, "id": self.id, "message": self.message,
+            "here": dict(self.stored), "dump": dict(self.dumped),
         }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What of a batch is here, from a row of ``dump.present``."""
+    """The part of a batch that the database has already: a row of ``dump.present``.
+
+    ``keys`` maps idempotency keys to transactions; ``foreign`` are ids that belong to another owner.
+    """
 
     transactions: Mapping[str, Transaction]
     keys: Mapping[str, str]
@@ -58,29 +62,31 @@ class Present:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
-        """Return what a row says."""
+        """Read a row."""
         transactions = (
-            Transaction.model_construct(id=one[0], **dict(zip(_TRANSACTION, one[1:], strict=True)))
-            for one in row["transactions"]
+            Transaction.model_construct(id=members[0], **dict(zip(_TRANSACTION, members[1:], strict=True)))
+            for members in row["transactions"]
         )
         return cls(
-            transactions={one.id: one for one in transactions},
+            transactions={transaction.id: transaction for transaction in transactions},
             keys=dict(row["keys"]),
             observations={
-                one[0]: (one[1], one[2], one[5], tuple(one[7]), tuple(one[8]), *one[9:])
-                for one in row["observations"]
+                members[0]: (
+                    members[1], members[2], members[5], tuple(members[7]), tuple(members[8]), *members[9:],
+                )
+                for members in row["observations"]
             },
             entities=frozenset(row["entities"]),
             foreign=frozenset(row["foreign"]),
-        )
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
 class Missing:
-    """What of a batch is to be written, and what is not.
+    """The part of a batch that is to be written, and its conflicts.
 
-    ``waiting`` counts observations whose entities are not there yet; ``late`` says that some are written of
-    transactions that are here already.
+    ``waiting`` counts the observations whose entities the database does not have yet. ``late``: the database
+    has the transaction of a missing observation already.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -91,138 +97,140 @@ class Missing:
     conflicts: list[Conflict] = field(default_factory=list)
 
 
-def missing(
-    batch: Batch, present: Present, types: Collection[str], *, ends: bool = True, last: bool = False
+def find_missing(
+    batch: Batch, present: Present, types: Collection[str], *, plan: bool = False, last: bool = False
 ) -> Missing:
-    """Return what of a batch is not here, and what contradicts what is.
+    """Return the facts of a batch that the database does not have, and those that contradict it.
 
-    What relates, merges, deletes or restores an entity may have been recorded before what says the entity:
-    where two histories were united, a fact of both stands where one of them said it. It waits until
-    everything else is there.
+    An observation that relates, merges, deletes or restores an entity may be recorded before the observation
+    that makes the entity. In the union of two histories, a fact of both belongs to the request that came
+    first. Such an observation waits until everything else is written.
 
     Args:
-        types: the relationship types that there are.
-        ends: whether what came before has been written, so that what is acted on must be there.
-        last: whether everything else is there: what waited is written now, or is a conflict. All other
-            conflicts have been told.
+        types: the relationship types of the database.
+        plan: nothing is written, so every entity that the batch names counts as present.
+        last: everything else is written. What waited is written now or is a conflict; other conflicts were
+            reported before.
     """
-    found, gone = Missing(), list[Conflict]()
-    there = set(present.entities) if ends else set(asked(batch)["entities"])
+    missing, unresolved = Missing(), list[Conflict]()
+    entities = set(present_params(batch)["entities"]) if plan else set(present.entities)
     for part in batch.parts:
-        one = part.transaction
-        if one.id in present.foreign:
+        transaction = part.transaction
+        if transaction.id in present.foreign:
             message = "another owner has a transaction of this id: it and its observations are left out"
-            found.conflicts.append(Conflict(batch.owner, "transaction", one.id, message, {}, {}))
+            missing.conflicts.append(Conflict(batch.owner, "transaction", transaction.id, message, {}, {}))
             continue
-        known = present.transactions.get(one.id)
-        found.conflicts.extend(_of_transaction(batch.owner, one, known, present))
-        left = []
-        for said in sorted(part.observations, key=_acts):
-            conflict = _of_observation(batch.owner, said, present, types)
-            lacking = _lacking(said, there)
+        stored = present.transactions.get(transaction.id)
+        missing.conflicts.extend(_transaction_conflicts(batch.owner, transaction, stored, present))
+        writable = []
+        # Observations that make entities come before those that need them.
+        for observation in sorted(part.observations, key=_needs_entities):
+            conflict = _observation_conflict(batch.owner, observation, present, types)
+            absent = _absent_entity(observation, entities)
             if conflict is not None:
-                found.conflicts.append(conflict)
-            elif said.id in present.observations:
+                missing.conflicts.append(conflict)
+            elif observation.id in present.observations:
                 continue
-            elif lacking is None or (last and said.kind in facts.STATE_KINDS):
-                left.append(said)
-                if not _acts(said):
-                    there.add(said.subject_id)
+            elif absent is None or (last and observation.kind in facts.STATE_KINDS):
+                writable.append(observation)
+                if not _needs_entities(observation):
+                    entities.add(observation.subject_id)
             elif last:
-                message = f"there is no entity {lacking} for it to act on: it is left out"
-                gone.append(
-                    Conflict(batch.owner, "observation", said.id, message, {}, {"home": said.subject_id})
-                )
+                message = f"the database has no entity {absent}, which it needs: it is left out"
+                unresolved.append(_left_out(batch.owner, observation, message))
             else:
-                found.waiting += 1
-        found.transactions += known is None
-        found.observations += len(left)
-        found.late |= known is not None and bool(left)
-        if known is None or left:
-            found.parts.append(Part(one, sorted(left, key=lambda said: said.id)))
+                missing.waiting += 1
+        missing.transactions += stored is None
+        missing.observations += len(writable)
+        missing.late |= stored is not None and bool(writable)
+        if stored is None or writable:
+            missing.parts.append(Part(transaction, sorted(writable, key=lambda observation: observation.id)))
     if last:
-        found.conflicts = gone
-    return found
+        missing.conflicts = unresolved
+    return missing
 
 
-def _acts(said: Observation) -> bool:
-    """Return whether it acts on entities that something else says."""
-    return ":" in said.subject_id or said.kind not in facts.VALUE_KINDS
+def _needs_entities(observation: Observation) -> bool:
+    """Return whether other observations make the entities that it needs."""
+    return ":" in observation.subject_id or observation.kind not in facts.VALUE_KINDS
 
 
-def _lacking(said: Observation, there: Collection[str]) -> str | None:
-    """Return an entity that it acts on and that is not there."""
-    needed = ids.ends(said.subject_id) if ":" in said.subject_id else [said.subject_id] if _acts(said) else []
-    return next((one for one in (*needed, *_into(said)) if one not in there), None)
+def _absent_entity(observation: Observation, entities: Collection[str]) -> str | None:
+    """Return an entity that the observation needs and that is not among ``entities``."""
+    if ":" in observation.subject_id:
+        needed = [*ids.ends(observation.subject_id)]
+    else:
+        needed = [observation.subject_id] if _needs_entities(observation) else []
+    return next((entity for entity in needed + _target(observation) if entity not in entities), None)
 
 
-def _into(said: Observation) -> list[str]:
-    """Return what it merges into."""
-    into = facts.target(said.kind, dict(zip(said.fields, said.values, strict=True)))
-    return [into] if into is not None else []
+def _target(observation: Observation) -> list[str]:
+    """Return the entity that a merge names, if any."""
+    target = facts.target(observation.kind, dict(zip(observation.fields, observation.values, strict=True)))
+    return [target] if target is not None else []
 
 
-def _of_transaction(
-    owner: str, one: Transaction, known: Transaction | None, present: Present
+def _transaction_conflicts(
+    owner: str, transaction: Transaction, stored: Transaction | None, present: Present
 ) -> Iterator[Conflict]:
-    if known is not None:
-        here, dump = _differing(_TRANSACTION, known, one)
-        if here:
-            message = "the transaction is here with other content: it stays as it is here"
-            yield Conflict(owner, "transaction", one.id, message, here, dump)
+    if stored is not None:
+        names = [name for name in _TRANSACTION if getattr(stored, name) != getattr(transaction, name)]
+        if names:
+            message = "the database has this transaction with other content, which stays"
+            sides = ({name: _cut(getattr(side, name)) for name in names} for side in (stored, transaction))
+            yield Conflict(owner, "transaction", transaction.id, message, *sides)
         return
-    holder = present.keys.get(one.idempotency_key or "")
-    if holder is not None:
-        message = "the idempotency key stands for another transaction here: this one is restored without it"
-        here, dump = {"transaction": holder}, {"transaction": one.id}
-        yield Conflict(owner, "idempotency_key", one.idempotency_key or "", message, here, dump)
+    key = transaction.idempotency_key or ""
+    if key in present.keys:
+        message = (
+            "another transaction of the database has this idempotency key: it is restored without the key"
+        )
+        stored_id, dumped_id = {"transaction": present.keys[key]}, {"transaction": transaction.id}
+        yield Conflict(owner, "idempotency_key", key, message, stored_id, dumped_id)
 
 
-def _of_observation(
-    owner: str, said: Observation, present: Present, types: Collection[str]
+def _observation_conflict(
+    owner: str, observation: Observation, present: Present, types: Collection[str]
 ) -> Conflict | None:
-    known = present.observations.get(said.id)
-    if known is not None:
-        if known == said.said:
+    stored = present.observations.get(observation.id)
+    if stored is not None:
+        if stored == observation.content:
             return None
-        pairs = zip(_SAID, known, said.said, strict=True)
-        differ = [(name, _cut(here), _cut(dump)) for name, here, dump in pairs if here != dump]
-        message = "the observation is here with other content: it stays as it is here"
-        here, dump = {name: one for name, one, _ in differ}, {name: one for name, _, one in differ}
-        return Conflict(owner, "observation", said.id, message, here, dump)
-    message = None
-    if said.id in present.foreign or said.subject_id in present.foreign:
-        message = "another owner has this id, or what it is about: it is left out"
-    elif ":" in said.subject_id and (kind := said.subject_id.partition(":")[0]) not in types:
-        message = f"there is no relationship type {kind} here: register it, and restore again"
-    if message is None:
-        return None
-    return Conflict(owner, "observation", said.id, message, {}, {"home": said.subject_id})
+        triples = zip(_CONTENT, stored, observation.content, strict=True)
+        differing = [(name, _cut(old), _cut(new)) for name, old, new in triples if old != new]
+        message = "the database has this observation with other content, which stays"
+        sides = {name: old for name, old, _ in differing}, {name: new for name, _, new in differing}
+        return Conflict(owner, "observation", observation.id, message, *sides)
+    relationship_type = observation.subject_id.partition(":")[0] if ":" in observation.subject_id else None
+    if observation.id in present.foreign or observation.subject_id in present.foreign:
+        return _left_out(owner, observation, "another owner has this id or this subject: it is left out")
+    if relationship_type is not None and relationship_type not in types:
+        message = f"the database has no relationship type {relationship_type}: register it, and restore again"
+        return _left_out(owner, observation, message)
+    return None
 
 
-def _differing(names: tuple[str, ...], here: Any, dump: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    differ = [name for name in names if getattr(here, name) != getattr(dump, name)]
-    return tuple({name: _cut(getattr(side, name)) for name in differ} for side in (here, dump))  # pyright: ignore[reportReturnType]
+def _left_out(owner: str, observation: Observation, message: str) -> Conflict:
+    return Conflict(owner, "observation", observation.id, message, {}, {"home": observation.subject_id})
 
 
 def _cut(value: Any) -> Any:
     """Return a value as a report can hold it."""
     text = value if isinstance(value, str) else canonical.encode(value)
-    return f"{text[:CUT]}…" if len(text) > CUT else value
+    return f"{text[:REPORT_CHARACTERS_LIMIT]}…" if len(text) > REPORT_CHARACTERS_LIMIT else value
 
 
-def asked(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[str]]:
+def present_params(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[str]]:
     """Return the parameters of ``dump.present`` for a batch."""
-    subject_ids = {one.subject_id for one in batch.observations}
+    subject_ids = {observation.subject_id for observation in batch.observations}
     keys = {subject_id for subject_id in subject_ids if ":" in subject_id}
     ends = {end for key in keys for end in ids.ends(key)}
+    targets = {target for observation in batch.observations for target in _target(observation)}
     return {
         "transactions": [part.transaction.id for part in batch.parts],
         "keys": [key for part in batch.parts if (key := part.transaction.idempotency_key) is not None],
-        "observations": [one.id for one in batch.observations],
+        "observations": [observation.id for observation in batch.observations],
         "schemas": list(schemas),
-        "entities": sorted(
-            subject_ids - keys | ends | {into for one in batch.observations for into in _into(one)}
-        ),
+        "entities": sorted(subject_ids - keys | ends | targets),
         "relationships": sorted(keys),
     }

@@ -1,7 +1,7 @@
-"""The records of a dump: facts, one a line, in canonical JSON. What is derived of them is in no dump.
+"""The records of a dump: facts, one a line, in canonical JSON. A dump holds nothing that is derived.
 
-Each record is said twice on purpose: as the line that is written, and as the class that is read, which takes
-nothing else. Values are the canonical JSON texts that the graph holds, and travel as such.
+A dump is written from rows of the database and read through these classes, which refuse anything that they do
+not declare. Values stay the canonical JSON texts that the database holds.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ _ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
 _TYPE_NAME: Final = r"^[A-Z][A-Z0-9_]{0,63}$"
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
 
-Text = Annotated[str, Field(max_length=255)]
+ShortText = Annotated[str, Field(max_length=255)]
 Micros = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST)]
-Recorded = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
-"""When something was recorded, in microseconds: what an owner writes next comes after it, and needs room."""
+RecordedAt = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
+"""When a fact was recorded, in microseconds. The limit leaves room for the writes that come after it."""
 
 
 class _Record(BaseModel):
-    """What all records share: nothing is converted, and nothing that is not known is taken."""
+    """The base of all records: values are not converted, and unknown members are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
 
     def line(self) -> bytes:
-        """Return the line that says it: its canonical JSON."""
+        """Return the record as a line of a dump."""
         return line(self.model_dump(by_alias=True, exclude_none=True))
 
 
 class RelationshipType(_Record):
-    """A relationship type that was registered in the database; ``registered_at`` is microseconds."""
+    """A registered relationship type; ``registered_at`` is microseconds."""
 
     record: Literal["relationship_type"] = "relationship_type"
     name: Annotated[str, Field(pattern=_TYPE_NAME)]
     inverse: Annotated[str, Field(pattern=_TYPE_NAME)] | None = None
     description: str | None = None
-    registered_at: Recorded
-    agent: Text
+    registered_at: RecordedAt
+    agent: ShortText
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Its place in the order of records."""
+        """The sort key among the records before the first owner."""
         return (0, self.name)
 
 
@@ -69,50 +69,50 @@ class Schema(_Record):
     version: Annotated[str, Field(pattern=_VERSION)]
     document: str
     change: str
-    recorded_at: Recorded
-    transaction: Text
+    recorded_at: RecordedAt
+    transaction: ShortText
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse a document that is none."""
+        """Refuse a document that is not a schema."""
         try:
             Document.read(self.document).rules()
         except (KeyError, ValueError, TypeError, AttributeError) as exc:
-            raise ValueError("its document is that of no schema") from exc
+            raise ValueError("the document is not a schema") from exc
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Its place in the order of an owner's records."""
+        """The sort key among the records of an owner."""
         return (0, self.entity_type, *version_order(self.version))
 
 
 class Transaction(_Record):
-    """An accepted write request; the observations that follow it are its own."""
+    """An accepted write request. The observations that follow it belong to it."""
 
     record: Literal["transaction"] = "transaction"
-    id: Text
-    recorded_at: Recorded
-    operation: Text
+    id: ShortText
+    recorded_at: RecordedAt
+    operation: ShortText
     client: str
-    agent: Text
-    idempotency_key: Text | None = None
-    request_hash: Text
+    agent: ShortText
+    idempotency_key: ShortText | None = None
+    request_hash: ShortText
     answer: str
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse an answer that could not be given again."""
+        """Refuse an answer that cannot be replayed."""
         canonical.decode(self.answer)
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """Its place in the order of an owner's records."""
+        """The sort key among the records of an owner."""
         return (1, self.recorded_at, self.id)
 
 
 class Observation(_Record):
-    """What was observed of one subject, an entity or a relationship, at one time.
+    """An observation of one subject, an entity or a relationship.
 
-    ``fields`` and ``values`` are parallel lists: names in canonical order, canonical JSON. ``subject_id`` is
-    called ``home`` in a dump and in the database.
+    ``fields`` and ``values`` are parallel lists: names in canonical order, and canonical JSON. A dump and the
+    database call ``subject_id`` ``home``.
     """
 
     record: Literal["observation"] = "observation"
@@ -124,33 +124,30 @@ class Observation(_Record):
     entity_type: Annotated[str, Field(pattern=_ENTITY_TYPE)] | None = None
     identity_basis: str | None = None
     observed_at: Micros
-    recorded_at: Recorded
+    recorded_at: RecordedAt
     fields: list[str]
     values: list[str]
     priority: float
     specificity: float
-    observation_source: Text
-    agent: Text
+    observation_source: ShortText
+    agent: ShortText
 
     def model_post_init(self, context: Any, /) -> None:
-        """Refuse what the graph could not hold."""
+        """Refuse an observation that the database could not hold."""
         if len(self.fields) != len(self.values) or len(set(self.fields)) != len(self.fields):
             raise ValueError("fields and values do not fit each other")
         if (self.entity_type is None) is not (":" in self.subject_id):
-            raise ValueError(
-                "an observation of an entity says the entity's type, one of a relationship does not"
-            )
+            raise ValueError("an observation has an entity_type if its subject is an entity, and only then")
         for value in self.values:
-            # Answers take it in without looking at it.
+            # Answers contain the text of a value without parsing it.
             canonical.encode(canonical.decode(value))
 
     @property
-    def said(self) -> tuple[Any, ...]:
-        """What it says, whoever brought it and when it was recorded: what one id stands for."""
+    def content(self) -> tuple[Any, ...]:
+        """The members that its id is made of; transaction and ``recorded_at`` are not among them."""
         return (
             self.subject_id, self.kind, self.observed_at, tuple(self.fields), tuple(self.values),
-            self.priority,
-            self.specificity, self.observation_source, self.agent,
+            self.priority, self.specificity, self.observation_source, self.agent,
         )  # fmt: skip
 
 
@@ -162,23 +159,23 @@ def read(text: bytes) -> Record:
     """Return the record of a line.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the line is no record.
     """
     try:
         return _READ.validate_json(text)
     except ValidationError as exc:
         first = exc.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        said = validation_message(first["msg"])
-        raise ValueError(f"{where}: {said}" if where else said) from exc
+        message = validation_message(first["msg"])
+        raise ValueError(f"{where}: {message}" if where else message) from exc
 
 
-def line(said: Mapping[str, Any]) -> bytes:
+def line(members: Mapping[str, Any]) -> bytes:
     """Return the canonical JSON of a record.
 
-    It is what :func:`graphmem.model.canonical.encode` gives, made faster: names are ASCII and numbers few.
+    The text equals that of :func:`graphmem.model.canonical.encode`, and is made faster: names are ASCII.
     """
-    exact = {name: _float(value) if isinstance(value, float) else value for name, value in said.items()}
+    exact = {name: _float(value) if isinstance(value, float) else value for name, value in members.items()}
     return orjson.dumps(exact, option=orjson.OPT_SORT_KEYS)
 
 
@@ -188,15 +185,15 @@ def _float_text(value: float, negative: bool) -> str:
 
 
 def _float(value: float) -> orjson.Fragment:
-    # 0.0 and -0.0 are equal, and not the same number.
+    # The cache must tell 0.0 from -0.0, which are equal.
     return orjson.Fragment(_float_text(value, str(value).startswith("-")))
 
 
-class Order:
-    """Checks that records come in the one order in which a dump has them.
+class RecordOrder:
+    """Checks the order of the records of a dump.
 
-    Relationship types by name; then owners by id, each with its schema versions and its transactions, each
-    with its observations by id. So nothing hangs on the order in which a database came to know them.
+    Relationship types come by name, then owners by id. An owner has its schema versions, then its
+    transactions, each with its observations by id. So the order does not depend on the database.
     """
 
     def __init__(self) -> None:
@@ -205,25 +202,25 @@ class Order:
         self._transaction: str | None = None
         self._observation = ""
 
-    def take(self, record: Record) -> None:
-        """Take the next record.
+    def check(self, record: Record) -> None:
+        """Check the next record.
 
         Raises:
-            ValueError: it cannot come here.
+            ValueError: the record is out of order.
         """
         if isinstance(record, Observation):
             if self._transaction is None or record.id <= self._observation:
-                raise ValueError("an observation is not where it belongs")
+                raise ValueError("an observation is out of order")
             self._observation = record.id
             return
         self._transaction, self._observation = None, ""
         if isinstance(record, Owner):
             if self._owner is not None and record.id <= self._owner:
-                raise ValueError("an owner is not where it belongs")
+                raise ValueError("an owner is out of order")
             self._owner, self._place = record.id, (-1,)
             return
         if isinstance(record, RelationshipType) is not (self._owner is None) or record.place <= self._place:
-            raise ValueError(f"a {record.record} is not where it belongs")
+            raise ValueError(f"a {record.record} is out of order")
         self._place = record.place
         if isinstance(record, Transaction):
             self._transaction = record.id

@@ -1,4 +1,4 @@
-"""Checking a dump, and reading it: no database is needed."""
+"""Verifying and reading a dump. No database is needed."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from typing import Any, BinaryIO, Final
 
 from graphmem.dump import container, records
 from graphmem.dump.container import Reader, damaged
-from graphmem.dump.records import Order, Record
+from graphmem.dump.records import Record, RecordOrder
 from graphmem.errors import DumpRefused
 
 Progress = Callable[[int], None]
-"""Is told how many bytes of the file were read since it was told last."""
-_COUNTED: Final = {"schema": "schemas", "transaction": "transactions", "observation": "observations"}
+"""Called with the bytes of the file that were read since the last call."""
+_COUNT_NAMES: Final = {"schema": "schemas", "transaction": "transactions", "observation": "observations"}
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
-    """A dump that is whole: each line is a record in its place, and every byte is as it was written."""
+class VerifyResult:
+    """A verified dump: each line is a record in its place, and every byte is as it was written."""
 
     header: container.Header
     manifest: container.Manifest
     size: int
 
 
-def verify(path: Path, progress: Progress | None = None) -> Verified:
+def verify(path: Path, progress: Progress | None = None) -> VerifyResult:
     """Read a dump to its end and check all of it.
 
     Raises:
-        DumpDamaged: it is not as it was written, or of a format that this version does not read.
-        DumpRefused: it cannot be read.
+        DumpDamaged: the dump is not as it was written, or has a format that this version does not read.
+        DumpRefused: the file cannot be read.
     """
-    with opened(path) as file:
+    with open_file(path) as file:
         reader = Reader(file)
-        for _ in _checked(reader, progress or (lambda done: None)):
+        for _ in _records(reader, progress or (lambda done: None)):
             pass
-        return Verified(reader.header, reader.manifest, reader.at)
+        return VerifyResult(reader.header, reader.manifest, reader.position)
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_file(path: Path) -> Iterator[BinaryIO]:
     """Open a dump for reading.
 
     Raises:
-        DumpRefused: it cannot be read.
+        DumpRefused: the file cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -59,41 +59,41 @@ def read(file: BinaryIO, progress: Progress | None = None) -> Iterator[Record]:
     """Yield the records of a dump, each checked as :func:`verify` does.
 
     Raises:
-        DumpDamaged: it is not as it was written; what came before has been yielded.
+        DumpDamaged: the dump is not as it was written; the records before the damage have been yielded.
     """
-    yield from _checked(Reader(file), progress or (lambda done: None))
+    yield from _records(Reader(file), progress or (lambda done: None))
 
 
-def _checked(reader: Reader, progress: Progress) -> Iterator[Record]:
-    order, number, at = Order(), 0, 0
-    counted: dict[str, Any] = {"owners": [], "relationship_types": 0}
+def _records(reader: Reader, progress: Progress) -> Iterator[Record]:
+    order, line, reported = RecordOrder(), 0, 0
+    counts: dict[str, Any] = {"owners": [], "relationship_types": 0}
     for lines in reader.chunks():
         for text in lines:
-            number += 1
+            line += 1
             try:
                 record = records.read(text)
-                order.take(record)
+                order.check(record)
             except ValueError as exc:
-                raise damaged(f"no record: {exc}", line=number) from exc
+                raise damaged(f"the line is not a valid record: {exc}", line=line) from exc
             if record.line() != text:
-                raise damaged("a record is not in its canonical form", line=number)
-            _count(counted, record)
+                raise damaged("the record is not in its canonical form", line=line)
+            _count(counts, record)
             yield record
-        progress(reader.at - at)
-        at = reader.at
-    progress(reader.at - at)
-    if reader.manifest.contents != counted:
-        raise damaged("it holds something else than its manifest says", line=number)
+        progress(reader.position - reported)
+        reported = reader.position
+    progress(reader.position - reported)
+    if reader.manifest.contents != counts:
+        raise damaged("the manifest counts other records than the dump holds", line=line)
 
 
-def _count(counted: dict[str, Any], record: Record) -> None:
+def _count(counts: dict[str, Any], record: Record) -> None:
     if isinstance(record, records.RelationshipType):
-        counted["relationship_types"] += 1
+        counts["relationship_types"] += 1
     elif isinstance(record, records.Owner):
-        begun = {"owner": record.id, "recorded_at": 0, "schemas": 0, "transactions": 0, "observations": 0}
-        counted["owners"].append(begun)
+        owner = {"owner": record.id, "recorded_at": 0, "schemas": 0, "transactions": 0, "observations": 0}
+        counts["owners"].append(owner)
     else:
-        last = counted["owners"][-1]
-        last[_COUNTED[record.record]] += 1
+        owner = counts["owners"][-1]
+        owner[_COUNT_NAMES[record.record]] += 1
         if isinstance(record, records.Transaction):
-            last["recorded_at"] = record.recorded_at
+            owner["recorded_at"] = record.recorded_at

@@ -92,7 +92,7 @@ def test_a_dump_is_not_replaced_by_one_of_nothing(
         for one in ():
             yield one
 
-    monkeypatch.setattr(creating._Maker, "_owners", nobody)
+    monkeypatch.setattr(creating._Creator, "_owners", nobody)
     before = dumped.read_bytes()
     refused = command("create", dumped, "--force", "--json")
     envelope = json.loads(refused.stderr.splitlines()[-1])

@@ -29,7 +29,7 @@ class Losing(Machine):
             made = dumps.create("before")
             dumps.wipe()
             restored = dumps.restore(made)
-            assert (restored.conflict_count, restored.checked) == (0, [])
+            assert (restored.conflict_count, restored.audited_owners) == (0, [])
             assert restored.observations == len(self.known.facts)
             assert dumps.create("after").manifest.root == made.manifest.root
 

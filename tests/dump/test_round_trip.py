@@ -22,7 +22,7 @@ def test_everything_comes_back(run: Call, dumps: Dumps) -> None:
     dumps.wipe()
     assert run("server.stats")["total_entities"] == 0
     restored = dumps.restore(first)
-    assert (restored.conflict_count, restored.checked) == (0, [])
+    assert (restored.conflict_count, restored.audited_owners) == (0, [])
     after = answers(run)
     for name, wanted in before.items():
         assert after[name] == wanted, name
@@ -70,7 +70,7 @@ def test_a_restore_that_was_broken_off_goes_on(
 ) -> None:
     from graphmem.dump import batches
 
-    monkeypatch.setattr(batches, "TRANSACTIONS", 2)
+    monkeypatch.setattr(batches, "BATCH_TRANSACTIONS_LIMIT", 2)
     rich(run)
     before, made = answers(run), dumps.create()
     dumps.wipe()
@@ -186,7 +186,7 @@ def test_a_dump_of_what_is_written_to_is_of_one_moment(
     from graphmem.registry import REGISTRY
     from tests.support.actors import full_actor
 
-    monkeypatch.setattr(creating, "TRANSACTIONS", 3)
+    monkeypatch.setattr(creating, "PAGE_TRANSACTIONS", 3)
     path, begun, stop = dumps.folder / "moving", asyncio.Event(), asyncio.Event()
 
     async def write(name: str) -> int:

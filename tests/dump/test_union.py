@@ -10,7 +10,7 @@ import pytest
 from graphmem.dump import restoring
 from graphmem.dump.container import Writer
 from graphmem.dump.records import Owner
-from graphmem.dump.verifying import opened, read
+from graphmem.dump.verifying import open_file, read
 from graphmem.registry import REGISTRY, Services
 from tests.support.actors import full_actor
 from tests.support.dumps import Dumps, answers, rich
@@ -41,7 +41,7 @@ def test_the_union_of_two_histories_is_the_same_in_either_order(run: Call, dumps
     two = dumps.create("two")
     restored = dumps.restore(one)
     assert restored.conflict_count == 0
-    assert restored.checked == [dumps.owner]
+    assert restored.audited_owners == [dumps.owner]
     assert run("server.check_snapshots")["healthy"]
     first, said = dumps.create("first"), answers(run)
     dumps.wipe()
@@ -105,8 +105,8 @@ def test_an_observation_with_other_content_is_a_conflict(
     loop.run(services.database.script(change, id=observation))
     restored = dumps.restore(made)
     (conflict,) = restored.conflicts
-    assert (conflict.what, conflict.id) == ("observation", observation)
-    assert (conflict.here, conflict.dump) == ({"priority": 5.0}, {"priority": 100.0})
+    assert (conflict.kind, conflict.id) == ("observation", observation)
+    assert (conflict.stored, conflict.dumped) == ({"priority": 5.0}, {"priority": 100.0})
     page = run("observations.query", limit=10)["observations"]
     assert {one["id"]: one["source_priority"] for one in page}[observation] == 5.0
 
@@ -119,7 +119,7 @@ def test_a_transaction_with_other_content_is_a_conflict(
     change = "MATCH (t:Transaction {id: $id}) SET t.client = 'somebody'"
     loop.run(services.database.script(change, id=stored["transaction_id"]))
     (conflict,) = dumps.restore(made).conflicts
-    assert (conflict.what, conflict.here, conflict.dump) == (
+    assert (conflict.kind, conflict.stored, conflict.dumped) == (
         "transaction", {"client": "somebody"}, {"client": "test"},
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ def test_a_key_that_stands_for_something_else_stays_with_it(run: Call, dumps: Du
 
 
 def made_transaction(made: Any) -> str:
-    with opened(made.path) as file:
+    with open_file(made.path) as file:
         return next(record.id for record in read(file) if record.record == "transaction")
 
 
@@ -149,7 +149,7 @@ def test_a_schema_version_with_another_document_is_a_conflict(run: Call, dumps: 
     dumps.wipe()
     run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "number"}}})
     (conflict,) = dumps.restore(made).conflicts
-    assert (conflict.what, conflict.id) == ("schema", "wine 1.0")
+    assert (conflict.kind, conflict.id) == ("schema", "wine 1.0")
     assert run("schemas.get", entity_type="wine")["fields"]["name"]["type"] == "number"
 
 
@@ -175,7 +175,7 @@ def test_another_name_of_a_type_stays_what_it_is_here(run: Call, dumps: Dumps) -
     dumps.wipe()
     run("schemas.register", schema={"entity_type": "flask", "fields": fields, "aliases": ["bottle"]})
     (conflict,) = dumps.restore(made).conflicts
-    assert (conflict.what, conflict.id) == ("type_alias", "bottle")
+    assert (conflict.kind, conflict.id) == ("type_alias", "bottle")
     stored = run("store", entities=[{"entity_type": "bottle", "name": "x"}])
     assert stored["entities"][0]["entity_type"] == "flask"
 
@@ -187,7 +187,7 @@ def test_another_name_that_is_a_type_here_is_told(run: Call, dumps: Dumps, dry_r
     dumps.wipe()
     run("store", entities=[{"entity_type": "bottle", "name": "x"}])
     (conflict,) = dumps.restore(made, dry_run=dry_run).conflicts
-    assert (conflict.what, conflict.id) == ("type_alias", "bottle")
+    assert (conflict.kind, conflict.id) == ("type_alias", "bottle")
     assert "a type of its own" in conflict.message
     assert run("entities.query", entity_type="bottle")["entities"]
 
@@ -199,7 +199,7 @@ def test_a_type_that_is_another_name_here_is_told(run: Call, dumps: Dumps, dry_r
     dumps.wipe()
     run("schemas.register", schema={"entity_type": "wine", "fields": {}, "aliases": ["bottle"]})
     (conflict,) = dumps.restore(made, dry_run=dry_run).conflicts
-    assert (conflict.what, conflict.id) == ("entity_type", "bottle")
+    assert (conflict.kind, conflict.id) == ("entity_type", "bottle")
     if not dry_run:
         assert run("entities.get", entity_id=entity["entity_id"])["entity_type"] == "bottle"
 
@@ -213,7 +213,7 @@ def test_a_relationship_type_stays_what_it_is_here(run: Call, dumps: Dumps) -> N
     assert made.relationship_types == 1
     run("relationship_types.register", relationship_type=named, description="second")
     (conflict,) = dumps.restore(made).conflicts
-    assert (conflict.what, conflict.id) == ("relationship_type", named)
+    assert (conflict.kind, conflict.id) == ("relationship_type", named)
     page = run("relationship_types.list", keyword=named)["relationship_types"]
     assert page[0]["description"] == "second"
 
@@ -240,7 +240,7 @@ def test_what_is_another_owners_stays_theirs(run: Call, dumps: Dumps, loop: Loop
     stored = run("store", entities=[ADA])
     made, thief = dumps.create(), f"{dumps.owner}-thief"
     forged = dumps.folder / "forged"
-    with forged.open("wb") as out, opened(made.path) as file:
+    with forged.open("wb") as out, open_file(made.path) as file:
         writer = Writer(out)
         records = list(read(file))
         for record in records:
@@ -248,7 +248,7 @@ def test_what_is_another_owners_stays_theirs(run: Call, dumps: Dumps, loop: Loop
         contents = made.manifest.contents
         writer.finish({**contents, "owners": [{**contents["owners"][0], "owner": thief}]})
     restored = dumps.restore(forged)
-    assert [one.what for one in restored.conflicts] == ["transaction"]
+    assert [one.kind for one in restored.conflicts] == ["transaction"]
     assert by_runner(loop, services, thief)("server.stats")["total_entities"] == 0
     assert run("entities.get", entity_id=stored["entities"][0]["entity_id"])["version"] == 1
 
@@ -259,7 +259,7 @@ def test_a_service_writes_on_while_a_dump_is_restored(
     from graphmem import dump
     from graphmem.dump import batches
 
-    monkeypatch.setattr(batches, "TRANSACTIONS", 2)
+    monkeypatch.setattr(batches, "BATCH_TRANSACTIONS_LIMIT", 2)
     rich(run)
     made = dumps.create()
     dumps.wipe()
@@ -292,7 +292,7 @@ def test_a_service_writes_on_while_a_dump_is_restored(
 def test_the_conflicts_that_are_told_are_bounded(
     run: Call, dumps: Dumps, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restoring, "TOLD", 2)
+    monkeypatch.setattr(restoring, "REPORTED_CONFLICTS_LIMIT", 2)
     run("store", entities=[{"entity_type": "person", "name": f"n{i}"} for i in range(5)])
     made = dumps.create()
     loop.run(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, LiteralString
 
 from graphmem import dump
-from graphmem.dump import Created, Restored
+from graphmem.dump import CreateResult, RestoreResult
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -116,18 +116,22 @@ class Dumps:
     def __init__(self, loop: Loop, services: Services, owner: str, folder: Path) -> None:
         self.loop, self.services, self.owner, self.folder = loop, services, owner, folder
 
-    def create(self, name: str = "dump", *owners: str) -> Created:
+    def create(self, name: str = "dump", *owners: str) -> CreateResult:
         """Dump the owner, or some."""
         path = self.folder / name
         return self.loop.run(dump.create(self.services.database, path, owners or [self.owner], force=True))
 
     def restore(
-        self, made: Created | Path, progress: Callable[..., None] | None = None, **how: Any
-    ) -> Restored:
+        self, made: CreateResult | Path, progress: Callable[..., None] | None = None, **how: Any
+    ) -> RestoreResult:
         """Restore a dump."""
-        where = made.path if isinstance(made, Created) else made
-        graph, vocabulary, writers = self.services.database, self.services.vocabulary, self.services.writers
-        return self.loop.run(dump.restore(graph, vocabulary, writers, where, progress=progress, **how))
+        where = made.path if isinstance(made, CreateResult) else made
+        database, vocabulary, writers = (
+            self.services.database,
+            self.services.vocabulary,
+            self.services.writers,
+        )
+        return self.loop.run(dump.restore(database, vocabulary, writers, where, progress=progress, **how))
 
     def wipe(self) -> None:
         """Take everything of the owner away."""

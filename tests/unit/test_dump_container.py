@@ -12,10 +12,17 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from graphmem.dump.container import CHUNK, FRAME_LIMIT, MAGIC, RECORDS, Reader, Writer
+from graphmem.dump.container import (
+    CHUNK_BYTES,
+    CHUNK_LINES_LIMIT,
+    FRAME_BYTES_LIMIT,
+    MAGIC,
+    Reader,
+    Writer,
+)
 from graphmem.errors import DumpDamaged
 
-LINES = [f'{{"n":{i},"text":"{"x" * (i % 50)}"}}'.encode() for i in range(2 * RECORDS + 5)]
+LINES = [f'{{"n":{i},"text":"{"x" * (i % 50)}"}}'.encode() for i in range(2 * CHUNK_LINES_LIMIT + 5)]
 
 
 def written(lines: list[bytes]) -> bytes:
@@ -38,13 +45,13 @@ WHOLE = written(LINES)
 def test_what_is_written_is_read() -> None:
     lines, reader = read(WHOLE)
     assert lines == LINES
-    assert [one[0] for one in reader.manifest.chunks] == [RECORDS, RECORDS, 5]
+    assert [one[0] for one in reader.manifest.chunks] == [CHUNK_LINES_LIMIT, CHUNK_LINES_LIMIT, 5]
     assert reader.manifest.contents == {"lines": len(LINES)}
-    assert reader.at == len(WHOLE)
+    assert reader.position == len(WHOLE)
 
 
 def test_a_chunk_ends_where_its_lines_are_large() -> None:
-    lines = [b"a" * (CHUNK // 2), b"b" * (CHUNK // 2), b"c", b"d" * (3 * CHUNK), b"e"]
+    lines = [b"a" * (CHUNK_BYTES // 2), b"b" * (CHUNK_BYTES // 2), b"c", b"d" * (3 * CHUNK_BYTES), b"e"]
     found, reader = read(written(lines))
     assert found == lines
     assert [one[0] for one in reader.manifest.chunks] == [2, 2, 1]
@@ -114,9 +121,9 @@ def header() -> bytes:
     return WHOLE[: len(MAGIC) + 9 + 32 + packed]
 
 
-@pytest.mark.parametrize("announced", [10, FRAME_LIMIT, FRAME_LIMIT + 1, 2**32 - 1])
+@pytest.mark.parametrize("announced", [10, FRAME_BYTES_LIMIT, FRAME_BYTES_LIMIT + 1, 2**32 - 1])
 def test_a_bomb_is_refused_before_it_is_inflated(announced: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    bomb = zstandard.ZstdCompressor().compress(bytes(4 * FRAME_LIMIT))
+    bomb = zstandard.ZstdCompressor().compress(bytes(4 * FRAME_BYTES_LIMIT))
     inflated: list[int] = []
 
     class Inflater:
@@ -134,13 +141,13 @@ def test_a_bomb_is_refused_before_it_is_inflated(announced: int, monkeypatch: py
 
 def test_a_bomb_that_hides_its_size_is_refused() -> None:
     bomb = zstandard.ZstdCompressor(write_content_size=False).compressobj()
-    payload = bomb.compress(bytes(4 * FRAME_LIMIT)) + bomb.flush()
+    payload = bomb.compress(bytes(4 * FRAME_BYTES_LIMIT)) + bomb.flush()
     with pytest.raises(DumpDamaged, match="another size"):
-        read(header() + frame(b"C", payload, FRAME_LIMIT, hashlib.sha256(b"").digest()))
+        read(header() + frame(b"C", payload, FRAME_BYTES_LIMIT, hashlib.sha256(b"").digest()))
 
 
 def test_a_chunk_of_nothing_but_ends_of_lines_is_refused() -> None:
-    data = b"\n" * FRAME_LIMIT
+    data = b"\n" * FRAME_BYTES_LIMIT
     payload = zstandard.ZstdCompressor(write_content_size=True).compress(data)
     with pytest.raises(DumpDamaged, match="too many lines"):
         read(header() + frame(b"C", payload, len(data), hashlib.sha256(data).digest()))

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.dump import records
-from graphmem.dump.records import Observation, Order, Owner, Record, RelationshipType, Schema, Transaction
+from graphmem.dump.records import (
+    Observation,
+    Owner,
+    Record,
+    RecordOrder,
+    RelationshipType,
+    Schema,
+    Transaction,
+)
 from graphmem.model import canonical, times
 from graphmem.model.schema import Document
 
@@ -127,9 +135,9 @@ RIGHT = [
 
 
 def take(given: list[Record]) -> None:
-    order = Order()
+    order = RecordOrder()
     for record in given:
-        order.take(record)
+        order.check(record)
 
 
 def test_the_right_order_is_taken() -> None:
