@@ -27,7 +27,7 @@ from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.observability import tracing
-from graphmem.settings import Settings
+from graphmem.settings import LIMITS, Limits, Settings
 from graphmem.writing import Writers
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Services:
     writers: Writers
     settings: Settings
     embedder: Embedder
+    limits: Limits = LIMITS
 
     @property
     def metrics(self) -> Metrics:

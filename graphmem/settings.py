@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import platformdirs
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
@@ -241,6 +242,35 @@ class Settings(BaseSettings):
                 f"{self.host} in {self.env}: set a token of at least {TOKEN_LENGTH} characters",
                 setting="SERVICE_BEARER_TOKEN",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one answer may look at. Nobody sets these: they are fields so that tests can lower them.
+
+    Attributes:
+        search_list: entities in the list of one search strategy.
+        search_meaning: entities that meaning lists at least, where so many are similar enough.
+        compared_one_by_one: an owner with at most so many entities has them compared without the index.
+        compared_exactly: of an owner with at most so many entities, meaning misses none.
+        compared_unindexed: vectors outside the vector index that one search compares; others wait.
+        index_share: the index is read for an owner who has at least one of so many vectors in it. To compare
+            a vector that is read from its node costs as much as 20 in the index.
+        index_rows: rows that are taken from the index at first.
+        index_rows_approximate: rows that are taken from the index at last, of more than ``compared_exactly``.
+    """
+
+    search_list: int = 500
+    search_meaning: int = 50
+    compared_one_by_one: int = 2_000
+    compared_exactly: int = 100_000
+    compared_unindexed: int = 2_000
+    index_share: int = 20
+    index_rows: int = 500
+    index_rows_approximate: int = 20_000
+
+
+LIMITS: Final = Limits()
 
 
 def load(**overrides: Any) -> Settings:

@@ -158,7 +158,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     results = await search_engine.search(
         context, arguments.search, types=types, limit=arguments.limit, offset=arguments.offset
     )
-    sight, embedder = results.sight, context.services.embedder
+    coverage, embedder = results.coverage, context.services.embedder
     return {
         "phrases": [
             pattern[1:].rstrip() + ("" if pattern.endswith(" ") else "*")
@@ -180,10 +180,10 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
         "entities": _explained(results, arguments.offset),
         "total": results.total,
         "compared": {
-            "entities": sight.total,
-            "one_by_one": sight.compared,
-            "by_index": sight.indexed,
-            "nearest": sight.deepest,
+            "entities": coverage.total,
+            "one_by_one": coverage.compared,
+            "by_index": coverage.indexed,
+            "nearest": coverage.index_rows,
             "floor": embedder.floor,
             "model": embedder.model,
         },

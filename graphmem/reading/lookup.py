@@ -113,7 +113,7 @@ async def _exactly(context: Context, given: str, types: list[str], limit: int) -
 
 async def by_words(context: Context, given: str, types: list[str], limit: int) -> FoundEntities:
     results = await search_engine.search(
-        context, given, types=types, limit=limit, exact=False, begins=False, alone=True
+        context, given, types=types, limit=limit, exact=False, begins=False, only_without_words=True
     )
     entities = answers.entities(results.rows)
     if not entities:
@@ -129,7 +129,7 @@ async def by_words(context: Context, given: str, types: list[str], limit: int) -
             hit["matched_field"] = words.best_field(results.asked, row.name, held)
         found.append(hit)
     answer: FoundEntities = {"entities": found, "total": len(scores), "match_mode": mode}
-    if results.sight.asked:
+    if results.coverage.searched:
         answer["semantic"] = results.semantic
     if results.notes:
         answer["hint"] = "; ".join(results.notes)

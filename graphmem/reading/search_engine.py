@@ -1,10 +1,10 @@
-"""The search engine: what is named exactly, what says the words, what means the same, all in one order.
+"""The search engine: exact names, words and meaning, fused into one order.
 
-Three strategies answer each its own ranked list, in one statement, so that all of them see one state:
-``exact`` (identifiers, names and aliases), ``text`` (every word must be there) and ``meaning`` (the nearest
-vectors, down to a floor that keeps out what has nothing to do with it). The lists are fused by reciprocal
-rank: an entity has the sum of weight / (60 + rank) over the lists that it is in; ties are in the order of
-ids. Scores of one strategy never meet those of another.
+Three strategies each answer a ranked list. One statement runs all three, so that they see one state:
+``exact`` (identifiers, names and aliases), ``text`` (entities that contain every word) and ``meaning`` (the
+nearest vectors, down to a floor of similarity). Reciprocal rank fuses the lists: an entity has the sum of
+weight / (60 + rank) over the lists that contain it. Ties are in the order of ids. The score of one strategy
+is never compared with the score of another.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pydantic import Field
 from graphmem.arguments import Text
 from graphmem.errors import EmbeddingUnavailable
 from graphmem.registry import Context
+from graphmem.settings import Limits
 from graphmem.text import identifiers, words
 from graphmem.text.words import Asked
 
@@ -29,45 +30,36 @@ Strategy = Literal["exact", "text", "meaning"]
 Semantic = Literal["ready", "pending", "unavailable"]
 STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")
 WEIGHTS: Final = (3.0, 1.0, 1.0)
-"""What is named outright comes before what is found by both of the others."""
-REACH: Final = 500
-"""How many of each list are looked at; of more that match, those that the index ranks first."""
-NEAR: Final = 50
-"""How many meaning answers at least, where so many are near enough."""
-FEW: Final = 2_000
-"""Up to so many entities are compared one by one, which misses none; of more, the index is asked."""
-FRESH: Final = 2_000
-"""How many that are in no index yet are compared; those beyond wait, and the answer says so."""
-WIDENED: Final = 4
-DEEPEST: Final = 20_000
-"""How much further the index is asked where too few of the owner's were near, and how far at most."""
+"""An exact name counts more than words and meaning together."""
+ROWS_FACTOR: Final = 8
+"""The index is read again with so many times the rows where the first rows did not settle the answer."""
 
 
-class Sight(NamedTuple):
-    """What meaning looked at.
+class VectorCoverage(NamedTuple):
+    """Which vectors a search compared.
 
     Attributes:
-        asked: whether it was asked at all.
-        total: entities of the owner, of the types that were asked for.
+        searched: whether meaning was searched.
+        total: entities of the owner, of the types asked for.
         compared: entities that were compared one by one.
-        indexed: whether the index was asked as well.
-        deepest: how many the index gave, those of others among them.
-        least: the least similarity among these.
-        pending: some entities could not be compared yet: they have no vector of the model in use, or more
-            than ``FRESH`` are in no index.
+        indexed: whether the vector index was read as well.
+        index_rows: rows that were taken from the index, other owners' rows included.
+        least: the least similarity among these rows.
+        pending: some entities could not be compared: they have no vector of the model in use, or more than
+            ``Limits.compared_unindexed`` are outside the index.
     """
 
-    asked: bool
+    searched: bool
     total: int
     compared: int
     indexed: bool
-    deepest: int
+    index_rows: int
     least: float | None
     pending: bool
 
 
 class Ranked(NamedTuple):
-    """An entity in the fused order: its points, and its rank in each list that it is in."""
+    """An entity in the fused order: its points, and its rank in each list that contains it."""
 
     id: str
     points: float
@@ -76,10 +68,10 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a search found: ``rows`` are one page of ``ranked``, each ``entity/_row.cypher``.
+    """The answer of a search: ``rows`` are one page of ``ranked``, each ``entity/_row.cypher``.
 
-    ``hits`` holds the ids and scores of each strategy, best first: the place of the strongest kind of
-    identifier, a score of words, a cosine similarity. ``notes`` says what was left out, and why.
+    ``hits`` holds the ids and scores of each strategy, best first. The score is the place of the strongest
+    kind of identifier, a score of words, or a cosine similarity. ``notes`` says what was left out, and why.
     """
 
     asked: Asked
@@ -88,7 +80,7 @@ class Results:
     truncated: bool
     ranked: list[Ranked]
     hits: dict[Strategy, list[tuple[str, float]]]
-    sight: Sight
+    coverage: VectorCoverage
     semantic: Semantic
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
@@ -96,12 +88,12 @@ class Results:
     @property
     def ran(self) -> list[str]:
         """The strategies that ran."""
-        ran = {"exact": self.looked_up, "text": bool(self.asked.phrases), "meaning": self.sight.asked}
+        ran = {"exact": self.looked_up, "text": bool(self.asked.phrases), "meaning": self.coverage.searched}
         return [name for name in STRATEGIES if ran[name]]
 
     @property
     def total(self) -> int:
-        """How many were found; at least so many where a list was cut."""
+        """The number of hits; a lower bound where a list was cut."""
         return len(self.ranked)
 
 
@@ -114,70 +106,65 @@ async def search(
     offset: int = 0,
     exact: bool = True,
     begins: bool = True,
-    alone: bool = False,
+    only_without_words: bool = False,
 ) -> Results:
-    """Search an owner's live entities.
+    """Search an owner's live entities, in one round trip; further ones where the index has to be read again.
 
     Args:
-        types: only entities of these types; of any where there are none.
+        types: only entities of these types; all types if empty.
         exact: whether identifiers and names are looked up as well.
-        begins: whether the last word may be the beginning of one.
-        alone: ask meaning only where no words match, and never for an address or a number.
-
-    One round trip, and one more for each time that too few of the owner's entities are among the nearest.
+        begins: whether the last word may be the beginning of a word.
+        only_without_words: search meaning only if no words match, and never for an address or a number.
     """
     asked = words.ask(query, begins=begins)
     pairs = sorted(identifiers.candidates(query, context.services.settings.phone_region)) if exact else []
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if asked.left_out else []
     start = time.perf_counter()
     vector, unavailable = None, False
-    if asked.phrases and not (alone and identifiers.is_identifier(query)):
+    if asked.phrases and not (only_without_words and identifiers.is_identifier(query)):
         try:
             (vector,) = await context.services.embedder.embed([query[: words.TEXT_LIMIT]])
         except EmbeddingUnavailable as exc:
             unavailable = True
             notes.append(f"meaning was not searched: {exc}")
     elif asked.phrases:
-        notes.append("meaning was not searched: an address or a number means nothing beyond itself")
+        notes.append("meaning was not searched: the query is an address or a number")
     embedded = time.perf_counter()
-    wanted: dict[str, Any] = {
+    limits = context.services.limits
+    row = await _find(context, {
         "pairs": [list(pair) for pair in pairs],
         "kinds": list(identifiers.KINDS),
         "types": sorted(set(types)),
         "lucene": words.lucene(asked, context.graph.owner, sorted(set(types))) if asked.phrases else None,
         "patterns": asked.patterns,
-        "reach": REACH,
+        "list_limit": limits.search_list,
         "vector": vector,
         "model": context.services.embedder.model,
         "floor": context.services.embedder.floor,
-        "near": max(NEAR, min(offset + limit, REACH)),
-        "few": FEW,
-        "most": FRESH,
-        "alone": alone,
+        "meaning_limit": max(limits.search_meaning, min(offset + limit, limits.search_list)),
+        "exact_limit": limits.compared_exactly,
+        "unindexed_limit": limits.compared_unindexed,
+        "index_share": limits.index_share,
+        "only_without_words": only_without_words,
         "weights": list(WEIGHTS),
         "offset": offset,
         "limit": limit,
-    }
-    row = await _widened(context, wanted, notes)
+    })  # fmt: skip
     read = time.perf_counter()
-    sight = Sight(*row["sight"])
-    if len(row["text"]) >= REACH:
-        notes.append(
-            f"more than {REACH} entities may say these words: those that the index ranks first count"
-        )
+    coverage = VectorCoverage(*row["coverage"])
     return Results(
         asked=asked,
         looked_up=bool(pairs),
         rows=row["page"],
         truncated=row["truncated"],
         ranked=[
-            Ranked(one, points, {STRATEGIES[w]: at for w, at in ranks})
-            for one, points, ranks in row["ranked"]
+            Ranked(entity_id, points, {STRATEGIES[strategy]: rank for strategy, rank in ranks})
+            for entity_id, points, ranks in row["ranked"]
         ],
-        hits={name: [(one, score) for one, score in row[name]] for name in STRATEGIES},
-        sight=sight,
-        semantic="unavailable" if unavailable else "pending" if sight.pending else "ready",
-        notes=notes,
+        hits={name: [(entity_id, score) for entity_id, score in row[name]] for name in STRATEGIES},
+        coverage=coverage,
+        semantic="unavailable" if unavailable else "pending" if coverage.pending else "ready",
+        notes=notes + _left_out(limits, coverage, len(row["text"])),
         milliseconds={
             "embedding": round((embedded - start) * 1000, 2),
             "database": round((read - embedded) * 1000, 2),
@@ -185,20 +172,56 @@ async def search(
     )
 
 
-async def _widened(context: Context, wanted: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    """Return the row of ``search.find``; the index is asked further while too few of its answers fit."""
-    deep = 0
+async def _find(context: Context, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of ``search.find`` that settles which entities mean the same.
+
+    The rows of the index are in the order of similarity, and any of them may belong to other owners. So a few
+    are read first, and more while a better one may follow.
+    """
+    limits = context.services.limits
+    index_rows = max(limits.index_rows, 2 * parameters["meaning_limit"])
+    one_by_one_limit = limits.compared_one_by_one
     while True:
-        row = await context.graph.one("search.find", deep=deep, **wanted)
+        row = await context.graph.one(
+            "search.find", index_rows=index_rows, one_by_one_limit=one_by_one_limit, **parameters
+        )
         assert row is not None
-        sight = Sight(*row["sight"])
-        # Below the floor nothing more can come, whosever it is.
-        exhausted = sight.least is None or sight.least < wanted["floor"]
-        if not sight.indexed or exhausted or len(row["meaning"]) >= wanted["near"]:
+        coverage = VectorCoverage(*row["coverage"])
+        if _is_settled(coverage, row["meaning"], index_rows, parameters):
             return row
-        if sight.deepest >= DEEPEST or sight.deepest < deep:
-            notes.append(
-                f"meaning looked at the {sight.deepest} nearest of all entities; further ones may fit as well"
-            )
-            return row
-        deep = min(DEEPEST, WIDENED * sight.deepest)
+        index_rows *= ROWS_FACTOR
+        if coverage.total > limits.compared_exactly:
+            if coverage.index_rows >= limits.index_rows_approximate:
+                return row
+            index_rows = min(index_rows, limits.index_rows_approximate)
+        elif index_rows > ROWS_FACTOR * coverage.total:
+            # So many rows of others cost more than to compare each entity of the owner.
+            one_by_one_limit = limits.compared_exactly
+
+
+def _is_settled(
+    coverage: VectorCoverage, meaning: list[list[Any]], index_rows: int, parameters: dict[str, Any]
+) -> bool:
+    """Return whether further rows of the index cannot change the list of meaning."""
+    if not coverage.indexed or coverage.least is None or coverage.index_rows < index_rows:
+        return True
+    if coverage.least < parameters["floor"]:
+        return True
+    # Equal similarities are in the order of ids: of those at the end all must have been read.
+    return len(meaning) >= parameters["meaning_limit"] and meaning[-1][1] > coverage.least
+
+
+def _left_out(limits: Limits, coverage: VectorCoverage, text_hits: int) -> list[str]:
+    """Return notes on what the lists may lack."""
+    notes: list[str] = []
+    if coverage.indexed and coverage.total > limits.compared_exactly:
+        notes.append(
+            f"of more than {limits.compared_exactly:,} entities, the index of vectors may miss similar ones: "
+            f"meaning looked at the {coverage.index_rows:,} nearest that it knew"
+        )
+    if text_hits >= limits.search_list:
+        notes.append(
+            f"more than {limits.search_list} entities may contain these words: "
+            "the ones that the index ranks first count"
+        )
+    return notes

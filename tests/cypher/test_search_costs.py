@@ -71,8 +71,10 @@ def asked(query: str, owner: str, **more: Any) -> dict[str, Any]:
     return {
         "pairs": [], "kinds": list(identifiers.KINDS), "types": [], "vector": None,
         "model": LocalEmbedder.model,
-        "lucene": wording.lucene(words, owner, []), "patterns": words.patterns, "reach": 500, "floor": 0.28,
-        "near": 50, "deep": 0, "few": 2_000, "most": 2_000, "alone": False, "weights": [3.0, 1.0, 1.0],
+        "lucene": wording.lucene(words, owner, []), "patterns": words.patterns,
+        "list_limit": 500, "floor": 0.28,
+        "meaning_limit": 50, "one_by_one_limit": 2_000, "exact_limit": 100_000, "unindexed_limit": 2_000,
+        "index_share": 1_000, "index_rows": 500, "only_without_words": False, "weights": [3.0, 1.0, 1.0],
         "offset": 0, "limit": 10, **more,
     }  # fmt: skip
 
@@ -100,9 +102,9 @@ def test_words_read_what_they_propose_and_no_more(loop: Loop, services: Services
 
 def test_meaning_compares_each_or_asks_the_index(loop: Loop, services: Services, owner: str) -> None:
     (vector,) = LocalEmbedder().vectors(["a common thing"])
-    each = {"lucene": None, "vector": vector, "few": 5_000}
+    each = {"lucene": None, "vector": vector, "one_by_one_limit": 5_000}
     assert hits(loop, services, "search.find", owner, **asked("x", owner, **each)) <= MINE * 5 + PAGE
-    by_index = {**each, "few": 0, "near": 10}
+    by_index = {**each, "one_by_one_limit": 0, "meaning_limit": 10, "index_rows": 100}
     found = hits(loop, services, "search.find", owner, **asked("x", owner, **by_index))
     assert found < MINE, "the index is asked, not each of them"
 

@@ -14,8 +14,8 @@ from graphmem.embedding import meaning
 from graphmem.embedding.local import STEPS, LocalEmbedder
 from graphmem.embedding.meaning import Vector
 from graphmem.errors import EmbeddingUnavailable, InvalidInput
-from graphmem.reading import search_engine
 from graphmem.registry import Services
+from graphmem.settings import Limits
 from graphmem.text import words as wording
 from graphmem.worker import claim, place_once, understand_once
 from tests.support.event_loop import Loop
@@ -305,15 +305,14 @@ def placed(script: Script) -> list[bool]:
 
 
 def test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way(
-    run: Call, script: Script, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+    run: Call, script: Script, loop: Loop, services: Services, owner: str
 ) -> None:
-    from graphmem.reading import search_engine
-
     names = [f"{what} number {i}" for i in range(10) for what in ("guitar", "apple", "river")]
     stored = store(run, *({"name": name} for name in names))
     wanted = by(run("search.explain", search="apple number 7"), "meaning")
     # By the index, as an owner with many has it; some are in it, others are not.
-    monkeypatch.setattr(search_engine, "FEW", 0)
+    by_index = replace(services, limits=Limits(compared_one_by_one=0, index_share=2**31))
+    run = by_runner(loop, by_index, owner)
     script(
         "MATCH (n:Meaning {owner: $owner}) WITH n ORDER BY n.entity_id LIMIT 15 SET n:Vector, n.fresh = null"
     )
@@ -460,21 +459,22 @@ def test_a_search_is_not_mixed_with_what_it_does_not_look_at(run: Call, more: di
 
 
 def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
-    run: Call, monkeypatch: pytest.MonkeyPatch
+    run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
     """Amid a large load no search reads all that is new, and none fails for want of memory."""
     names = [{"entity_type": "thing", "name": f"green house {i}"} for i in range(600)]
+    elsewhere = by_runner(loop, services, str(uuid.uuid4()))
+    store(elsewhere, {"name": "One that stands in the index"})
+    while loop.run(place_once(services)):
+        pass
     run("store", entities=names, find_duplicates=False)
-    monkeypatch.setattr(search_engine, "FEW", 0)
-    monkeypatch.setattr(search_engine, "NEAR", 1)
 
-    def asked() -> tuple[str, int, bool]:
-        told = run("search.explain", search="a building", limit=1)
+    def asked(**limits: int) -> tuple[str, int, bool]:
+        limited = replace(services, limits=Limits(search_meaning=1, index_share=2**31, **limits))
+        told = by_runner(loop, limited, owner)("search.explain", search="a building", limit=1)
         compared = told["compared"]
         return told["semantic"], compared["one_by_one"], compared["by_index"]
 
-    assert asked() == ("ready", 600, True)
-    monkeypatch.setattr(search_engine, "FRESH", 50)
-    assert asked() == ("pending", 50, True)
-    monkeypatch.setattr(search_engine, "FEW", 2_000)
-    assert asked() == ("ready", 600, False)
+    assert asked(compared_one_by_one=0) == ("ready", 600, True)
+    assert asked(compared_one_by_one=0, compared_unindexed=50) == ("pending", 50, True)
+    assert asked(compared_unindexed=50) == ("ready", 600, False)

@@ -1,7 +1,7 @@
 // The meanings of an owner's entities compared with `$vector` one by one: all of them where `indexed` is false, else
-// those that are in no index yet, `$most` of them at most. Takes `types`, `asked` and `indexed`. While few are fresh, the
-// planner would read all that are, whosever they be: hence the hints. No list is carried along where rows are sorted:
-// each row would count with all of it against the memory that a transaction may use.
+// those outside the index, at most `$unindexed_limit`. Takes `types`, `asked` and `indexed`. While few vectors are
+// outside the index, the planner would read those of all owners: hence the hints. No list is carried along where rows
+// are sorted: each row would count with all of it against the memory that a transaction may use.
 CALL (types, asked, indexed) {
   CALL (types, asked, indexed) {
     UNWIND CASE WHEN asked AND NOT indexed THEN types ELSE [] END AS type
@@ -14,12 +14,12 @@ CALL (types, asked, indexed) {
     MATCH (meaning:Meaning)
     USING INDEX SEEK meaning:Meaning(fresh, owner)
     WHERE meaning.fresh = type AND meaning.owner = $owner AND meaning.model = $model
-    RETURN meaning LIMIT $most
+    RETURN meaning LIMIT $unindexed_limit
   }
   WITH meaning.entity_id AS id, round(2 * vector.similarity.cosine(meaning.vector, $vector) - 1, 6) AS similarity
   WITH id, similarity WHERE similarity >= $floor
-  WITH id, similarity ORDER BY similarity DESC, id LIMIT $near
-  RETURN collect([id, similarity]) AS beside
+  WITH id, similarity ORDER BY similarity DESC, id LIMIT $meaning_limit
+  RETURN collect([id, similarity]) AS compared
 }
 CALL (types, asked, indexed) {
   CALL (types, asked, indexed) {
@@ -27,14 +27,14 @@ CALL (types, asked, indexed) {
     MATCH (meaning:Meaning)
     USING INDEX SEEK meaning:Meaning(owner, type, model)
     WHERE meaning.owner = $owner AND meaning.type = type AND meaning.model = $model
-    RETURN count(meaning) AS some
+    RETURN count(meaning) AS vectors
     UNION ALL
     UNWIND CASE WHEN asked AND indexed THEN types ELSE [] END AS type
     MATCH (meaning:Meaning)
     USING INDEX SEEK meaning:Meaning(fresh, owner)
     WHERE meaning.fresh = type AND meaning.owner = $owner
-    RETURN count(meaning) AS some
+    RETURN count(meaning) AS vectors
   }
-  RETURN sum(some) AS waiting
+  RETURN sum(vectors) AS waiting
 }
-RETURN beside, waiting
+RETURN compared, waiting

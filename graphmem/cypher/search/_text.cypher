@@ -1,9 +1,9 @@
-// The listed entities that say every one of `$patterns`, at most `$reach` of them, with a score: how often they say it
+// The listed entities that say every one of `$patterns`, at most `$list_limit` of them, with a score: how often they say it
 // for their length, and whether their name does. The index proposes, by words and by owner; what it proposes is read.
 // The index follows the commits: all of it that was committed before is waited for.
 WITH $lucene AS lucene WHERE lucene IS NOT NULL
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
-CALL db.index.fulltext.queryNodes('entity_words', lucene, {limit: $reach}) YIELD node AS entity
+CALL db.index.fulltext.queryNodes('entity_words', lucene, {limit: $list_limit}) YIELD node AS entity
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL AND (size($types) = 0 OR entity.listed IN $types)
 WITH entity, ' ' + entity.text + ' ' AS text
 WHERE all(pattern IN $patterns WHERE text CONTAINS pattern)

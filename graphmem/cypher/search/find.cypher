@@ -1,25 +1,31 @@
-// search.find: what identifiers name, what says the words and what means the same, each best first, and one page of all
-// of them together by reciprocal rank.
+// search.find: the entities that identifiers name, that contain the words and that mean the same, each list best first,
+// and one page of the lists fused by reciprocal rank.
 //
 // params  pairs: LIST<LIST>, kinds: LIST<STRING>, types: LIST<STRING>, lucene: STRING, patterns: LIST<STRING>,
-//         reach: INTEGER, vector: LIST<FLOAT>, model: STRING, floor: FLOAT, near: INTEGER, deep: INTEGER, few: INTEGER,
-//         most: INTEGER, alone: BOOLEAN, weights: LIST<FLOAT>, offset: INTEGER, limit: INTEGER
+//         list_limit: INTEGER, vector: LIST<FLOAT>, model: STRING, floor: FLOAT, meaning_limit: INTEGER,
+//         one_by_one_limit: INTEGER, exact_limit: INTEGER, unindexed_limit: INTEGER, index_share: INTEGER,
+//         index_rows: INTEGER, only_without_words: BOOLEAN, weights: LIST<FLOAT>, offset: INTEGER, limit: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, ranked: LIST<LIST>, exact: LIST<LIST>, text: LIST<LIST>,
-//         meaning: LIST<LIST>, sight: LIST
+//         meaning: LIST<LIST>, coverage: LIST
 // mode    read
 // index   identifier_value, entity_words, count_type, meaning_by_type (owner, type, model), meaning_fresh (fresh, owner),
 //         meaning_vector, entity_id
 // cost    heavy
-// Pairs and kinds as in entity.find. No `lucene` (or no `vector`): words (or meaning) are not asked for. `alone`: meaning
-// is asked only where no word matches. Up to `few` entities are compared one by one; of more, the `deep` nearest ones of
-// all owners are taken from the index, and of what is not in it yet, `most` are compared. `near` bounds what meaning
-// answers. `sight` says what was compared: how many of how many, whether by the index, the least similarity that it
-// reached, and whether some entities were not compared: they have no vector of the model yet, or too many are new.
+// Pairs and kinds as in entity.find. No `lucene` (or no `vector`): words (or meaning) are not searched. With
+// `only_without_words` meaning is searched only if no word matches.
+//
+// Meaning compares an owner's entities one by one (20 microseconds each) or reads the vector index (1 microsecond for
+// each vector of any owner): the index where the owner has more than `one_by_one_limit` entities and at least one of
+// `index_share` vectors. Both find the same, up to `exact_limit` entities; beyond, the index answers neighbours that it
+// deems near. `coverage` says what was compared (VectorCoverage in graphmem/reading/search_engine.py): whether meaning
+// was searched, entities in all, entities compared one by one, whether the index was read, how many rows of it, their
+// least similarity, and whether entities are left that could not be compared: they have no vector of the model yet, or
+// more than `unindexed_limit` are outside the index.
 CALL () {
   CALL () {
     <search._exact>
   }
-  WITH entity, strength ORDER BY strength, entity.id LIMIT $reach
+  WITH entity, strength ORDER BY strength, entity.id LIMIT $list_limit
   RETURN collect([entity.id, strength]) AS exact
 }
 CALL () {
@@ -39,8 +45,9 @@ CALL () {
   MATCH (every:Vector)
   RETURN count(every) AS every
 }
-WITH exact, text, types, total, every, $vector IS NOT NULL AND NOT ($alone AND size(text) > 0) AS asked
-WITH exact, text, types, total, asked, every, total > $few AND total * total > 5 * $near * every AS indexed
+WITH exact, text, types, total, every, $vector IS NOT NULL AND NOT ($only_without_words AND size(text) > 0) AS asked
+WITH exact, text, types, total, asked, every,
+  total > $one_by_one_limit AND every > 0 AND (total * $index_share >= every OR total > $exact_limit) AS indexed
 CALL (types, asked, indexed) {
   <search._one_by_one>
 }
@@ -59,34 +66,35 @@ CALL (types) {
     WHERE old.owner = $owner AND old.type = type AND old.model > $model
   }) AS olds
 }
-CALL (beside, seen) {
-  UNWIND beside + seen AS one
-  WITH one[0] AS id, max(one[1]) AS similarity
-  WITH id, similarity ORDER BY similarity DESC, id LIMIT $near
+CALL (compared, near) {
+  UNWIND compared + near AS pair
+  WITH pair[0] AS id, max(pair[1]) AS similarity
+  WITH id, similarity ORDER BY similarity DESC, id LIMIT $meaning_limit
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner AND entity.listed IS NOT NULL
   WITH id, similarity ORDER BY similarity DESC, id
   RETURN collect([id, similarity]) AS meaning
 }
 WITH exact, text, meaning,
-  [asked, total, CASE WHEN indexed AND waiting > $most THEN $most ELSE waiting END, indexed, deepest, least,
-    any(old IN olds WHERE old) OR asked AND CASE WHEN indexed THEN waiting > $most ELSE waiting < total END] AS sight
+  [asked, total, CASE WHEN indexed AND waiting > $unindexed_limit THEN $unindexed_limit ELSE waiting END, indexed,
+    index_rows, least, any(old IN olds WHERE old)
+      OR asked AND CASE WHEN indexed THEN waiting > $unindexed_limit ELSE waiting < total END] AS coverage
 CALL (exact, text, meaning) {
   WITH [exact, text, meaning] AS strategies
-  UNWIND range(0, 2) AS which
-  UNWIND range(0, size(strategies[which]) - 1) AS place
-  WITH strategies[which][place][0] AS id, which, place
-  WITH id, collect([which, place + 1]) AS ranks, sum($weights[which] / (61 + place)) AS points
+  UNWIND range(0, 2) AS strategy
+  UNWIND range(0, size(strategies[strategy]) - 1) AS place
+  WITH strategies[strategy][place][0] AS id, strategy, place
+  WITH id, collect([strategy, place + 1]) AS ranks, sum($weights[strategy] / (61 + place)) AS points
   WITH id, ranks, round(points, 9) AS points ORDER BY points DESC, id
   RETURN collect([id, points, ranks]) AS ranked
 }
 CALL (ranked) {
-  UNWIND ranked[$offset..$offset + $limit] AS one
-  MATCH (entity:Entity {id: one[0]})
+  UNWIND ranked[$offset..$offset + $limit] AS ranking
+  MATCH (entity:Entity {id: ranking[0]})
   WHERE entity.owner = $owner
   RETURN collect(entity) AS found
 }
-WITH *, [one IN found | one.size] AS sizes
+WITH *, [entity IN found | entity.size] AS sizes
 WITH *, <entity._fitting> AS fitting
 <entity._rows>
-RETURN page, size(found) > fitting AS truncated, ranked, exact, text, meaning, sight
+RETURN page, size(found) > fitting AS truncated, ranked, exact, text, meaning, coverage
