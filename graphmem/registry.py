@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
+from graphmem.database.availability import Availability
 from graphmem.database.driver import Database, OwnerGraph, round_trips
 from graphmem.database.rows import Row, typed
 from graphmem.database.type_aliases import TypeAliases
@@ -55,6 +56,7 @@ class Services:
     """What the operations of one process share."""
 
     database: Database
+    availability: Availability
     vocabulary: Vocabulary
     type_aliases: TypeAliases
     writers: Writers

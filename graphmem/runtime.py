@@ -12,6 +12,7 @@ import structlog
 
 from graphmem import neo4j_local, operations
 from graphmem.database import failpoints, migrations
+from graphmem.database.availability import Availability
 from graphmem.database.driver import Database, OnNotification, has_fallen, wait_until_up
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
@@ -72,9 +73,11 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     embedder = RemoteEmbedder(settings) if settings.embedding_url else LocalEmbedder()
     writers = Writers(database, settings, embedder)
     database.metrics.waiting.set_function(writers.waiting)
+    availability = Availability(database)
     try:
-        yield Services(database, vocabulary, TypeAliases(database), writers, settings, embedder)
+        yield Services(database, availability, vocabulary, TypeAliases(database), writers, settings, embedder)
     finally:
+        await availability.close()
         await writers.close()
         if isinstance(embedder, RemoteEmbedder):
             await embedder.close()

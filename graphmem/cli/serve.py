@@ -54,6 +54,7 @@ def announce(settings: Settings, port: int) -> None:
     stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
     for name, value in (
         ("REST", base), ("MCP", f"{base}/mcp"), ("API description", f"{base}/openapi.yaml"),
+        ("Readiness", f"{base}/health/ready"),
         ("Token", token), ("Data", str(settings.data_path)), ("Stop", "Ctrl-C"),
     ):  # fmt: skip
         stderr.print(f"  {name:16}{value}", highlight=False, soft_wrap=True)

@@ -44,7 +44,7 @@ async def service(settings: Settings) -> list[Finding]:
     try:
         async with httpx.AsyncClient(base_url=base, timeout=PATIENCE) as http:
             about = await http.get("/server-info")
-            health = await http.get("/health")
+            health = await http.get("/health/ready")
             told = about.json()
             ours = about.is_success and told.get("name") == "graphmem"
             well = health.status_code

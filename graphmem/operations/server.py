@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -21,10 +21,11 @@ class Nothing(Arguments):
 
 
 class Health(TypedDict):
-    """A sign of life: the process answers, and so does its database."""
+    """The process answers. ``database`` says whether its database did, at most a second ago."""
 
     ok: bool
     version: str
+    database: Literal["up", "down"]
 
 
 @operation(
@@ -37,9 +38,30 @@ class Health(TypedDict):
     public=True,
 )
 async def health(context: Context, arguments: Nothing) -> Health:
-    """Say whether the service and its database answer; 503 where the database does not."""
-    await context.services.database.verify()
-    return {"ok": True, "version": __version__}
+    """Say that the process lives, and whether its database answers.
+
+    The answer is 200 while the process lives, with or without a database. Whether the service can answer
+    requests is said by `/health/ready`.
+    """
+    error = await context.services.availability.error()
+    return {"ok": True, "version": __version__, "database": "down" if error else "up"}
+
+
+@operation(
+    "server.ready",
+    "GET /health/ready",
+    command="ready",
+    scope=Scope.READ,
+    faces=Face.REST | Face.CLI,
+    reason="an MCP client has ping",
+    public=True,
+)
+async def ready(context: Context, arguments: Nothing) -> Health:
+    """Say whether the service can answer requests; 503 while its database does not answer."""
+    error = await context.services.availability.error()
+    if error:
+        raise type(error)(str(error), **error.details)
+    return {"ok": True, "version": __version__, "database": "up"}
 
 
 class ServerInfo(TypedDict):

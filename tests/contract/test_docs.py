@@ -31,7 +31,7 @@ README_LINES_LIMIT = 150
 COMMAND_LINE = typer.main.get_command(app)
 SETTINGS = {variable(name) for name in Settings.model_fields}
 PATHS = openapi.document()["paths"]
-UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml", "GET /health/ready"}
+UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml"}
 """Paths of the service that OpenAPI leaves out."""
 FOREIGN = {"POST /embeddings"}
 """Paths of other services."""

@@ -190,6 +190,8 @@ ROWS = [
     unknown("server.info"),
     Row("server.health", {}),
     unknown("server.health"),
+    Row("server.ready", {}),
+    unknown("server.ready"),
 ]  # fmt: skip
 MAY_DIFFER = {
     "store": {"transaction_id", "recorded_at"},

@@ -53,7 +53,9 @@ def open_http(loop: Loop, services: Services) -> Http:
 
 
 def test_the_public_routes_are_those_of_the_interface() -> None:
-    assert PUBLIC == ["/api/health", "/api/server-info", "/health", "/server-info"]
+    assert PUBLIC == [
+        "/api/health", "/api/health/ready", "/api/server-info", "/health", "/health/ready", "/server-info",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("method", "path"), GUARDED)

@@ -99,6 +99,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "server.check_snapshots": {},
     "server.health": {},
     "server.info": {},
+    "server.ready": {},
     "server.stats": {},
 }
 

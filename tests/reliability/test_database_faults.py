@@ -12,7 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
+from graphmem import __version__
 from graphmem.api.app import create_app
+from graphmem.database.availability import STATE_SECONDS
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
 from graphmem.model import canonical
@@ -150,24 +152,71 @@ def test_a_call_waits_for_a_database_that_comes_back_in_time(faulty: Faulty, nam
     assert faulty.call("server.stats")["sequence"] == (1 if name == "store" else 0)
 
 
-def test_health_tells_whether_the_database_answers(faulty: Faulty) -> None:
+def getter(faulty: Faulty) -> Callable[[str], httpx.Response]:
+    """Return a function that gets a path of a service over the faulty database."""
     app = create_app(faulty.services)
 
-    async def get() -> httpx.Response:
+    async def get(path: str) -> httpx.Response:
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            return await http.get("/health")
+            return await http.get(path)
 
-    assert faulty.loop.run(get()).status_code == 200
+    return lambda path: faulty.loop.run(get(path))
+
+
+def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: Faulty) -> None:
+    get = getter(faulty)
+    assert get("/health").json() == {"ok": True, "version": __version__, "database": "up"}
+    assert get("/health/ready").json() == get("/health").json()
     faulty.do(faulty.proxy.refuse)
-    answer = faulty.loop.run(get())
+    time.sleep(STATE_SECONDS)
+    answer = get("/health")
+    assert (answer.status_code, answer.json()["database"]) == (200, "down")
+    answer = get("/api/health/ready")
     assert (answer.status_code, answer.json()["error_code"]) == (503, "DB_CONNECTION_FAILED")
     assert answer.json()["details"]["retryable"] is True
     faulty.do(faulty.proxy.resume)
-    assert faulty.loop.run(get()).status_code == 200
+    time.sleep(STATE_SECONDS)
+    assert get("/health/ready").status_code == 200
+    assert get("/health").json()["database"] == "up"
 
 
-@pytest.mark.parametrize("name", ["store", "entities.query", "server.health"])
+def test_health_of_a_silent_database_is_answered_in_time(faulty: Faulty) -> None:
+    get = getter(faulty)
+    assert get("/health/ready").status_code == 200
+    faulty.do(faulty.proxy.stall)
+    time.sleep(STATE_SECONDS)
+    try:
+        begin = time.monotonic()
+        answer = get("/health")
+        assert (answer.status_code, answer.json()["database"]) == (200, "down")
+        assert get("/health/ready").json()["error_code"] == "DB_TIMEOUT"
+        assert time.monotonic() - begin < 2 * STATE_SECONDS
+    finally:
+        faulty.do(faulty.proxy.cut)
+        faulty.do(faulty.proxy.resume)
+
+
+def test_health_asks_the_database_once_a_second_at_most(
+    faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get, pings = getter(faulty), []
+    verify = faulty.services.database.verify
+
+    async def counted() -> None:
+        pings.append(time.monotonic())
+        await verify()
+
+    monkeypatch.setattr(faulty.services.database, "verify", counted)
+    end = time.monotonic() + 1.5 * STATE_SECONDS
+    calls = 0
+    while time.monotonic() < end:
+        assert get("/health").status_code == get("/health/ready").status_code == 200
+        calls += 2
+    assert calls > 4 >= len(pings) + 2
+
+
+@pytest.mark.parametrize("name", ["store", "entities.query"])
 def test_a_database_that_hangs_is_503_in_time(faulty: Faulty, name: str) -> None:
     arguments = {"entities": [ADA]} if name == "store" else {}
     faulty.call(name, **arguments)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from graphmem.database import driver
+from graphmem.database.availability import STATE_SECONDS
 from graphmem.errors import GraphmemError
 from graphmem.settings import Settings
 from graphmem.writing import turn
@@ -46,6 +47,10 @@ def many(faulty: Faulty, count: int, name: str = "entities.query") -> list[dict[
         return await asyncio.gather(*map(one, range(count)))
 
     return faulty.loop.run(every())
+
+
+PING_SECONDS = 7.0
+"""Seconds after which a ping that is not answered is given up."""
 
 
 def quickly(faulty: Faulty, name: str, **arguments: Any) -> dict[str, Any]:
@@ -89,13 +94,11 @@ def test_a_network_that_is_too_slow_is_told_in_time(faulty: Faulty) -> None:
     [
         ("store", "deafen"),
         ("entities.query", "mute"),
-        ("server.health", "mute"),
         *(
             pytest.param(*one, marks=pytest.mark.long)
             for one in (
                 ("store", "mute"),
                 ("entities.query", "deafen"),
-                ("server.health", "deafen"),
             )
         ),
     ],
@@ -110,6 +113,22 @@ def test_a_connection_that_is_silent_in_one_direction_is_503_in_time(
     do(faulty, "resume")
     assert quickly(faulty, name, **arguments)
     assert faulty.call("server.stats")["sequence"] == (2 if name == "store" else 0)
+
+
+@pytest.mark.parametrize("act", ["mute", pytest.param("deafen", marks=pytest.mark.long)])
+def test_a_service_whose_database_is_silent_is_not_ready_until_it_answers_again(
+    faulty: Faulty, act: str
+) -> None:
+    assert faulty.call("server.ready")["database"] == "up"
+    do(faulty, act)
+    time.sleep(STATE_SECONDS)
+    assert faulty.told("server.ready").code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
+    do(faulty, "resume")
+    end = time.monotonic() + PING_SECONDS + RECOVERY
+    while faulty.call("server.health")["database"] != "up":
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert faulty.call("server.ready")["database"] == "up"
 
 
 @pytest.mark.parametrize("locked", [False, True])

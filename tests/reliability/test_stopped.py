@@ -27,7 +27,7 @@ def test_a_database_that_was_stopped_stays_so_until_it_is_asked_for(tmp_path: Pa
         return CliRunner().invoke(app, ["db", command, "--json"], env=environment(settings, victims.folder))
 
     def healthy() -> bool:
-        return httpx.get(f"{victims.url}/health", timeout=30).is_success
+        return httpx.get(f"{victims.url}/health/ready", timeout=30).is_success
 
     try:
         victims.start()

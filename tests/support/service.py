@@ -149,7 +149,7 @@ def wait_until_healthy(service: Service) -> None:
     end = time.monotonic() + READY_SECONDS
     while True:
         with contextlib.suppress(httpx.TransportError):
-            if httpx.get(f"{service.url}/health", timeout=2.0).is_success:
+            if httpx.get(f"{service.url}/health/ready", timeout=2.0).is_success:
                 return
         if service.process.poll() is not None or time.monotonic() > end:
             raise AssertionError(f"the service is not up: {service.console}")

@@ -127,7 +127,7 @@ def test_the_health_check_asks_a_public_route_by_the_port_that_is_set(
     monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: asked.append(url))
     monkeypatch.setenv("GRAPHMEM_PORT", "3999")
     exec(compile(code, "HEALTHCHECK", "exec"), {})  # noqa: S102  (our own Dockerfile's)
-    assert asked == ["http://127.0.0.1:3999/health"]
+    assert asked == ["http://127.0.0.1:3999/health/ready"]
 
 
 @pytest.mark.parametrize("name", FILES)
