@@ -25,9 +25,10 @@ class SnapshotFilter(BaseModel):
     @field_validator("value", mode="after")
     @classmethod
     def _fits_the_op(cls, value: Any, info: ValidationInfo) -> Any:
-        found = comparison.fault(info.data["op"], value) if "op" in info.data else None
-        if found is not None:
-            raise ValueError(found)
+        fault = comparison.fault(info.data["op"], value) if "op" in info.data else None
+        if fault is not None:
+            _, message = fault
+            raise ValueError(message)
         return value
 
 
