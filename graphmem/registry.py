@@ -7,6 +7,7 @@ so the same arguments give the same answer and the same error everywhere.
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import inspect
 import time
@@ -167,6 +168,9 @@ class Operation(Generic[A]):
             return await self._run(services, actor, raw)
         except GraphmemError as exc:
             outcome, failed = exc.code, exc.status >= 500
+            raise
+        except asyncio.CancelledError:
+            outcome = "cancelled"
             raise
         except Exception as exc:
             outcome, failed = InternalError.code, True

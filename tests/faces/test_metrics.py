@@ -13,6 +13,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
 from graphmem import __version__, cypher, worker
 from graphmem.api.app import create_app
@@ -104,6 +105,24 @@ def test_turns_are_counted_with_what_they_hold(run: Call, together: Together, co
     assert counted("graphmem_writer_turn_requests_sum") == 22
     assert counted("graphmem_writer_turn_observations_sum") == 42
     assert 3 <= counted("graphmem_writer_turn_requests_count") <= 22
+
+
+def test_a_cancelled_call_is_counted_and_logged_as_cancelled(
+    loop: Loop, services: Services, owner: str, counted: Counted
+) -> None:
+    async def cancel() -> None:
+        call = asyncio.create_task(REGISTRY["server.stats"].run(services, full_actor(owner), {}))
+        await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    with capture_logs() as lines:
+        loop.run(cancel())
+    assert [line["outcome"] for line in lines if line["event"] == "server.stats"] == ["cancelled"]
+    requests = {"operation": "server.stats", "face": "cli"}
+    assert counted("graphmem_requests_total", **requests, outcome="cancelled") == 1
+    assert counted("graphmem_requests_total", **requests, outcome="ok") == 0
 
 
 def test_turns_that_are_lost_torn_or_failed_are_counted(
