@@ -123,6 +123,15 @@ def parse(name: str, source: str) -> Query:
     )
 
 
+LIGHT_OFFSET = 10_000
+"""Items that a light query may skip: beyond it a page costs what a heavy query costs."""
+
+
+def is_light(name: str, params: Mapping[str, Any]) -> bool:
+    """Return whether a query reads little more than it answers, with these parameters."""
+    return query(name).cost == "light" and params.get("offset", 0) <= LIGHT_OFFSET
+
+
 @cache
 def query(name: str) -> Query:
     """Return the query of that name.

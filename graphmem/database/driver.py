@@ -129,7 +129,7 @@ class Database:
         bound = cypher.bind(name, params, owner)
 
         async def attempt() -> list[Row]:
-            if cypher.query(name).cost == "light":
+            if cypher.is_light(name, params):
                 return await self._run(name, text, timeout, bound)
             async with self.heavy.place(first_run=self._first_runs.expects(text)):
                 return await self._run(name, text, timeout, bound)

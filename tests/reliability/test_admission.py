@@ -27,6 +27,12 @@ def test_what_reads_far_more_than_it_answers_is_heavy() -> None:
     assert {cypher.query(name).cost for name in ("entity.get", "write.look", "write.turn")} == {"light"}
 
 
+def test_a_page_behind_a_large_offset_is_heavy() -> None:
+    assert cypher.is_light("entity.page[asc]", {"offset": 10_000})
+    assert not cypher.is_light("entity.page[asc]", {"offset": 10_001})
+    assert not cypher.is_light("search.find", {"offset": 0})
+
+
 def test_places_are_one_less_than_cores_and_one_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
     for cores, places in ((1, 1), (2, 1), (8, 7)):
         monkeypatch.setattr(admission, "cores", lambda cores=cores: cores)
@@ -44,10 +50,12 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
             for _ in range(services.database.heavy.places):
                 await held.enter_async_context(services.database.heavy.place())
             begin = time.monotonic()
-            refused, light = await asyncio.gather(
+            refused, light, behind = await asyncio.gather(
                 http.post("/entities/query", json={"search": "ada"}),
                 http.post("/entities/query", json={}),
+                http.post("/entities/query", json={"offset": 10_001}),
             )
+            assert behind.status_code == 503
             assert 0.9 < time.monotonic() - begin < 5
             assert (light.status_code, refused.status_code) == (200, 503)
             assert refused.json()["error_code"] == "SERVICE_BUSY"
