@@ -26,7 +26,7 @@ from graphmem.model import identity, times
 
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
-OFFSET_LIMIT = 1_000_000_000
+OFFSET_LIMIT = 100_000
 ISSUES_TOLD = 100
 
 EXAMPLE_ENTITY_ID = "ent_0123456789abcdef01234567"
@@ -37,10 +37,14 @@ EXAMPLE_EVENT_ID = "evt_0123456789abcdef01234567"
 
 
 class Spelled:
-    """Further spellings of an argument, in use by existing clients."""
+    """Further spellings of an argument, in use by existing clients.
 
-    def __init__(self, *names: str) -> None:
+    ``option`` is the one that the command line takes as an option beside the positional argument.
+    """
+
+    def __init__(self, *names: str, option: str = "") -> None:
         self.names = names
+        self.option = option
 
 
 class Arguments(BaseModel):
@@ -75,15 +79,40 @@ def _moment(value: Any) -> int:
     return times.parse(value)
 
 
+def _offset(value: int) -> int:
+    if value > OFFSET_LIMIT:
+        raise ValueError(
+            f"at most {OFFSET_LIMIT:,}: to go further, give `next_cursor` of the page before as `cursor`"
+        )
+    return value
+
+
+def _not_blank(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("a lone surrogate is not text") from None
+    if not value.strip().strip("\x00").strip():
+        raise ValueError("blank: nothing can be looked up by it")
+    return value
+
+
 NoBool = BeforeValidator(_no_bool)
 """Keeps ``true`` from being read as 1. It stands after the bounds, so that those reach the JSON Schema."""
 Limit = Annotated[int, Field(ge=1, le=PAGE_LIMIT, description=f"Page size, 1 to {PAGE_LIMIT}."), NoBool]
-Offset = Annotated[int, Field(ge=0, le=OFFSET_LIMIT, description="Number of items skipped."), NoBool]
+Offset = Annotated[
+    int,
+    Field(ge=0, description="Number of items skipped.", json_schema_extra={"maximum": OFFSET_LIMIT}),
+    AfterValidator(_offset),
+    NoBool,
+]
 Total = Annotated[bool, Field(description="Whether the answer carries the total count.")]
 Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
 """A time: ISO 8601 outside, microseconds inside."""
 EntityId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity.")]
-Text = Annotated[str, Field(max_length=10_000)]
+NotBlank = AfterValidator(_not_blank)
+Text = Annotated[str, Field(min_length=1, max_length=10_000), NotBlank]
+"""A text that something is looked up by: never blank."""
 EntityType = Annotated[
     str,
     AfterValidator(identity.normalise_type),

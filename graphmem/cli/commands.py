@@ -16,7 +16,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
-from graphmem.arguments import nested_filters
+from graphmem.arguments import Spelled, nested_filters
 from graphmem.cli.session import console, current, telling_errors
 from graphmem.cli.tables import show
 from graphmem.errors import InvalidInput, InvalidJson
@@ -70,12 +70,13 @@ def example_line(operation: Operation[Any]) -> str:
 
 def _command(operation: Operation[Any]) -> Any:
     fields = _fields(operation)
+    options = {_option(info): name for name, info in fields.items() if _option(info)}
 
     def command(context: typer.Context, as_json: bool, **given: Any) -> None:
         session = current(context)
         as_json = as_json or session.as_json
         with telling_errors(as_json):
-            raw = _arguments(fields, given)
+            raw = _arguments({**fields, **{option: fields[name] for option, name in options.items()}}, given)
             if not as_json:
                 raw = {**operation.people, **raw}
             body = session.run(operation, raw)
@@ -90,6 +91,7 @@ def _command(operation: Operation[Any]) -> Any:
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     parameters += [_parameter(name, info) for name, info in fields.items()]
+    parameters += [_keyword(option, _spelled_option(name, option), None) for option, name in options.items()]
     if any(_is_json(info) for info in fields.values()):
         file = typer.Option(
             "--file", "-f", metavar="FILE", help="Take the arguments from a JSON file; - is stdin."
@@ -119,11 +121,22 @@ def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
             name, Annotated[bool | None, typer.Option(f"{option}/--no-{option[2:]}", help=text)], None
         )
     if info.is_required() and not _is_json(info):
+        if _option(info):
+            return _keyword(name, Annotated[str | None, typer.Argument(help=text)], None)
         return _keyword(name, Annotated[str, typer.Argument(help=text)], inspect.Parameter.empty)
     if _is_list(info):
         return _keyword(name, Annotated[list[str] | None, typer.Option(option, help=text)], None)
     metavar = "JSON" if _is_json(info) else None
     return _keyword(name, Annotated[str | None, typer.Option(option, metavar=metavar, help=text)], None)
+
+
+def _option(info: FieldInfo) -> str:
+    """Return the option that the command line takes beside a positional argument, or an empty text."""
+    return next((mark.option for mark in info.metadata if isinstance(mark, Spelled)), "")
+
+
+def _spelled_option(name: str, option: str) -> Any:
+    return Annotated[str | None, typer.Option(f"--{option}", help=f"The same as {name.upper()}.")]
 
 
 def _inner_description(info: FieldInfo) -> str | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from graphmem.arguments import OFFSET_LIMIT, Arguments, EntityId, EntityType, NoBool, Text, invalid
+from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Text, invalid
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import Unit
@@ -93,7 +93,7 @@ def _skipped(query: str, cursor: str | None) -> int:
     if cursor is None:
         return 0
     skip = cursors.decode(query, cursor, {"answered": int})["answered"]
-    if not 0 <= skip <= OFFSET_LIMIT:
+    if not 0 <= skip <= cursors.ANSWERED_LIMIT:
         raise cursors.refused()
     return skip
 

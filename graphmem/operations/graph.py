@@ -11,7 +11,6 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
-    OFFSET_LIMIT,
     PAGE_DEFAULT,
     Arguments,
     At,
@@ -185,7 +184,7 @@ def _from(query: str, arguments: RelatedEntities) -> tuple[Clocks, Place]:
     known = place.get("known", times.EARLIEST)
     if not (
         0 <= place["depth"] <= DEPTH_LIMIT
-        and 0 <= place["answered"] <= OFFSET_LIMIT
+        and 0 <= place["answered"] <= cursors.ANSWERED_LIMIT
         and times.EARLIEST <= known <= times.LATEST
         and len(place["entity"]) <= identity.KEY_LIMIT
     ):

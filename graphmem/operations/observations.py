@@ -16,8 +16,10 @@ from graphmem.arguments import (
     IncludeDeleted,
     Limit,
     Moment,
+    NotBlank,
     Offset,
     Spelled,
+    Text,
     Total,
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
@@ -35,8 +37,12 @@ class ObservationFilters(Arguments):
 
     entity_id: EntityId | None = None
     entity_type: EntityType | None = None
-    observation_id: Annotated[str, Field(max_length=200, description="This one alone.")] | None = None
-    source_id: Annotated[str, Field(max_length=200, description="Those from this source.")] | None = None
+    observation_id: Annotated[str, Field(max_length=200, description="This one alone."), NotBlank] | None = (
+        None
+    )
+    source_id: (
+        Annotated[str, Field(max_length=200, description="Those from this source."), NotBlank] | None
+    ) = None
     observed_until: Annotated[Moment | None, Field(description="Observed up to this time.")] = None
     created_since: Annotated[
         Moment | None, Spelled("updated_since"), Field(description="Recorded at or after this time.")
@@ -202,7 +208,7 @@ class CreateObservation(Observing):
 
     entity_id: EntityId | None = None
     entity_type: EntityType | None = None
-    entity_identifier: Annotated[str, Field(max_length=10_000)] | None = Field(
+    entity_identifier: Text | None = Field(
         default=None, description="With entity_type, instead of entity_id: what names the entity exactly."
     )
     fields: dict[str, Any] = Field(description="The fields that are observed; null clears one.")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total, invalid
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, NotBlank, Offset, Total, invalid
 from graphmem.model import relationship
 from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, Kind, RegistrationRefused
 from graphmem.registry import Context, Scope, operation
@@ -82,7 +82,7 @@ class ListRelationshipTypes(Arguments):
     """What ``relationship_types.list`` takes."""
 
     keyword: Annotated[
-        Annotated[str, Field(max_length=200)] | None,
+        Annotated[str, Field(max_length=200), NotBlank] | None,
         Field(description="Only types with this in their name, their inverse or their description."),
     ] = None
     limit: Limit = PAGE_DEFAULT

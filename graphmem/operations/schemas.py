@@ -10,7 +10,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityType, Limit, Offset, Spelled, Total
+from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityType, Limit, NotBlank, Offset, Spelled, Total
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
 from graphmem.model import schema
 from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
@@ -24,9 +24,14 @@ from graphmem.registry import Context, Scope, operation
 class ListSchemas(Arguments):
     """What ``schemas.list`` takes."""
 
-    keyword: Annotated[
-        str, Field(max_length=200, description="Only types in whose name, or field names, this stands.")
-    ] | None = None  # fmt: skip
+    keyword: (
+        Annotated[
+            str,
+            Field(max_length=200, description="Only types in whose name, or field names, this stands."),
+            NotBlank,
+        ]
+        | None
+    ) = None
     include_shipped: Annotated[
         bool, Field(description="Whether shipped types of which nothing is stored are listed as well.")
     ] = False

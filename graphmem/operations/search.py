@@ -22,7 +22,7 @@ from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.lookup import FoundEntities, by_words, find_exactly, is_text
+from graphmem.reading.lookup import FoundEntities, by_words, find_exactly
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers
@@ -32,7 +32,9 @@ class FindEntity(Arguments):
     """What ``entities.find`` takes."""
 
     identifier: Annotated[
-        Text, Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words.")
+        Text,
+        Spelled("query", option="query"),
+        Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words."),
     ]
     entity_type: EntityType | None = None
     limit: Limit = PAGE_DEFAULT
@@ -57,7 +59,7 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     """
     found = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
     given = arguments.identifier.strip()
-    if found["entities"] or ENTITY_ID.fullmatch(given.lower()) or not is_text(given):
+    if found["entities"] or ENTITY_ID.fullmatch(given.lower()):
         return found
     types = [arguments.entity_type] if arguments.entity_type else []
     return await by_words(context, given, types, arguments.limit)

@@ -8,7 +8,6 @@ from typing import Any, Final, NotRequired, cast
 import orjson
 from typing_extensions import TypedDict
 
-from graphmem.arguments import OFFSET_LIMIT
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import About, Contest, Line, Unit
 from graphmem.model import times
@@ -88,7 +87,11 @@ def fitted(
         "lines": [], "entities": [], "total": len(lines), "used": 0, "budget": budget, "unit": unit,
     }  # fmt: skip
     # The rest of the answer at its longest is kept free: its lines never push it over.
-    longest = {**page, "used": budget, "next_cursor": cursors.encode(query, {"answered": OFFSET_LIMIT})}
+    longest = {
+        **page,
+        "used": budget,
+        "next_cursor": cursors.encode(query, {"answered": cursors.ANSWERED_LIMIT}),
+    }
     left = budget - _cost(longest, unit)
     numbers: dict[str, int] = {}
     for line in lines[skip:]:

@@ -19,6 +19,8 @@ Cursor = Annotated[
     Field(description="`next_cursor` of the answer before: with the same arguments, the following ones."),
 ]
 
+ANSWERED_LIMIT: Final = 1_000_000_000
+"""Items that a cursor can say were answered before."""
 LAST: Final = comparison.LAST
 """What begins with it stands behind every id."""
 

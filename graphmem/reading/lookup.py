@@ -56,21 +56,10 @@ async def find_exactly(
     given = identifier.strip()
     if ENTITY_ID.fullmatch(given.lower()):
         return await _by_id(context, given.lower(), entity_type)
-    if not is_text(given):
-        return _nothing("the identifier is blank")
     types = [entity_type] if entity_type else []
     return await _exactly(context, given, types, limit) or _nothing(
         f"no exact match for {', '.join(identifiers.KINDS)}: give the whole name or identifier"
     )
-
-
-def is_text(given: str) -> bool:
-    """Return whether there is something to look up: lone surrogates are no text, and stand in no database."""
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        return False
-    return bool(given.strip("\x00"))
 
 
 def _nothing(hint: str) -> FoundEntities:

@@ -290,6 +290,20 @@ def test_the_version_is_told(command: Command) -> None:
     assert re.fullmatch(r"graphmem \d+\.\d+\.\d+\n", command("--version").stdout)
 
 
+@pytest.mark.parametrize("words", [["--query", "Ada Lovelace"], ["Ada Lovelace"]])
+def test_a_search_takes_its_query_by_name_or_position(
+    command: Command, stored: list[str], words: list[str]
+) -> None:
+    found = json.loads(command("entities", "search", *words, "--json").stdout)
+    assert found["entities"][0]["canonical_name"] == "Ada Lovelace"
+
+
+def test_a_search_without_a_query_is_refused(command: Command) -> None:
+    result = command("entities", "search", "--json")
+    assert result.exit_code == 2
+    assert "identifier" in result.stderr
+
+
 # Files
 
 

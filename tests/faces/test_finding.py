@@ -96,7 +96,7 @@ def test_a_number_without_a_country_is_found_by_its_digits(
 
 @pytest.mark.parametrize(
     "identifier",
-    ["Ann", "*", "/.*/", "name:Ada", "zeta OR omega", "", " ", "\x00", " \x00\x1f ", NOBODY, "ent_", "ent_x",
+    ["Ann", "*", "/.*/", "name:Ada", "zeta OR omega", NOBODY, "ent_", "ent_x",
      "x" * 10_000, "'; MATCH (n) DELETE n //", '"', "\\", "~0.5", "[a TO z]", "+owner:x", "born", "1815",
      "ada@example.com", "example.org/x", "+44 20 7946 0019", "👩‍🚀", "volcano eruption", "unicorn"],
 )  # fmt: skip
@@ -107,6 +107,29 @@ def test_what_names_nothing_finds_nothing_and_says_what_was_tried(
     found = run("entities.find", identifier=identifier)
     assert (*matches(found), found["total"]) == ([], "none", 0)
     assert found["hint"]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\x00", " \x00\x1f ", "\t\n"])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("entities.find", {"identifier": None}),
+        ("entities.query", {"search": None}),
+        ("search.explain", {"search": None}),
+        ("context.retrieve", {"question": None}),
+        ("schemas.list", {"keyword": None}),
+        ("relationship_types.list", {"keyword": None}),
+        ("observations.query", {"observation_id": None}),
+        ("observations.query", {"source_id": None}),
+        ("observations.create", {"entity_type": "person", "entity_identifier": None, "fields": {"x": 1}}),
+    ],
+)
+def test_a_blank_look_up_is_refused(run: Call, name: str, arguments: dict[str, Any], blank: str) -> None:
+    (place,) = (argument for argument, value in arguments.items() if value is None)
+    with pytest.raises(InvalidInput) as refused:
+        run(name, **{**arguments, place: blank})
+    (issue,) = refused.value.details["issues"]
+    assert issue["path"].endswith(f".{place}")
 
 
 @pytest.mark.parametrize(

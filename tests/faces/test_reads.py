@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from graphmem.errors import InvalidInput, NotFound, UnknownField
+from graphmem.registry import REGISTRY
 from tests.support.faces import Call
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "Ada@Example.org", "born": 1815}
@@ -40,7 +41,16 @@ def test_pages_tile_without_a_gap_or_a_double(run: Call) -> None:
         assert {page["total"] for page in pages} == {7}
     past = run("entities.query", offset=7, include_total_count=True)
     assert (past["entities"], past["total"]) == ([], 7)
-    assert run("entities.query", offset=1_000_000_000)["entities"] == []
+    assert run("entities.query", offset=100_000)["entities"] == []
+
+
+@pytest.mark.parametrize("name", [o.name for o in REGISTRY.values() if "offset" in o.arguments.model_fields])
+def test_an_offset_beyond_the_limit_is_refused_and_names_the_cursor(run: Call, name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        run(name, **{**REGISTRY[name].example, "offset": 100_001})
+    (issue,) = refused.value.details["issues"]
+    assert issue["path"] == "$.offset"
+    assert "next_cursor" in issue["message"]
 
 
 def test_a_total_is_answered_only_where_it_was_asked_for(run: Call, ada: str) -> None:

@@ -111,9 +111,9 @@ def test_of_equal_words_a_name_and_a_short_text_come_first(run: Call) -> None:
 
 
 ODD = [
-    "", " ", "*", "?", "~", '"', "\\", "\\*", "+-&|!(){}[]^\"~*?:\\/", "AND", "OR", "NOT", "a AND", "(",
+    "*", "?", "~", '"', "\\", "\\*", "+-&|!(){}[]^\"~*?:\\/", "AND", "OR", "NOT", "a AND", "(",
     "a^9",     "/.*/", "text:x", "owner:\"x\"", "+owner:x", "[a TO z]", "{* TO *}", "a~0.1",
-    "\x00", "\x1f\x7f\x9b", "\u202e",
+    "\x1f\x7f\x9b", "\u202e",
     "' OR 1=1 //", "$owner", "`n`", "x" * 10_000, "wort " * 2_000, "é" * 5_000, "東" * 5_000, "a* b* c*",
     "௰", "½",
     "\U0001f600", "ࡰ", "\ufffd", "null", "true", "|", "a | b",
@@ -128,8 +128,7 @@ def test_whatever_is_asked_has_an_answer_and_nothing_of_others(
     store(stranger, {"name": query + " ours", "note": "text x a b AND OR NOT wort owner null true é 東"})
     answer = run("search.explain", search=query)
     assert (answer["entities"], answer["total"]) == ([], 0)
-    if query.strip():
-        assert run("entities.find", identifier=query)["entities"] == []
+    assert run("entities.find", identifier=query)["entities"] == []
 
 
 def test_the_index_s_own_signs_are_no_signs(call: Call) -> None:
