@@ -44,6 +44,11 @@ def pytest_configure() -> None:
     reached_outcomes.install_if_wanted()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files of tests/reliability, which take longest."""
+    items.sort(key=lambda item: "reliability" not in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Settings that reach the database of this run."""
@@ -151,9 +156,9 @@ def mcp(loop: Loop, services: Services, owner: str) -> Call:
 
 
 @pytest.fixture
-def cli(settings: Settings, services: Services, monkeypatch: pytest.MonkeyPatch, owner: str) -> Call:
+def cli(loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, owner: str) -> Call:
     """The operations as commands."""
-    return faces.by_cli(settings, monkeypatch, owner)
+    return faces.by_cli(loop, services, monkeypatch, owner)
 
 
 @pytest.fixture(params=["rest", "mcp", "cli"])

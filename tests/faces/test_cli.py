@@ -15,10 +15,11 @@ from typer.testing import CliRunner, Result
 from graphmem.cli import session
 from graphmem.cli.commands import example_line
 from graphmem.cli.main import app
-from graphmem.registry import REGISTRY, Face
+from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.support.actors import full_actor
-from tests.support.faces import Call, argv
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, argv, share_services
 from tests.support.service import environment
 
 ODD = "ev\x1b[2J\x1b]0;pwned\x07il \x9b31m\u202egnp\r\n\x00\x08"
@@ -28,8 +29,11 @@ OPERATIONS = [operation for operation in REGISTRY.values() if Face.CLI in operat
 
 
 @pytest.fixture
-def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, owner: str) -> Command:
+def command(
+    settings: Settings, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, owner: str
+) -> Command:
     """Run a command as a person would, and return what it printed where."""
+    share_services(monkeypatch, loop, services)
     monkeypatch.setattr(session, "local_actor", lambda client: full_actor(owner, client="test"))
     where = environment(settings, settings.data_path)
 

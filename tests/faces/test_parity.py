@@ -33,7 +33,7 @@ from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
-from tests.support.faces import argv, flat, in_query
+from tests.support.faces import argv, flat, in_query, share_services
 from tests.support.service import Service, command, environment
 
 Outcome = tuple[Any, ...]
@@ -229,6 +229,7 @@ def by_commands(*words: str) -> Callable[[World], Outcomes]:
             return [outcome]
 
         with pytest.MonkeyPatch.context() as patch:
+            share_services(patch, world.loop, world.services)
             patch.setattr(session, "local_actor", lambda client: world.actor)
             return world.each(Face.CLI, ask)
 

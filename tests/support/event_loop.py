@@ -24,6 +24,13 @@ class Loop:
         """Return what a coroutine returns; raise what it raises."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(limit)
 
+    def is_current(self) -> bool:
+        """Return whether the caller runs in this loop."""
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
     def close(self) -> None:
         """End the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)

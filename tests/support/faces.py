@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, get_origin
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ import httpx
 from mcp import Client as McpClient
 from typer.testing import CliRunner
 
+from graphmem import runtime
 from graphmem.cli import session
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
@@ -98,8 +100,29 @@ def by_mcp(loop: Loop, services: Services, owner: str) -> Call:
     return call
 
 
-def by_cli(settings: Settings, monkeypatch: Any, owner: str) -> Call:
+def share_services(monkeypatch: Any, loop: Loop, services: Services) -> None:
+    """Let the commands of this process use the services of this run.
+
+    A command of its own opens the database and checks the migrations, which takes longer than most commands.
+    """
+    open_services = runtime.open_services
+
+    @contextlib.asynccontextmanager
+    async def shared(settings: Settings, *args: Any, **kwargs: Any) -> AsyncIterator[Services]:
+        if loop.is_current() and settings.neo4j_uri == services.settings.neo4j_uri:
+            yield services
+        else:
+            async with open_services(settings, *args, **kwargs) as opened:
+                yield opened
+
+    monkeypatch.setattr(runtime, "open_services", shared)
+    monkeypatch.setattr(session, "run_async", loop.run)
+
+
+def by_cli(loop: Loop, services: Services, monkeypatch: Any, owner: str) -> Call:
     """Call a command, in this process, on the same database."""
+    settings = services.settings
+    share_services(monkeypatch, loop, services)
     monkeypatch.setattr(session, "local_actor", lambda client: full_actor(owner, client="test"))
     environment = {
         "NEO4J_URI": settings.neo4j_uri,
