@@ -168,7 +168,6 @@ async def rest(services: Any) -> None:
 
 
 if __name__ == "__main__":
-    reached_outcomes.install_if_wanted()
     said = sys.argv.pop(1)
     if said == EACH:
         from graphmem import auth
@@ -180,6 +179,8 @@ if __name__ == "__main__":
         from graphmem import worker
 
         worker.work = rest
+    # The default owner is read when the package is imported.
+    reached_outcomes.install_if_wanted()
     from graphmem.cli.main import main
 
     main()
