@@ -16,6 +16,7 @@ from graphmem.registry import Services
 from tests.reliability.test_machine import Machine
 from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 
 
 class Losing(Machine):
@@ -34,12 +35,7 @@ class Losing(Machine):
             assert dumps.create("after").manifest.root == made.manifest.root
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3600)
 def test_nothing_shows_that_everything_was_lost_and_restored(loop: Loop, services: Services) -> None:
-    chosen = hypothesis_settings.default
-    assert chosen is not None
-    examples = max(5, chosen.max_examples // 5)
-    run_state_machine_as_test(
-        lambda: Losing(loop, services),
-        settings=hypothesis_settings(chosen, max_examples=examples, stateful_step_count=12),
-    )
+    chosen = hypothesis_settings(examples(3), stateful_step_count=12)
+    run_state_machine_as_test(lambda: Losing(loop, services), settings=chosen)

@@ -15,6 +15,7 @@ from graphmem.registry import Services
 from tests.faces.test_graph import check, ids, keys, pages, relate, things
 from tests.support import walk_model as model
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 from tests.support.faces import Call, by_runner
 
 YEARS = [f"{year}-01-01T00:00:00Z" for year in (2020, 2021, 2022, 2023)]
@@ -41,23 +42,23 @@ def chain(run: Call) -> list[str]:
     return [a, b, c]
 
 
-def test_what_was_related_then(call: Call, chain: list[str]) -> None:
+def test_what_was_related_then(run: Call, chain: list[str]) -> None:
     a, b, c = chain
 
     def related(**clocks: str) -> list[str]:
-        return ids(call("entities.related", entity_id=a, depth=2, **clocks))
+        return ids(run("entities.related", entity_id=a, depth=2, **clocks))
 
     assert related() == [b, c]
     assert [related(at=year) for year in YEARS] == [[b], [b], [b, c], [b, c]]
     assert related(at="2019-01-01") == related(at_ingested="2019-01-01") == []
-    told = call("entities.related", entity_id=a, at="2021-01-01")
+    told = run("entities.related", entity_id=a, at="2021-01-01")
     assert (told["at"], "at_ingested" in told) == ("2021-01-01T00:00:00.000000Z", False)
 
 
-def test_a_late_backfill_is_in_no_reading_of_what_was_known_before(call: Call, chain: list[str]) -> None:
+def test_a_late_backfill_is_in_no_reading_of_what_was_known_before(run: Call, chain: list[str]) -> None:
     a, b, c = chain
     asked = ({"entity_id": a, "depth": 3}, {"entity_id": c, "depth": 1})
-    known = recorded(call)
+    known = recorded(run)
     clocks = [{"at_ingested": known}, {"at": YEARS[3], "at_ingested": known}]
     readings = [("entities.related", {**one, **clock}) for one in asked for clock in clocks]
     readings += [
@@ -72,17 +73,17 @@ def test_a_late_backfill_is_in_no_reading_of_what_was_known_before(call: Call, c
     readings += [("relationships.snapshot", {"relationship_key": key, **clock}) for clock in clocks]
 
     def read() -> list[Any]:
-        return [call(name, **arguments) for name, arguments in readings]
+        return [run(name, **arguments) for name, arguments in readings]
 
     before = read()
-    create(call, a, c, "MANAGES", observed_at=YEARS[0])
-    create(call, a, b, observed_at=YEARS[1], metadata={"share": 2})
-    call("store", entities=[{"target_id": b, "late": True}], observed_at=YEARS[1])
-    call("relationships.delete", relationship_key=f"OWNS:{b}:{c}")
-    call("entities.delete", entity_id=c)
+    create(run, a, c, "MANAGES", observed_at=YEARS[0])
+    create(run, a, b, observed_at=YEARS[1], metadata={"share": 2})
+    run("store", entities=[{"target_id": b, "late": True}], observed_at=YEARS[1])
+    run("relationships.delete", relationship_key=f"OWNS:{b}:{c}")
+    run("entities.delete", entity_id=c)
     assert read() == before
     # The other clock sees what came late.
-    then = call("entities.related", entity_id=a, at=YEARS[1])
+    then = run("entities.related", entity_id=a, at=YEARS[1])
     assert ids(then) == sorted([b, c])
     assert {one["relationship_key"]: one["snapshot"] for one in then["relationships"]} == {
         key: {"share": 2},
@@ -91,69 +92,69 @@ def test_a_late_backfill_is_in_no_reading_of_what_was_known_before(call: Call, c
     assert next(one for one in then["entities"] if one["entity_id"] == b)["snapshot"]["late"] is True
 
 
-def test_a_deleted_entity_was_a_bridge_until_then(call: Call, chain: list[str]) -> None:
+def test_a_deleted_entity_was_a_bridge_until_then(run: Call, chain: list[str]) -> None:
     a, b, c = chain
-    before = recorded(call)
-    call("entities.delete", entity_id=b)
-    gone = recorded(call)
-    call("entities.restore", entity_id=b)
+    before = recorded(run)
+    run("entities.delete", entity_id=b)
+    gone = recorded(run)
+    run("entities.restore", entity_id=b)
     for clock in ("at", "at_ingested"):
         found = [
-            ids(call("entities.related", entity_id=a, depth=2, **{clock: time})) for time in (before, gone)
+            ids(run("entities.related", entity_id=a, depth=2, **{clock: time})) for time in (before, gone)
         ]
         assert found == [[b, c], []]
-        assert call("graph.neighborhood", node_id=a, **{clock: gone})["total_count"] == 0
+        assert run("graph.neighborhood", node_id=a, **{clock: gone})["total_count"] == 0
         with pytest.raises(NotFound):
-            call("graph.neighborhood", node_id=b, **{clock: gone})
+            run("graph.neighborhood", node_id=b, **{clock: gone})
         with pytest.raises(NotFound):
-            call("entities.related", entity_id=b, **{clock: gone})
+            run("entities.related", entity_id=b, **{clock: gone})
         with pytest.raises(NotFound):
-            call("relationships.get", relationship_id=f"OWNS:{a}:{b}", **{clock: gone})
-        shown = call(
+            run("relationships.get", relationship_id=f"OWNS:{a}:{b}", **{clock: gone})
+        shown = run(
             "relationships.get", relationship_id=f"OWNS:{a}:{b}", include_deleted=True, **{clock: gone}
         )
         assert shown["is_live"] is True
 
 
-def test_a_deleted_relationship_was_there_until_then(call: Call, chain: list[str]) -> None:
+def test_a_deleted_relationship_was_there_until_then(run: Call, chain: list[str]) -> None:
     a, b, _ = chain
     key = f"OWNS:{a}:{b}"
-    before = recorded(call)
-    call("relationships.delete", relationship_key=key, reason="sold")
-    gone = recorded(call)
+    before = recorded(run)
+    run("relationships.delete", relationship_key=key, reason="sold")
+    gone = recorded(run)
     for clock in ("at", "at_ingested"):
-        assert ids(call("entities.related", entity_id=a, **{clock: before})) == [b]
-        assert ids(call("entities.related", entity_id=a, **{clock: gone})) == []
-        listed = call("relationships.list", entity_id=a, include_total_count=True, **{clock: before})
+        assert ids(run("entities.related", entity_id=a, **{clock: before})) == [b]
+        assert ids(run("entities.related", entity_id=a, **{clock: gone})) == []
+        listed = run("relationships.list", entity_id=a, include_total_count=True, **{clock: before})
         assert (keys(listed), listed["total"]) == ([key], 1)
-        listed = call("relationships.list", entity_id=a, include_total_count=True, **{clock: gone})
+        listed = run("relationships.list", entity_id=a, include_total_count=True, **{clock: gone})
         assert (keys(listed), listed["total"]) == ([], 0)
-        listed = call("relationships.list", entity_id=a, include_deleted=True, **{clock: gone})
+        listed = run("relationships.list", entity_id=a, include_deleted=True, **{clock: gone})
         assert [(one["relationship_key"], one["is_live"]) for one in listed["relationships"]] == [
             (key, False)
         ]
-        history = call("relationships.snapshot", relationship_key=key, **{clock: before})
+        history = run("relationships.snapshot", relationship_key=key, **{clock: before})
         assert [one["kind"] for one in history["observations"]] == ["create"]
     # What was not there yet is not there even among what is deleted.
-    early = call("relationships.list", entity_id=a, include_deleted=True, at="2019-01-01")
+    early = run("relationships.list", entity_id=a, include_deleted=True, at="2019-01-01")
     assert early["relationships"] == []
 
 
-def test_the_metadata_are_those_of_then(call: Call, chain: list[str]) -> None:
+def test_the_metadata_are_those_of_then(run: Call, chain: list[str]) -> None:
     a, b, _ = chain
-    create(call, a, b, observed_at=YEARS[2], metadata={"share": 2, "note": "b"})
-    create(call, a, b, observed_at=YEARS[3], metadata={"share": None, "ç": 1, "😀": 2})
+    create(run, a, b, observed_at=YEARS[2], metadata={"share": 2, "note": "b"})
+    create(run, a, b, observed_at=YEARS[3], metadata={"share": None, "ç": 1, "😀": 2})
     key = f"OWNS:{a}:{b}"
     wanted = [{"share": 1}, {"share": 1}, {"note": "b", "share": 2}, {"note": "b", "ç": 1, "😀": 2}]
-    now = call("relationships.get", relationship_id=key)
+    now = run("relationships.get", relationship_id=key)
     for year, snapshot in zip(YEARS, wanted, strict=True):
         for name, asked in (("get", {"relationship_id": key}), ("snapshot", {"relationship_key": key})):
-            then = call(f"relationships.{name}", **asked, at=year)
+            then = run(f"relationships.{name}", **asked, at=year)
             assert then["snapshot"] == snapshot
             assert set(then["provenance"]) == set(snapshot)
-        (listed,) = call("relationships.list", source_entity_id=a, at=year)["relationships"]
+        (listed,) = run("relationships.list", source_entity_id=a, at=year)["relationships"]
         assert listed["snapshot"] == snapshot
-    last = call("relationships.get", relationship_id=key, at=YEARS[3])
+    last = run("relationships.get", relationship_id=key, at=YEARS[3])
     assert {name: last[name] for name in now} == now
     assert list(last["snapshot"]) == list(now["snapshot"])
 
@@ -214,6 +215,7 @@ EVENTS = st.lists(
 )
 
 
+@examples(12)
 @given(
     events=EVENTS,
     depth=st.integers(1, 4),

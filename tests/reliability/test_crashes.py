@@ -21,7 +21,7 @@ from tests.support.killed_services import Found, Victims, compare, cycle
 from tests.support.write_load import Ledger, Sent
 
 CLIENTS = 16
-QUICK = ("service", "neo4j", "service", "both", "service")
+QUICK = ("service", "both")
 LONG = ("service", "neo4j", "both", "twice")
 CYCLES = int(os.environ.get("GRAPHMEM_TEST_CRASHES", "200"))
 

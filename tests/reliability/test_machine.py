@@ -14,6 +14,7 @@ from hypothesis.stateful import initialize, precondition, rule, run_state_machin
 from graphmem.errors import GraphmemError
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 from tests.support.expected_answers import NOT_FOUND, agrees, counted, exactly, later
 from tests.support.knowledge_model import TURNS, edge_id, shown
 from tests.support.reduction_model import Declared, Schema, is_unfit, spoken
@@ -386,8 +387,7 @@ def otherwise(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {**arguments, "reason": "else"}
 
 
-@pytest.mark.timeout(1800)  # a failure is made small before it is told
+@pytest.mark.timeout(3600)  # a failure is made small before it is told
 def test_every_read_agrees_with_the_model_after_every_write(loop: Loop, services: Services) -> None:
-    most = hypothesis_settings().max_examples * 3 // 5
-    wanted = hypothesis_settings(max_examples=most, stateful_step_count=15)
-    run_state_machine_as_test(lambda: Machine(loop, services), settings=wanted)
+    chosen = hypothesis_settings(examples(5), stateful_step_count=15)
+    run_state_machine_as_test(lambda: Machine(loop, services), settings=chosen)

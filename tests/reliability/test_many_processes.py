@@ -1,4 +1,4 @@
-"""Two service processes and 64 clients: one order and one state, as if one had done it; one dies."""
+"""Two service processes and many clients: one order and one state, as if one had done it; one dies."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from graphmem.settings import Settings
 from tests.support.actors import full_actor
 from tests.support.dumps import wipe
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.faces import by_runner
 from tests.support.figures import Figures
 from tests.support.forked_services import Forks
@@ -26,7 +27,7 @@ from tests.support.killed_services import TRANSACTIONS, Found, compare
 from tests.support.service import free_port, until_listening
 from tests.support.write_load import Ledger, Sent
 
-CLIENTS = 64
+CLIENTS = 64 if LONG else 24
 BOTH = 1
 """Which write of some clients goes to both services at the same time."""
 
@@ -171,7 +172,7 @@ def alone(loop: Loop, services: Services, clients: list[Client], dice: random.Ra
     ("owners", "each"),
     [
         (1, 4),
-        (16, 4),
+        (8, 4),
         pytest.param(1, 100, marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
         pytest.param(16, 100, marks=[pytest.mark.long, pytest.mark.timeout(1200)]),
     ],

@@ -19,6 +19,7 @@ from graphmem.registry import REGISTRY, Services
 from tests.support import fold_model as oracle
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 from tests.support.faces import by_runner
 
 VALUES = st.sampled_from([None, 1, 1.0, "1", True, "a", [1], {"b": 2}, -0.0, 10**30])
@@ -79,6 +80,7 @@ def facts(observations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+@examples(20)
 @given(said=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32), data=st.data())
 def test_folded_and_recomputed_snapshots_are_the_oracles(
     loop: Loop, services: Services, said: list[dict[str, Any]], seed: int, data: st.DataObject
@@ -103,6 +105,7 @@ def test_folded_and_recomputed_snapshots_are_the_oracles(
         assert answer["last_observation_at"] == wanted.last_observation_at
 
 
+@examples(10)
 @given(said=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32))
 def test_nothing_that_was_acknowledged_is_missing(
     loop: Loop, services: Services, said: list[dict[str, Any]], seed: int
@@ -118,6 +121,7 @@ def test_nothing_that_was_acknowledged_is_missing(
     assert run("server.stats")["total_observations"] == listed["total"]
 
 
+@examples(5)
 @given(
     said=st.lists(
         ITEMS.map(lambda one: {"observed_at": "2026-01-01T00:00:00Z", **one}), min_size=2, max_size=12

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from graphmem.registry import REGISTRY, Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 from tests.support.expected_answers import exactly
 from tests.support.faces import by_runner
 
@@ -125,6 +126,7 @@ def timeless(answer: dict[str, Any]) -> str:
     return exactly({name: one for name, one in answer.items() if name not in ("created_at", "version")})
 
 
+@examples(8)
 @given(
     items=st.lists(ITEMS, min_size=2, max_size=15),
     links=st.lists(LINKS, max_size=4),
@@ -151,6 +153,7 @@ def test_order_batches_and_writers_leave_no_trace(
     assert found[0] == found[1]
 
 
+@examples(8)
 @given(
     items=st.lists(ITEMS, min_size=2, max_size=10),
     links=st.lists(LINKS, max_size=4),

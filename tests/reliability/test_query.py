@@ -17,6 +17,7 @@ from graphmem.registry import REGISTRY, Services
 from tests.support import faces
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 from tests.support.faces import Call
 from tests.support.page_model import COMPARED, NAMES, NEEDLES, Known, answer
 from tests.support.worker_pass import fold_all
@@ -144,6 +145,7 @@ def ids(page: dict[str, Any]) -> list[str]:
     return [one["entity_id"] for one in page["entities"]]
 
 
+@examples(10)
 @given(
     items=st.lists(ITEM, min_size=3, max_size=14),
     turns=st.lists(TURN, max_size=6),
@@ -195,6 +197,7 @@ def test_every_page_is_that_of_a_plain_model(
     assert found["healthy"], found
 
 
+@examples(10)
 @given(data=st.data())
 def test_as_of_a_time_every_page_is_what_was_answered_then(
     loop: Loop, services: Services, data: st.DataObject

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 from tests.support.faces import Call, by_runner
 
 WORDS = st.sampled_from([
@@ -125,6 +126,7 @@ def change(run: Call, ids: list[str], steps: list[Any]) -> None:
             continue
 
 
+@examples(10)
 @given(
     items=st.lists(ITEMS, min_size=1, max_size=6),
     steps=STEPS,
@@ -151,6 +153,7 @@ def test_words_find_what_a_plain_reading_finds(
         assert run("search.explain", search=query, limit=500)["entities"] == explained["entities"]
 
 
+@examples(10)
 @given(
     items=st.lists(ITEMS, min_size=1, max_size=6),
     steps=STEPS,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 from tests.support.faces import Call, by_runner
 
 TIMES = (
@@ -82,6 +83,7 @@ def plainly(event: dict[str, Any]) -> list[str]:
     return [event[name] for name in ("entity_id", "entity_type", "event_type", "text")]
 
 
+@examples(10)
 @given(items=ITEMS, others=ITEMS, every=st.lists(ASKED, min_size=3, max_size=6))
 def test_pages_tile_what_a_plain_model_sorts(
     loop: Loop, services: Services, items: list[Any], others: list[Any], every: list[dict[str, Any]]
