@@ -40,8 +40,8 @@ PEOPLE = {
 
 
 @pytest.fixture
-def ids(call: Call) -> dict[str, str]:
-    stored = call("store", **PEOPLE)["entities"]
+def ids(run: Call) -> dict[str, str]:
+    stored = run("store", **PEOPLE)["entities"]
     return {one["canonical_name"]: one["entity_id"] for one in stored}
 
 
@@ -62,8 +62,8 @@ def spent(page: dict[str, Any], unit: str = "tokens") -> int:
     return domain.cost(text, unit)  # type: ignore[arg-type]
 
 
-def test_a_question_is_answered_by_what_it_names(call: Call, ids: dict[str, str]) -> None:
-    page = call("context.retrieve", question="Where does Ada Lovelace work?")
+def test_a_question_is_answered_by_what_it_names(run: Call, ids: dict[str, str]) -> None:
+    page = run("context.retrieve", question="Where does Ada Lovelace work?")
     found = lines(page)
     assert {name for name, _, _ in found[:4]} == {"Ada Lovelace"}
     assert ("Ada Lovelace", "WORKS_AT", "Analytical Engines") in found[:5]

@@ -32,16 +32,16 @@ def pairs(answer: dict[str, Any]) -> set[frozenset[str]]:
     return {frozenset((one["entity_a"], one["entity_b"])) for one in answer["candidates"]}
 
 
-def test_a_likely_pair_is_listed_with_its_reasons(call: Call) -> None:
+def test_a_likely_pair_is_listed_with_its_reasons(run: Call) -> None:
     items = [
         person("Ada Lovelace", email="ada@example.org"),
         person("Lovelace, Ada"),
         person("Charles Babbage"),
         {"entity_type": "company", "name": "Ada Lovelace"},
     ]
-    ada, again, *_ = ids(call("store", entities=items))
-    call("observations.create", entity_id=again, fields={"town": "London"})
-    answer = call("entities.duplicates", entity_type="people")
+    ada, again, *_ = ids(run("store", entities=items))
+    run("observations.create", entity_id=again, fields={"town": "London"})
+    answer = run("entities.duplicates", entity_type="people")
     (found,) = answer["candidates"]
     assert [found["entity_a"], found["entity_b"]] == sorted((ada, again))
     names = {found["entity_a"]: found["canonical_name_a"], found["entity_b"]: found["canonical_name_b"]}
@@ -92,14 +92,14 @@ def test_the_likeliest_come_first_and_pages_tile(run: Call) -> None:
     assert run("entities.duplicates", threshold=0.98)["total"] == 1
 
 
-def test_only_pairs_with_one_entity(call: Call) -> None:
+def test_only_pairs_with_one_entity(run: Call) -> None:
     items = [{"entity_type": "thing", "intent": "create_new", "name": name}
              for name in ("Apollo", "Apollo", "Gemini", "Gemini")]  # fmt: skip
-    a, b, *_ = ids(call("store", entities=items))
-    assert pairs(call("entities.duplicates", entity_id=a)) == {frozenset((a, b))}
-    assert call("entities.duplicates", entity_id=a, entity_type="person")["candidates"] == []
+    a, b, *_ = ids(run("store", entities=items))
+    assert pairs(run("entities.duplicates", entity_id=a)) == {frozenset((a, b))}
+    assert run("entities.duplicates", entity_id=a, entity_type="person")["candidates"] == []
     with pytest.raises(NotFound):
-        call("entities.duplicates", entity_id="ent_" + "0" * 24)
+        run("entities.duplicates", entity_id="ent_" + "0" * 24)
 
 
 def test_what_is_deleted_is_nobody_s_duplicate(run: Call) -> None:
@@ -213,9 +213,9 @@ def test_tokens_are_never_looked_up(run: Call) -> None:
 # What a store says
 
 
-def test_a_store_names_the_likely_duplicates_of_what_it_creates(call: Call) -> None:
-    known = call("store", entities=[person("Ada Lovelace", email="ada@example.org"), person("Alan Turing")])
-    (entry,) = call("store", entities=[person("Lovelace, Ada")])["entities"]
+def test_a_store_names_the_likely_duplicates_of_what_it_creates(run: Call) -> None:
+    known = run("store", entities=[person("Ada Lovelace", email="ada@example.org"), person("Alan Turing")])
+    (entry,) = run("store", entities=[person("Lovelace, Ada")])["entities"]
     assert entry["action"] == "created"
     assert entry["duplicate_candidates"] == [{
         "entity_id": ids(known)[0],

@@ -66,10 +66,10 @@ def test_an_entity_is_found_by_what_names_it(
     assert (first["matched"], first["matched_field"], first["score"]) == (matched, field, 1.0)
 
 
-def test_an_entity_is_found_by_its_id(call: Call) -> None:
-    (entity_id,) = ids(call("store", entities=[ADA]))
+def test_an_entity_is_found_by_its_id(run: Call) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA]))
     for spelled in (entity_id, f" {entity_id} ", entity_id.upper()):
-        assert matches(call("entities.find", identifier=spelled)) == ([entity_id], "id")
+        assert matches(run("entities.find", identifier=spelled)) == ([entity_id], "id")
 
 
 def test_the_domain_of_a_site_finds_it_and_not_its_pages(run: Call) -> None:
@@ -143,14 +143,14 @@ def test_whole_words_find_where_no_name_does(run: Call, ada: str, words: str) ->
     assert first["matched_field"] == ("email" if words == "example.org" else "canonical_name")
 
 
-def test_meaning_finds_where_no_word_does(call: Call) -> None:
+def test_meaning_finds_where_no_word_does(run: Call) -> None:
     (milk, _) = ids(
-        call("store", entities=[
+        run("store", entities=[
             {"entity_type": "task", "title": "Buy milk and eggs", "note": "groceries"},
             {"entity_type": "task", "title": "Fix the login bug", "note": "users cannot sign in"},
         ])
     )  # fmt: skip
-    found = call("entities.find", identifier="grocery shopping")
+    found = run("entities.find", identifier="grocery shopping")
     assert matches(found) == ([milk], "meaning")
     assert (found["entities"][0]["matched"], found["semantic"]) == ("meaning", "ready")
     assert 0.3 <= found["entities"][0]["score"] <= 1
@@ -207,17 +207,17 @@ def test_a_long_name_is_found_whole_and_only_whole(run: Call) -> None:
     assert run("entities.find", identifier=name)["match_mode"] == "text"
 
 
-def test_a_type_narrows_a_look_up_before_any_limit(call: Call) -> None:
+def test_a_type_narrows_a_look_up_before_any_limit(run: Call) -> None:
     items = [{"entity_type": "person", "name": "Jordan", "intent": "create_new"} for _ in range(4)]
     company = {"entity_type": "company", "name": "Jordan"}
-    *people, company = ids(call("store", entities=[*items, company]))
-    assert set(ids(call("entities.find", identifier="jordan"))) == {*people, company}
+    *people, company = ids(run("store", entities=[*items, company]))
+    assert set(ids(run("entities.find", identifier="jordan"))) == {*people, company}
     for words in ("jordan", "JORDAN "):
-        narrowed = call("entities.find", identifier=words, entity_type="company", limit=1)
+        narrowed = run("entities.find", identifier=words, entity_type="company", limit=1)
         assert (ids(narrowed), narrowed["total"]) == ([company], 1)
-    found = call("entities.find", identifier="jordan", entity_type="people", limit=3)
+    found = run("entities.find", identifier="jordan", entity_type="people", limit=3)
     assert (ids(found), found["total"]) == (sorted(people)[:3], 4)
-    assert ids(call("entities.find", identifier=people[0], entity_type="company")) == []
+    assert ids(run("entities.find", identifier=people[0], entity_type="company")) == []
 
 
 def test_after_a_rename_only_the_new_name_matches(run: Call, ada: str) -> None:

@@ -66,8 +66,8 @@ def everything(script: Script) -> list[Any]:
     return sorted(repr((one["label"], sorted(one["held"].items()), sorted(one["edges"]))) for one in nodes)
 
 
-def test_what_is_whole_is_healthy(call: Call, world: list[str]) -> None:
-    answer = call("server.check_snapshots")
+def test_what_is_whole_is_healthy(run: Call, world: list[str]) -> None:
+    answer = run("server.check_snapshots")
     assert (answer["healthy"], answer["stale"], answer["counts_compared"]) == (True, 0, True)
     # Four entities and three relationships: the survivor had one of its own to show the merged one's with.
     assert answer["checked"] == 7
@@ -188,7 +188,7 @@ def test_a_rebuild_finds_the_discovered_schema_again(
     assert kept == [one for one in before if "updated_at" not in one]
 
 
-def test_other_owners_are_not_looked_at(call: Call, world: list[str], loop: Loop, services: Services) -> None:
+def test_other_owners_are_not_looked_at(run: Call, world: list[str], loop: Loop, services: Services) -> None:
     stranger = by_runner(loop, services, str(uuid.uuid4()))
     assert stranger("server.check_snapshots")["checked"] == 0
 

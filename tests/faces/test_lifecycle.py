@@ -23,21 +23,21 @@ def stored(run: Call, **fields: Any) -> dict[str, Any]:
     return run("store", entities=[{**ADA, **fields}])
 
 
-def test_a_correction_lasts_until_the_next_one(call: Call, ada: str) -> None:
-    answer = call("entities.correct", entity_id=ada, field="phone", value="2")
+def test_a_correction_lasts_until_the_next_one(run: Call, ada: str) -> None:
+    answer = run("entities.correct", entity_id=ada, field="phone", value="2")
     assert (answer["snapshot"]["phone"], answer["version"]) == ("2", 2)
-    assert stored(call, phone="3")["entities"][0]["entity_snapshot_after"]["phone"] == "2"
-    assert call("entities.correct", entity_id=ada, field="phone", value="4")["snapshot"]["phone"] == "4"
+    assert stored(run, phone="3")["entities"][0]["entity_snapshot_after"]["phone"] == "2"
+    assert run("entities.correct", entity_id=ada, field="phone", value="4")["snapshot"]["phone"] == "4"
 
 
-def test_a_correction_by_null_clears_the_field(call: Call, ada: str) -> None:
-    assert "phone" not in call("entities.correct", entity_id=ada, field="phone", value=None)["snapshot"]
-    assert "phone" not in stored(call, phone="5")["entities"][0]["entity_snapshot_after"]
+def test_a_correction_by_null_clears_the_field(run: Call, ada: str) -> None:
+    assert "phone" not in run("entities.correct", entity_id=ada, field="phone", value=None)["snapshot"]
+    assert "phone" not in stored(run, phone="5")["entities"][0]["entity_snapshot_after"]
 
 
-def test_a_correction_is_the_provenance_of_its_field(call: Call, ada: str) -> None:
-    corrected = call("entities.correct", entity_id=ada, field="phone", value="2")
-    (said,) = call("entities.provenance", entity_id=ada, field="phone")["observations"]
+def test_a_correction_is_the_provenance_of_its_field(run: Call, ada: str) -> None:
+    corrected = run("entities.correct", entity_id=ada, field="phone", value="2")
+    (said,) = run("entities.provenance", entity_id=ada, field="phone")["observations"]
     assert (said["id"], said["kind"]) == (corrected["observation_id"], "correction")
 
 
@@ -52,22 +52,22 @@ def test_correcting_what_is_not_there_is_refused(call: Call) -> None:
         call("entities.correct", entity_id="ent_" + "0" * 24, field="a", value=1)
 
 
-def test_delete_and_restore_alternate_any_number_of_times(call: Call, ada: str) -> None:
+def test_delete_and_restore_alternate_any_number_of_times(run: Call, ada: str) -> None:
     for round_ in range(3):
-        assert call("entities.delete", entity_id=ada, reason=f"round {round_}")["state"] == "deleted"
+        assert run("entities.delete", entity_id=ada, reason=f"round {round_}")["state"] == "deleted"
         with pytest.raises(NotFound):
-            call("entities.delete", entity_id=ada)
-        assert call("entities.restore", entity_id=ada)["state"] == "live"
+            run("entities.delete", entity_id=ada)
+        assert run("entities.restore", entity_id=ada)["state"] == "live"
         with pytest.raises(NotFound):
-            call("entities.restore", entity_id=ada)
-    assert call("entities.get", entity_id=ada)["version"] == 7
+            run("entities.restore", entity_id=ada)
+    assert run("entities.get", entity_id=ada)["version"] == 7
 
 
-def test_what_is_deleted_is_in_no_answer(call: Call, ada: str) -> None:
-    bob = call("store", entities=[{"entity_type": "person", "name": "Bob"}], relationships=[
+def test_what_is_deleted_is_in_no_answer(run: Call, ada: str) -> None:
+    bob = run("store", entities=[{"entity_type": "person", "name": "Bob"}], relationships=[
         {"relationship_type": "WORKS_AT", "source_index": 0, "target_entity_id": ada},
     ])["entities"][0]["entity_id"]  # fmt: skip
-    call("entities.delete", entity_id=ada)
+    run("entities.delete", entity_id=ada)
     for name, arguments in (
         ("entities.get", {"entity_id": ada}),
         ("entities.snapshot", {"entity_id": ada}),
@@ -78,7 +78,7 @@ def test_what_is_deleted_is_in_no_answer(call: Call, ada: str) -> None:
         ("observations.query", {"filters": {"entity_id": ada}}),
     ):
         with pytest.raises(NotFound):
-            call(name, **arguments)
+            run(name, **arguments)
     for name, arguments in (
         ("entities.query", {}),
         ("entities.find", {"identifier": "Ada"}),
@@ -90,49 +90,49 @@ def test_what_is_deleted_is_in_no_answer(call: Call, ada: str) -> None:
         ("observations.query", {}),
         ("observations.query", {"filters": {"entity_type": "person"}}),
     ):
-        assert ada not in str(call(name, **arguments)), name
-    assert call("server.stats")["entities_by_type"] == {"person": 1}
+        assert ada not in str(run(name, **arguments)), name
+    assert run("server.stats")["entities_by_type"] == {"person": 1}
 
 
-def test_what_is_deleted_is_answered_where_it_is_asked_for(call: Call, ada: str) -> None:
-    call("entities.delete", entity_id=ada)
-    assert call("entities.get", entity_id=ada, include_deleted=True)["state"] == "deleted"
-    assert call("entities.snapshot", entity_id=ada, include_deleted=True)["snapshot"]["name"] == "Ada"
-    page = call("entities.query", include_deleted=True, include_total_count=True)
+def test_what_is_deleted_is_answered_where_it_is_asked_for(run: Call, ada: str) -> None:
+    run("entities.delete", entity_id=ada)
+    assert run("entities.get", entity_id=ada, include_deleted=True)["state"] == "deleted"
+    assert run("entities.snapshot", entity_id=ada, include_deleted=True)["snapshot"]["name"] == "Ada"
+    page = run("entities.query", include_deleted=True, include_total_count=True)
     assert ([one["entity_id"] for one in page["entities"]], page["total"]) == ([ada], 1)
-    listed = call("observations.query", filters={"entity_id": ada}, include_deleted=True)
+    listed = run("observations.query", filters={"entity_id": ada}, include_deleted=True)
     assert [one["kind"] for one in listed["observations"]] == ["delete", "value"]
 
 
-def test_as_of_a_time_before_its_deletion_an_entity_is_there(call: Call, ada: str) -> None:
-    before = call("entities.get", entity_id=ada)["last_observation_at"]
-    call("entities.delete", entity_id=ada)
+def test_as_of_a_time_before_its_deletion_an_entity_is_there(run: Call, ada: str) -> None:
+    before = run("entities.get", entity_id=ada)["last_observation_at"]
+    run("entities.delete", entity_id=ada)
     for clock in ("at", "at_ingested"):
-        then = call("entities.snapshot", entity_id=ada, **{clock: before})
+        then = run("entities.snapshot", entity_id=ada, **{clock: before})
         assert (then["state"], then["snapshot"]["name"]) == ("live", "Ada")
 
 
-def test_a_store_onto_a_deleted_entity_is_kept_hidden_and_warned_of(call: Call, ada: str) -> None:
-    call("entities.delete", entity_id=ada)
-    (warning,) = stored(call, phone="9")["store_warnings"]
+def test_a_store_onto_a_deleted_entity_is_kept_hidden_and_warned_of(run: Call, ada: str) -> None:
+    run("entities.delete", entity_id=ada)
+    (warning,) = stored(run, phone="9")["store_warnings"]
     assert (warning["code"], warning["entity_id"]) == ("ENTITY_DELETED", ada)
     assert "restore_entity" in warning["message"]
     with pytest.raises(NotFound):
-        call("entities.get", entity_id=ada)
-    call("entities.restore", entity_id=ada)
-    assert call("entities.get", entity_id=ada)["snapshot"]["phone"] == "9"
+        run("entities.get", entity_id=ada)
+    run("entities.restore", entity_id=ada)
+    assert run("entities.get", entity_id=ada)["snapshot"]["phone"] == "9"
 
 
-def test_no_value_and_no_correction_revives(call: Call, ada: str) -> None:
-    call("entities.delete", entity_id=ada)
+def test_no_value_and_no_correction_revives(run: Call, ada: str) -> None:
+    run("entities.delete", entity_id=ada)
     run_values = {"source_priority": 10_000}
-    call("store", entities=[{**ADA, **run_values}])
-    call("entities.correct", entity_id=ada, field="phone", value="7")
+    run("store", entities=[{**ADA, **run_values}])
+    run("entities.correct", entity_id=ada, field="phone", value="7")
     with pytest.raises(NotFound):
-        call("entities.get", entity_id=ada)
+        run("entities.get", entity_id=ada)
 
 
-def test_a_deletion_is_replayed_by_its_key(call: Call, ada: str) -> None:
-    first = call("entities.delete", entity_id=ada, idempotency_key="k")
-    again = call("entities.delete", entity_id=ada, idempotency_key="k")
+def test_a_deletion_is_replayed_by_its_key(run: Call, ada: str) -> None:
+    first = run("entities.delete", entity_id=ada, idempotency_key="k")
+    again = run("entities.delete", entity_id=ada, idempotency_key="k")
     assert again == {**first, "replayed": True}

@@ -46,56 +46,56 @@ def links(run: Call, entity_id: str) -> list[dict[str, Any]]:
     return run("relationships.list", filters={"entity_id": entity_id})["relationships"]
 
 
-def test_both_ids_show_the_survivor_with_what_both_have(call: Call, three: list[str]) -> None:
+def test_both_ids_show_the_survivor_with_what_both_have(run: Call, three: list[str]) -> None:
     ada, other, *_ = three
-    answer = merge(call, ada, other, merge_reason="one person")
+    answer = merge(run, ada, other, merge_reason="one person")
     assert (answer["observations_moved"], answer["relationships_repointed"]) == (1, 2)
     for entity_id in (ada, other):
-        found = call("entities.get", entity_id=entity_id)
+        found = run("entities.get", entity_id=entity_id)
         assert found["entity_id"] == other
         assert found["snapshot"] == {"name": "Ada L", "phone": "2", "born": 1815, "town": "London"}
     # Three observations: the two that were stored, and the merge itself.
     assert found["observation_count"] == 3
 
 
-def test_the_names_of_both_find_the_survivor(call: Call, three: list[str]) -> None:
-    merge(call, three[0], three[1])
+def test_the_names_of_both_find_the_survivor(run: Call, three: list[str]) -> None:
+    merge(run, three[0], three[1])
     for name in ("ada", "ADA L"):
-        (found,) = call("entities.find", identifier=name)["entities"]
+        (found,) = run("entities.find", identifier=name)["entities"]
         assert found["entity_id"] == three[1]
 
 
-def test_lists_and_counts_have_the_survivor_alone(call: Call, three: list[str]) -> None:
-    merge(call, three[0], three[1])
-    page = call("entities.query", filters={"entity_type": "person"}, include_total_count=True)
+def test_lists_and_counts_have_the_survivor_alone(run: Call, three: list[str]) -> None:
+    merge(run, three[0], three[1])
+    page = run("entities.query", filters={"entity_type": "person"}, include_total_count=True)
     assert {one["entity_id"] for one in page["entities"]} == {three[1], three[2]}
     assert page["total"] == 2
-    assert call("server.stats")["entities_by_type"] == {"company": 1, "person": 2}
+    assert run("server.stats")["entities_by_type"] == {"company": 1, "person": 2}
 
 
-def test_relationships_are_shown_once_at_the_survivor(call: Call, three: list[str]) -> None:
+def test_relationships_are_shown_once_at_the_survivor(run: Call, three: list[str]) -> None:
     ada, other, _, acme = three
-    merge(call, ada, other)
-    (only,) = links(call, other)
+    merge(run, ada, other)
+    (only,) = links(run, other)
     assert only["relationship_key"] == f"WORKS_AT:{other}:{acme}"
     assert only["snapshot"] == {"since": 1, "role": "x"}
-    assert call("server.stats")["total_relationships"] == 1
-    by_old_key = call("relationships.snapshot", relationship_key=f"WORKS_AT:{ada}:{acme}")
+    assert run("server.stats")["total_relationships"] == 1
+    by_old_key = run("relationships.snapshot", relationship_key=f"WORKS_AT:{ada}:{acme}")
     assert by_old_key["relationship_key"] == only["relationship_key"]
     assert len(by_old_key["observations"]) == 2
 
 
-def test_deleting_a_shown_relationship_deletes_all_that_it_stands_for(call: Call, three: list[str]) -> None:
+def test_deleting_a_shown_relationship_deletes_all_that_it_stands_for(run: Call, three: list[str]) -> None:
     ada, other, _, acme = three
-    merge(call, ada, other)
-    call("relationships.delete", relationship_key=f"WORKS_AT:{ada}:{acme}")
-    assert links(call, other) == []
+    merge(run, ada, other)
+    run("relationships.delete", relationship_key=f"WORKS_AT:{ada}:{acme}")
+    assert links(run, other) == []
     with pytest.raises(NotFound):
-        call("relationships.delete", relationship_key=f"WORKS_AT:{other}:{acme}")
-    call("entities.unmerge", source_entity_id=ada)
-    assert [one["relationship_type"] for one in links(call, acme)] == []
-    call("relationships.restore", relationship_key=f"WORKS_AT:{ada}:{acme}")
-    assert [one["source_entity_id"] for one in links(call, acme)] == [ada]
+        run("relationships.delete", relationship_key=f"WORKS_AT:{other}:{acme}")
+    run("entities.unmerge", source_entity_id=ada)
+    assert [one["relationship_type"] for one in links(run, acme)] == []
+    run("relationships.restore", relationship_key=f"WORKS_AT:{ada}:{acme}")
+    assert [one["source_entity_id"] for one in links(run, acme)] == [ada]
 
 
 def test_the_two_cannot_be_related_while_they_are_one(call: Call, three: list[str]) -> None:
@@ -110,94 +110,94 @@ def test_the_two_cannot_be_related_while_they_are_one(call: Call, three: list[st
 
 
 @pytest.mark.parametrize("times", [1, 5])
-def test_merge_and_unmerge_leave_no_trace_in_what_is_shown(call: Call, three: list[str], times: int) -> None:
-    before, state = views(call, *three), call("server.stats")["state_hash"]
+def test_merge_and_unmerge_leave_no_trace_in_what_is_shown(run: Call, three: list[str], times: int) -> None:
+    before, state = views(run, *three), run("server.stats")["state_hash"]
     for _ in range(times):
-        merge(call, three[0], three[1])
-        assert call("server.stats")["state_hash"] != state
-        call("entities.unmerge", source_entity_id=three[0])
-    assert views(call, *three) == before
-    assert call("server.stats")["state_hash"] == state
-    assert len(links(call, three[0])) == 2
+        merge(run, three[0], three[1])
+        assert run("server.stats")["state_hash"] != state
+        run("entities.unmerge", source_entity_id=three[0])
+    assert views(run, *three) == before
+    assert run("server.stats")["state_hash"] == state
+    assert len(links(run, three[0])) == 2
 
 
 def test_what_is_stored_under_the_old_name_shows_at_once_and_leaves_with_it(
-    call: Call, three: list[str]
+    run: Call, three: list[str]
 ) -> None:
     ada, other, *_ = three
-    merge(call, ada, other)
-    stored = call("store", entities=[{"entity_type": "person", "name": "Ada", "hat": "green"}])
+    merge(run, ada, other)
+    stored = run("store", entities=[{"entity_type": "person", "name": "Ada", "hat": "green"}])
     (item,) = stored["entities"]
     assert (item["entity_id"], item["home_entity_id"]) == (other, ada)
     assert item["entity_snapshot_after"]["hat"] == "green"
     assert item["entity_snapshot_after"]["town"] == "London"
-    call("entities.correct", entity_id=ada, field="town", value="Paris")
-    assert call("entities.get", entity_id=other)["snapshot"]["town"] == "Paris"
-    call("entities.unmerge", source_entity_id=ada)
-    assert call("entities.get", entity_id=other)["snapshot"] == {
+    run("entities.correct", entity_id=ada, field="town", value="Paris")
+    assert run("entities.get", entity_id=other)["snapshot"]["town"] == "Paris"
+    run("entities.unmerge", source_entity_id=ada)
+    assert run("entities.get", entity_id=other)["snapshot"] == {
         "name": "Ada L", "phone": "2", "town": "London",
     }  # fmt: skip
-    left = call("entities.get", entity_id=ada)["snapshot"]
+    left = run("entities.get", entity_id=ada)["snapshot"]
     assert (left["hat"], left["town"]) == ("green", "Paris")
 
 
-def test_a_backfill_from_before_the_merge_takes_its_place(call: Call, three: list[str]) -> None:
-    merge(call, three[0], three[1])
+def test_a_backfill_from_before_the_merge_takes_its_place(run: Call, three: list[str]) -> None:
+    merge(run, three[0], three[1])
     late = {"entity_type": "person", "name": "Ada", "phone": "0", "hair": "dark", "observed_at": "2025-01-01"}
-    (item,) = call("store", entities=[late])["entities"]
+    (item,) = run("store", entities=[late])["entities"]
     assert item["entity_snapshot_after"]["phone"] == "2"
     assert item["entity_snapshot_after"]["hair"] == "dark"
 
 
-def test_chains_compose_and_come_apart(call: Call, three: list[str]) -> None:
+def test_chains_compose_and_come_apart(run: Call, three: list[str]) -> None:
     ada, other, countess, acme = three
-    before = views(call, ada, other, countess)
-    merge(call, ada, other)
-    merge(call, other, countess)
-    found = call("entities.get", entity_id=ada)
+    before = views(run, ada, other, countess)
+    merge(run, ada, other)
+    merge(run, other, countess)
+    found = run("entities.get", entity_id=ada)
     assert (found["entity_id"], found["snapshot"]["born"]) == (countess, 1815)
-    assert [one["source_entity_id"] for one in links(call, acme)] == [countess]
-    call("entities.unmerge", source_entity_id=other)
-    assert call("entities.get", entity_id=ada)["entity_id"] == other
-    assert views(call, countess) == before[2:]
-    assert [one["source_entity_id"] for one in links(call, acme)] == [other]
-    call("entities.unmerge", source_entity_id=ada)
-    assert views(call, ada, other, countess) == before
+    assert [one["source_entity_id"] for one in links(run, acme)] == [countess]
+    run("entities.unmerge", source_entity_id=other)
+    assert run("entities.get", entity_id=ada)["entity_id"] == other
+    assert views(run, countess) == before[2:]
+    assert [one["source_entity_id"] for one in links(run, acme)] == [other]
+    run("entities.unmerge", source_entity_id=ada)
+    assert views(run, ada, other, countess) == before
 
 
 def test_deleting_the_survivor_hides_all_and_unmerging_gives_each_its_own_state(
-    call: Call, three: list[str]
+    run: Call, three: list[str]
 ) -> None:
     ada, other, *_ = three
-    merge(call, ada, other)
+    merge(run, ada, other)
     with pytest.raises(InvalidInput):
-        call("entities.delete", entity_id=ada)
-    call("entities.delete", entity_id=other)
+        run("entities.delete", entity_id=ada)
+    run("entities.delete", entity_id=other)
     for entity_id in (ada, other):
         with pytest.raises(NotFound):
-            call("entities.get", entity_id=entity_id)
-    assert call("observations.query", filters={"entity_type": "person"})["observations"] != []
+            run("entities.get", entity_id=entity_id)
+    assert run("observations.query", filters={"entity_type": "person"})["observations"] != []
     assert all(
         one["entity_id"] not in (ada, other)
-        for one in call("observations.query", filters={"entity_type": "person"})["observations"]
+        for one in run("observations.query", filters={"entity_type": "person"})["observations"]
     )
-    call("entities.unmerge", source_entity_id=ada)
-    assert call("entities.get", entity_id=ada)["snapshot"]["born"] == 1815
+    run("entities.unmerge", source_entity_id=ada)
+    assert run("entities.get", entity_id=ada)["snapshot"]["born"] == 1815
     with pytest.raises(NotFound):
-        call("entities.get", entity_id=other)
+        run("entities.get", entity_id=other)
 
 
-def test_earlier_times_show_them_apart(call: Call, three: list[str]) -> None:
+def test_earlier_times_show_them_apart(run: Call, three: list[str]) -> None:
     ada, other, *_ = three
-    merged = merge(call, ada, other)
-    call("entities.unmerge", source_entity_id=ada)
-    before = call("entities.snapshot", entity_id=ada, at=FEBRUARY)
+    merged = merge(run, ada, other)
+    run("entities.unmerge", source_entity_id=ada)
+    before = run("entities.snapshot", entity_id=ada, at=FEBRUARY)
     assert (before["entity_id"], "town" in before["snapshot"]) == (ada, False)
-    then = call("entities.snapshot", entity_id=ada, at_ingested=merged["merged_at"])
+    then = run("entities.snapshot", entity_id=ada, at_ingested=merged["merged_at"])
     assert (then["entity_id"], then["snapshot"]["town"]) == (other, "London")
-    now = call("entities.snapshot", entity_id=ada)
+    now = run("entities.snapshot", entity_id=ada)
     assert (now["entity_id"], "town" in now["snapshot"]) == (ada, False)
-    assert now["version"] == call("entities.snapshot", entity_id=ada, at_ingested="2036-01-01")["version"]
+    assert now["version"] == run("entities.snapshot", entity_id=ada, at_ingested="2036-01-01")["version"]
 
 
 @pytest.mark.parametrize(
@@ -233,58 +233,58 @@ def test_what_is_not_merged_cannot_be_unmerged(call: Call, three: list[str]) -> 
         call("entities.unmerge", source_entity_id=three[0], target_entity_id=three[2])
 
 
-def test_the_same_key_merges_once(call: Call, three: list[str]) -> None:
-    first = merge(call, three[0], three[1], idempotency_key="m")
-    again = merge(call, three[0], three[1], idempotency_key="m")
+def test_the_same_key_merges_once(run: Call, three: list[str]) -> None:
+    first = merge(run, three[0], three[1], idempotency_key="m")
+    again = merge(run, three[0], three[1], idempotency_key="m")
     assert (first["replayed"], again["replayed"]) == (False, True)
     assert first["merged_at"] == again["merged_at"]
 
 
-def test_a_replay_of_a_store_answers_as_of_its_time(call: Call, three: list[str]) -> None:
+def test_a_replay_of_a_store_answers_as_of_its_time(run: Call, three: list[str]) -> None:
     item = {"entity_type": "person", "name": "Ada", "hat": "green"}
-    first = call("store", entities=[item], idempotency_key="s")
-    merge(call, three[0], three[1])
-    again = call("store", entities=[item], idempotency_key="s")
+    first = run("store", entities=[item], idempotency_key="s")
+    merge(run, three[0], three[1])
+    again = run("store", entities=[item], idempotency_key="s")
     assert again["entities"][0]["entity_snapshot_after"] == first["entities"][0]["entity_snapshot_after"]
 
 
-def test_types_may_differ(call: Call, three: list[str]) -> None:
-    merge(call, three[3], three[2])
-    found = call("entities.get", entity_id=three[3])
+def test_types_may_differ(run: Call, three: list[str]) -> None:
+    merge(run, three[3], three[2])
+    found = run("entities.get", entity_id=three[3])
     assert (found["entity_id"], found["entity_type"]) == (three[2], "person")
 
 
-def test_types_with_rules_of_their_own_may_differ(call: Call) -> None:
+def test_types_with_rules_of_their_own_may_differ(run: Call) -> None:
     things = [
         {"entity_type": "thing", "name": "Bo", "a": [1]},
         {"entity_type": "gadget", "name": "Ada", "a": [2]},
     ]
-    ids = [item["entity_id"] for item in call("store", entities=things, observed_at=JANUARY)["entities"]]
+    ids = [item["entity_id"] for item in run("store", entities=things, observed_at=JANUARY)["entities"]]
     union = {"a": {"type": "array", "merge": "merge_array"}, "name": {"type": "string"}}
-    call("schemas.register", schema={"entity_type": "thing", "fields": union})
-    before, state = views(call, *ids), call("server.stats")["state_hash"]
-    merge(call, ids[1], ids[0])
-    assert sorted(call("entities.get", entity_id=ids[1])["snapshot"]["a"]) == [1, 2]
-    assert call("server.check_snapshots")["healthy"]
-    call("entities.unmerge", source_entity_id=ids[1])
-    assert (views(call, *ids), call("server.stats")["state_hash"]) == (before, state)
+    run("schemas.register", schema={"entity_type": "thing", "fields": union})
+    before, state = views(run, *ids), run("server.stats")["state_hash"]
+    merge(run, ids[1], ids[0])
+    assert sorted(run("entities.get", entity_id=ids[1])["snapshot"]["a"]) == [1, 2]
+    assert run("server.check_snapshots")["healthy"]
+    run("entities.unmerge", source_entity_id=ids[1])
+    assert (views(run, *ids), run("server.stats")["state_hash"]) == (before, state)
 
 
-def test_replays_answer_as_of_their_time_whatever_was_merged_since(call: Call, three: list[str]) -> None:
+def test_replays_answer_as_of_their_time_whatever_was_merged_since(run: Call, three: list[str]) -> None:
     ada, other, _, acme = three
-    merge(call, ada, other)
+    merge(run, ada, other)
     link = {
         "relationship_type": "OWNS",
         "source_entity_id": ada,
         "target_entity_id": acme,
         "metadata": {"n": 1},
     }
-    first = call("relationships.create", **link, idempotency_key="c")
-    call("entities.unmerge", source_entity_id=ada)
-    again = call("relationships.create", **link, idempotency_key="c")
+    first = run("relationships.create", **link, idempotency_key="c")
+    run("entities.unmerge", source_entity_id=ada)
+    again = run("relationships.create", **link, idempotency_key="c")
     assert (again["replayed"], again["snapshot"]) == (True, first["snapshot"])
-    (manages,) = [one for one in links(call, ada) if one["relationship_type"] == "MANAGES"]
+    (manages,) = [one for one in links(run, ada) if one["relationship_type"] == "MANAGES"]
     named = {"relationship_key": manages["relationship_id"], "idempotency_key": "d"}
-    call("relationships.delete", **named)
-    merge(call, ada, other)
-    assert call("relationships.delete", **named)["replayed"]
+    run("relationships.delete", **named)
+    merge(run, ada, other)
+    assert run("relationships.delete", **named)["replayed"]

@@ -126,11 +126,11 @@ def test_values_too_long_to_be_sent_are_compared_whole(run: Call) -> None:
 # Orders and cursors
 
 
-def test_entities_without_the_field_come_last_either_way(call: Call) -> None:
+def test_entities_without_the_field_come_last_either_way(run: Call) -> None:
     values = [3, "x", None, True, "2026-01-01", -1, [1], {"a": 1}]
-    store(call, *({"name": f"n{i}", "v": value} for i, value in enumerate(values)))
-    up = names(call("entities.query", sort_by="snapshot.v"))
-    down = names(call("entities.query", sort_by="snapshot.v", sort_order="desc"))
+    store(run, *({"name": f"n{i}", "v": value} for i, value in enumerate(values)))
+    up = names(run("entities.query", sort_by="snapshot.v"))
+    down = names(run("entities.query", sort_by="snapshot.v", sort_order="desc"))
     assert up[:5] == ["n5", "n0", "n4", "n1", "n3"]
     assert down[:5] == up[:5][::-1]
     assert down[5:] == up[5:]
@@ -189,31 +189,31 @@ def test_an_order_may_be_spelled_otherwise(run: Call) -> None:
         ("schemas.list", {}), ("schemas.list", {"include_shipped": True}),
     ],
 )  # fmt: skip
-def test_every_list_goes_on_with_a_cursor(call: Call, name: str, more: dict[str, Any]) -> None:
+def test_every_list_goes_on_with_a_cursor(run: Call, name: str, more: dict[str, Any]) -> None:
     """Over equal times: pages tile, and are those of an offset."""
     key = {"observations.query": "observations", "relationships.list": "relationships"}.get(name, "schemas")
     items = [{"entity_type": f"wine{i % 3 or ''}", "name": f"n{i}"} for i in range(7)]
     links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": i} for i in range(1, 7)]
-    stored = call("store", entities=items, relationships=links, observed_at="2026-01-01")
+    stored = run("store", entities=items, relationships=links, observed_at="2026-01-01")
     more = {name: ids(stored)[0] if value == "$one" else value for name, value in more.items()}
-    whole = call(name, **more)
+    whole = run(name, **more)
     assert "next_cursor" not in whole
     for limit in (1, 2, 5):
-        page = call(name, limit=limit, **more)
+        page = run(name, limit=limit, **more)
         found = page[key]
         while "next_cursor" in page:
             assert len(page[key]) == limit
-            page = call(name, limit=limit, cursor=page["next_cursor"], **more)
+            page = run(name, limit=limit, cursor=page["next_cursor"], **more)
             found += page[key]
         assert found == whole[key]
-        assert call(name, limit=limit, offset=1, **more)[key] == whole[key][1 : 1 + limit]
-    first = call(name, limit=1, **more)
+        assert run(name, limit=limit, offset=1, **more)[key] == whole[key][1 : 1 + limit]
+    first = run(name, limit=1, **more)
     if "next_cursor" in first:
         for wrong, error in ((first["next_cursor"][:-3], InvalidCursor), ("AAAA", InvalidCursor)):
             with pytest.raises(error):
-                call(name, limit=1, cursor=wrong, **more)
+                run(name, limit=1, cursor=wrong, **more)
         with pytest.raises(InvalidInput):
-            call(name, limit=1, cursor=first["next_cursor"], offset=1, **more)
+            run(name, limit=1, cursor=first["next_cursor"], offset=1, **more)
 
 
 # Bounds
@@ -276,9 +276,9 @@ def test_as_of_a_time_one_call_reduces_so_many(run: Call, monkeypatch: pytest.Mo
         {"snapshot_filters": {"a": {"op": "eq", "value": 1}}},
     ],
 )  # fmt: skip
-def test_as_of_a_time_entities_are_listed_by_id_alone(call: Call, more: dict[str, Any]) -> None:
+def test_as_of_a_time_entities_are_listed_by_id_alone(run: Call, more: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as refused:
-        call("entities.query", at="2026-01-01", **more)
+        run("entities.query", at="2026-01-01", **more)
     assert [issue["path"].rpartition(".")[2] for issue in refused.value.details["issues"]] == list(more)
 
 

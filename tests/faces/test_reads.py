@@ -57,14 +57,14 @@ def test_a_total_is_answered_only_where_it_was_asked_for(run: Call, ada: str) ->
     assert "total" not in run("entities.query")
 
 
-def test_entities_of_a_type_are_listed_in_any_spelling_of_it(call: Call) -> None:
-    (person, task) = ids(call("store", entities=[ADA, {"entity_type": "task", "title": "t"}]))
+def test_entities_of_a_type_are_listed_in_any_spelling_of_it(run: Call) -> None:
+    (person, task) = ids(run("store", entities=[ADA, {"entity_type": "task", "title": "t"}]))
     for spelled in ("person", "people", "Persons", " PERSON "):
-        page = call("entities.query", filters={"entity_type": spelled}, include_total_count=True)
+        page = run("entities.query", filters={"entity_type": spelled}, include_total_count=True)
         assert (ids(page), page["total"]) == ([person], 1)
-    both = call("entities.query", filters={"entity_types": ["people", "task"]}, include_total_count=True)
+    both = run("entities.query", filters={"entity_types": ["people", "task"]}, include_total_count=True)
     assert (ids(both), both["total"]) == (sorted([person, task]), 2)
-    assert ids(call("entities.query", filters={"entity_type": "invoice"})) == []
+    assert ids(run("entities.query", filters={"entity_type": "invoice"})) == []
 
 
 def test_filters_stand_inside_or_beside(run: Call, ada: str) -> None:
@@ -78,9 +78,9 @@ def test_filters_stand_inside_or_beside(run: Call, ada: str) -> None:
         run("entities.query", entity_type="person", filters={"entity_type": "task"})
 
 
-def test_a_page_may_leave_out_the_snapshots(call: Call) -> None:
-    call("store", entities=[ADA])
-    (one,) = call("entities.query", include_snapshots=False)["entities"]
+def test_a_page_may_leave_out_the_snapshots(run: Call) -> None:
+    run("store", entities=[ADA])
+    (one,) = run("entities.query", include_snapshots=False)["entities"]
     assert not {"snapshot", "provenance"} & set(one)
     assert (one["version"], one["canonical_name"]) == (1, "Ada Lovelace")
 
@@ -161,12 +161,12 @@ def test_lists_about_one_entity_carry_its_version_too(run: Call, ada: str, name:
     assert run(name, entity_id=ada)["version"] == 1
 
 
-def test_at_is_when_it_was_so_and_at_ingested_when_it_was_known(call: Call) -> None:
+def test_at_is_when_it_was_so_and_at_ingested_when_it_was_known(run: Call) -> None:
     def stored(mood: str, at: str) -> dict[str, Any]:
-        return call("store", entities=[{**ADA, "mood": mood}], observed_at=at)
+        return run("store", entities=[{**ADA, "mood": mood}], observed_at=at)
 
     def snapshot(**when: str) -> dict[str, Any]:
-        return call("entities.snapshot", entity_id=entity_id, **when)
+        return run("entities.snapshot", entity_id=entity_id, **when)
 
     first = stored("calm", "2026-01-01")
     (entity_id,) = ids(first)
@@ -221,10 +221,10 @@ def test_a_time_that_is_none_is_refused(run: Call, ada: str, clock: str, at: Any
     assert [issue["path"] for issue in refused.value.details["issues"]] == [f"$.{clock}"]
 
 
-def test_a_snapshot_may_carry_the_observations_behind_it(call: Call) -> None:
-    (entity_id,) = ids(call("store", entities=[ADA]))
-    call("store", entities=[{**ADA, "born": 1816}])
-    answer = call("entities.snapshot", entity_id=entity_id, expand_provenance=True)
+def test_a_snapshot_may_carry_the_observations_behind_it(run: Call) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA]))
+    run("store", entities=[{**ADA, "born": 1816}])
+    answer = run("entities.snapshot", entity_id=entity_id, expand_provenance=True)
     observations = answer["provenance_observations"]
     assert set(observations) == set(answer["provenance"].values())
     for field, winner in answer["provenance"].items():
@@ -234,11 +234,11 @@ def test_a_snapshot_may_carry_the_observations_behind_it(call: Call) -> None:
 # Provenance
 
 
-def test_provenance_is_the_observation_that_set_the_field(call: Call) -> None:
-    first = call("store", entities=[ADA], observation_source="human", source_priority=7)
+def test_provenance_is_the_observation_that_set_the_field(run: Call) -> None:
+    first = run("store", entities=[ADA], observation_source="human", source_priority=7)
     (entity_id,) = ids(first)
-    call("store", entities=[{"target_id": entity_id, "other": 1}])
-    answer = call("entities.provenance", entity_id=entity_id, field="born")
+    run("store", entities=[{"target_id": entity_id, "other": 1}])
+    answer = run("entities.provenance", entity_id=entity_id, field="born")
     assert (answer["value"], answer["version"]) == (1815, 2)
     assert answer["observation_ids"] == [first["entities"][0]["observation_id"]]
     (one,) = answer["observations"]

@@ -34,9 +34,9 @@ def chain(run: Call, *edges: tuple[str, int, int]) -> list[str]:
 # Relationships
 
 
-def test_relationships_are_listed_in_both_directions(call: Call) -> None:
-    a, b, c = chain(call, ("OWNS", 0, 1), ("MANAGES", 2, 0), ("OWNS", 1, 2))
-    page = call("relationships.list", entity_id=a, include_total_count=True)
+def test_relationships_are_listed_in_both_directions(run: Call) -> None:
+    a, b, c = chain(run, ("OWNS", 0, 1), ("MANAGES", 2, 0), ("OWNS", 1, 2))
+    page = run("relationships.list", entity_id=a, include_total_count=True)
     assert [one["target_entity_id"] for one in page["outgoing"]] == [b]
     assert [one["source_entity_id"] for one in page["incoming"]] == [c]
     assert sorted(page["relationships"], key=str) == sorted(page["outgoing"] + page["incoming"], key=str)
@@ -44,9 +44,9 @@ def test_relationships_are_listed_in_both_directions(call: Call) -> None:
     assert "related_entities" not in page
 
 
-def test_the_entities_at_the_other_ends_may_come_along(call: Call) -> None:
-    a, b, c = chain(call, ("OWNS", 0, 1), ("MANAGES", 2, 0), ("MANAGES", 0, 1))
-    page = call("relationships.list", entity_id=a, expand_entities=True)
+def test_the_entities_at_the_other_ends_may_come_along(run: Call) -> None:
+    a, b, c = chain(run, ("OWNS", 0, 1), ("MANAGES", 2, 0), ("MANAGES", 0, 1))
+    page = run("relationships.list", entity_id=a, expand_entities=True)
     assert sorted(one["entity_id"] for one in page["related_entities"]) == sorted([b, c])
     assert {one["snapshot"]["name"] for one in page["related_entities"]} == {"t1", "t2"}
 
@@ -103,9 +103,9 @@ def test_a_walk_reaches_what_its_arguments_allow(
     assert depths == sorted(depths)
 
 
-def test_a_walk_goes_round_a_cycle_once_and_leaves_out_its_origin(call: Call) -> None:
-    things = chain(call, ("OWNS", 0, 1), ("OWNS", 1, 2), ("OWNS", 2, 0), ("MANAGES", 1, 0))
-    found = call("entities.related", entity_id=things[0], depth=5)
+def test_a_walk_goes_round_a_cycle_once_and_leaves_out_its_origin(run: Call) -> None:
+    things = chain(run, ("OWNS", 0, 1), ("OWNS", 1, 2), ("OWNS", 2, 0), ("MANAGES", 1, 0))
+    found = run("entities.related", entity_id=things[0], depth=5)
     assert sorted(ids(found)) == sorted(things[1:])
     keys = [one["relationship_key"] for one in found["relationships"]]
     assert len(keys) == len(set(keys)) == 4
@@ -219,13 +219,13 @@ def test_an_entity_of_another_type_has_no_observations_of_that_type(run: Call, t
     assert listed(page, told) == []
 
 
-def test_an_observation_tells_who_said_it_and_when(call: Call) -> None:
-    stored = call(
+def test_an_observation_tells_who_said_it_and_when(run: Call) -> None:
+    stored = run(
         "store", entities=[{**ADA, "specificity_score": 0.5}], observed_at=AT, source_priority=7,
         observation_source="human", idempotency_key="k",
     )  # fmt: skip
     (entity_id,) = ids(stored)
-    (one,) = call("observations.query", filters={"entity_id": entity_id})["observations"]
+    (one,) = run("observations.query", filters={"entity_id": entity_id})["observations"]
     assert one == {
         "id": stored["entities"][0]["observation_id"],
         "entity_id": entity_id,
@@ -248,9 +248,9 @@ def test_an_observation_tells_who_said_it_and_when(call: Call) -> None:
     }
 
 
-def test_an_observation_is_added_by_id(call: Call) -> None:
-    (entity_id,) = ids(call("store", entities=[ADA]))
-    made = call("observations.create", entity_id=entity_id, fields={"x": 1, "email": None})
+def test_an_observation_is_added_by_id(run: Call) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA]))
+    made = run("observations.create", entity_id=entity_id, fields={"x": 1, "email": None})
     assert (made["entity_id"], made["entity_type"], made["version"]) == (entity_id, "person", 2)
     assert (made["snapshot"], made["replayed"]) == ({"name": "Ada Lovelace", "x": 1}, False)
     assert [warning["code"] for warning in made["store_warnings"]] == ["NULL_CLEARED_FIELD"]
@@ -308,23 +308,23 @@ def test_an_observation_that_does_not_fit_is_refused_with_its_place(
     assert [issue["path"] for issue in refused.value.details["issues"]] == [path]
 
 
-def test_an_observation_with_a_key_is_stored_once(call: Call) -> None:
-    (entity_id,) = ids(call("store", entities=[ADA]))
+def test_an_observation_with_a_key_is_stored_once(run: Call) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA]))
     request = {"entity_id": entity_id, "fields": {"x": 1}, "idempotency_key": "k"}
-    first = call("observations.create", **request)
-    again = call("observations.create", **request)
+    first = run("observations.create", **request)
+    again = run("observations.create", **request)
     assert again == {**first, "replayed": True}
-    assert call("server.stats")["total_observations"] == 2
+    assert run("server.stats")["total_observations"] == 2
 
 
 # Counts
 
 
-def test_the_counts_are_those_of_what_was_stored(call: Call) -> None:
-    assert call("server.stats")["last_updated"] is None
-    a, _, _ = chain(call, ("OWNS", 0, 1), ("MANAGES", 2, 0))
-    last = call("store", entities=[ADA, {"target_id": a, "x": 1}])["recorded_at"]
-    found = call("server.stats")
+def test_the_counts_are_those_of_what_was_stored(run: Call) -> None:
+    assert run("server.stats")["last_updated"] is None
+    a, _, _ = chain(run, ("OWNS", 0, 1), ("MANAGES", 2, 0))
+    last = run("store", entities=[ADA, {"target_id": a, "x": 1}])["recorded_at"]
+    found = run("server.stats")
     assert re.fullmatch("[0-9a-f]{64}", found.pop("state_hash"))
     assert found.pop("types_pending") == []
     assert found == {

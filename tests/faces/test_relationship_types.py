@@ -79,7 +79,7 @@ def test_the_built_in_types_are_listed_with_their_inverses(run: Call) -> None:
 
 
 def test_a_type_is_registered_once_and_answered_as_it_is(
-    call: Call, stem: str, nodes: Callable[[], list[dict[str, Any]]]
+    run: Call, stem: str, nodes: Callable[[], list[dict[str, Any]]]
 ) -> None:
     asked = {
         "relationship_type": f" {stem.lower()} at\t",
@@ -92,15 +92,15 @@ def test_a_type_is_registered_once_and_answered_as_it_is(
         "description": "d é\x00",
         "origin": "registered",
     }
-    assert call(REGISTER, **asked) == {**entry, "created": True}
+    assert run(REGISTER, **asked) == {**entry, "created": True}
     before = nodes()
     for again in (asked, {"relationship_type": f"{stem}_AT"}, {**asked, "inverse": f"{stem} OF"}):
-        assert call(REGISTER, **again) == {**entry, "created": False}
+        assert run(REGISTER, **again) == {**entry, "created": False}
     assert nodes() == before
     (node,) = before
     assert node.keys() == {"name", "inverse", "description", "registered_at", "agent"}
     assert node["agent"] == "anonymous"
-    assert entries(call, keyword=stem) == {f"{stem}_AT": {**entry, "relationship_count": 0}}
+    assert entries(run, keyword=stem) == {f"{stem}_AT": {**entry, "relationship_count": 0}}
 
 
 def test_more_may_be_said_of_a_type(run: Call, stem: str) -> None:
@@ -169,30 +169,30 @@ def test_descriptions_are_bounded(run: Call, stem: str) -> None:
             run(REGISTER, relationship_type=stem, description=wrong)
 
 
-def test_a_registered_type_is_used_like_a_built_in_one(call: Call, stem: str) -> None:
+def test_a_registered_type_is_used_like_a_built_in_one(run: Call, stem: str) -> None:
     with pytest.raises(GraphmemError) as unknown:
-        call("store", entities=PAIR, relationships=[link(stem)])
+        run("store", entities=PAIR, relationships=[link(stem)])
     assert unknown.value.details["issues"][0]["code"] == "ERR_RELATIONSHIP_TYPE"
-    call(REGISTER, relationship_type=stem)
-    stored = call("store", entities=PAIR, relationships=[link(f" {stem.lower()}")])
+    run(REGISTER, relationship_type=stem)
+    stored = run("store", entities=PAIR, relationships=[link(f" {stem.lower()}")])
     (made,) = stored["relationships_created"]
     ada, mary = (item["entity_id"] for item in stored["entities"])
     assert made["relationship_key"] == f"{stem}:{ada}:{mary}"
     for wanted in ({}, {"relationship_types": [stem.lower()]}, {"relationship_types": ["OWNS", stem]}):
-        found = call("entities.related", entity_id=ada, **wanted)
+        found = run("entities.related", entity_id=ada, **wanted)
         assert [one["relationship_type"] for one in found["relationships"]] == [stem]
-    assert call("entities.related", entity_id=ada, relationship_types=["OWNS"])["relationships"] == []
-    assert listed(call, stem) == [made["relationship_key"]]
+    assert run("entities.related", entity_id=ada, relationship_types=["OWNS"])["relationships"] == []
+    assert listed(run, stem) == [made["relationship_key"]]
     ends = {"relationship_type": stem.title(), "source_entity_id": ada, "target_entity_id": mary}
-    assert call("relationships.snapshot", **ends)["relationship_id"] == made["relationship_id"]
-    assert entries(call)[stem]["relationship_count"] == 1
-    call("relationships.delete", **ends)
-    assert listed(call, stem) == []
-    assert call("entities.related", entity_id=ada)["relationships"] == []
-    assert entries(call)[stem]["relationship_count"] == 0
-    call("relationships.restore", relationship_key=made["relationship_key"])
-    assert call("entities.related", entity_id=ada)["total"] == 1
-    assert call("relationships.create", **ends)["version"] == 4
+    assert run("relationships.snapshot", **ends)["relationship_id"] == made["relationship_id"]
+    assert entries(run)[stem]["relationship_count"] == 1
+    run("relationships.delete", **ends)
+    assert listed(run, stem) == []
+    assert run("entities.related", entity_id=ada)["relationships"] == []
+    assert entries(run)[stem]["relationship_count"] == 0
+    run("relationships.restore", relationship_key=made["relationship_key"])
+    assert run("entities.related", entity_id=ada)["total"] == 1
+    assert run("relationships.create", **ends)["version"] == 4
 
 
 def link(name: str) -> dict[str, Any]:

@@ -30,22 +30,22 @@ def create(call: Call, source: str, target: str, kind: str = "WORKS_AT", **more:
     )
 
 
-def test_a_created_relationship_is_read_by_its_key_and_its_id(call: Call, people: list[str]) -> None:
-    made = create(call, *people[:2], kind="works-at", metadata={"since": 2020})
+def test_a_created_relationship_is_read_by_its_key_and_its_id(run: Call, people: list[str]) -> None:
+    made = create(run, *people[:2], kind="works-at", metadata={"since": 2020})
     assert (made["action"], made["relationship_type"], made["snapshot"]) == (
         "created",
         "WORKS_AT",
         {"since": 2020},
     )
     for name in (made["relationship_key"], made["relationship_id"]):
-        read = call("relationships.get", relationship_id=name)
+        read = run("relationships.get", relationship_id=name)
         assert read["snapshot"] == {"since": 2020}
         assert read["provenance"] == {"since": made["observation_id"]}
 
 
-def test_metadata_is_observed_and_reduced(call: Call, people: list[str]) -> None:
-    create(call, *people[:2], metadata={"since": 2020, "role": "cook"})
-    made = create(call, *people[:2], metadata={"since": 2021, "role": None})
+def test_metadata_is_observed_and_reduced(run: Call, people: list[str]) -> None:
+    create(run, *people[:2], metadata={"since": 2020, "role": "cook"})
+    made = create(run, *people[:2], metadata={"since": 2021, "role": None})
     assert (made["action"], made["version"], made["snapshot"]) == ("matched_existing", 2, {"since": 2021})
 
 
@@ -76,44 +76,44 @@ def test_many_are_created_all_or_none(call: Call, people: list[str]) -> None:
 
 
 def test_deleted_it_is_gone_restored_it_is_back_and_created_again_it_lives(
-    call: Call, people: list[str]
+    run: Call, people: list[str]
 ) -> None:
-    key = create(call, *people[:2], metadata={"since": 2020})["relationship_key"]
+    key = create(run, *people[:2], metadata={"since": 2020})["relationship_key"]
     for revive in ("relationships.restore", "relationships.create"):
-        call("relationships.delete", relationship_key=key, reason="left")
+        run("relationships.delete", relationship_key=key, reason="left")
         with pytest.raises(NotFound):
-            call("relationships.get", relationship_id=key)
+            run("relationships.get", relationship_id=key)
         with pytest.raises(NotFound) as again:
-            call("relationships.delete", relationship_key=key)
+            run("relationships.delete", relationship_key=key)
         assert "list_relationships" in again.value.details["hint"]
-        assert call("entities.related", entity_id=people[0])["total"] == 0
+        assert run("entities.related", entity_id=people[0])["total"] == 0
         if revive == "relationships.create":
-            create(call, *people[:2])
+            create(run, *people[:2])
         else:
-            call(revive, relationship_key=key)
-        assert call("entities.related", entity_id=people[0])["total"] == 1
-        assert call("relationships.get", relationship_id=key)["snapshot"] == {"since": 2020}
+            run(revive, relationship_key=key)
+        assert run("entities.related", entity_id=people[0])["total"] == 1
+        assert run("relationships.get", relationship_id=key)["snapshot"] == {"since": 2020}
 
 
-def test_the_triple_names_it_as_the_key_does(call: Call, people: list[str]) -> None:
-    create(call, *people[:2])
+def test_the_triple_names_it_as_the_key_does(run: Call, people: list[str]) -> None:
+    create(run, *people[:2])
     triple = {"relationship_type": "works_at", "source_entity_id": people[0], "target_entity_id": people[1]}
-    call("relationships.delete", **triple)
-    call("relationships.restore", **triple)
-    history = call("relationships.snapshot", **triple)
+    run("relationships.delete", **triple)
+    run("relationships.restore", **triple)
+    history = run("relationships.snapshot", **triple)
     assert [one["kind"] for one in history["observations"]] == ["restore", "delete", "create"]
 
 
-def test_the_wrong_type_deletes_nothing(call: Call, people: list[str]) -> None:
-    create(call, *people[:2])
+def test_the_wrong_type_deletes_nothing(run: Call, people: list[str]) -> None:
+    create(run, *people[:2])
     with pytest.raises(NotFound):
-        call(
+        run(
             "relationships.delete",
             relationship_type="OWNS",
             source_entity_id=people[0],
             target_entity_id=people[1],
         )
-    assert len(call("relationships.list")["relationships"]) == 1
+    assert len(run("relationships.list")["relationships"]) == 1
 
 
 def test_a_restoration_needs_a_deletion(call: Call, people: list[str]) -> None:
@@ -122,22 +122,22 @@ def test_a_restoration_needs_a_deletion(call: Call, people: list[str]) -> None:
         call("relationships.restore", relationship_key=key)
 
 
-def test_a_backfilled_creation_does_not_undo_a_later_deletion(call: Call, people: list[str]) -> None:
-    key = create(call, *people[:2])["relationship_key"]
-    call("relationships.delete", relationship_key=key)
-    assert create(call, *people[:2], observed_at="2020-01-01T00:00:00Z")["is_live"] is False
+def test_a_backfilled_creation_does_not_undo_a_later_deletion(run: Call, people: list[str]) -> None:
+    key = create(run, *people[:2])["relationship_key"]
+    run("relationships.delete", relationship_key=key)
+    assert create(run, *people[:2], observed_at="2020-01-01T00:00:00Z")["is_live"] is False
     with pytest.raises(NotFound):
-        call("relationships.get", relationship_id=key)
+        run("relationships.get", relationship_id=key)
 
 
-def test_lists_filter_by_ends_type_and_direction_and_count(call: Call, people: list[str]) -> None:
+def test_lists_filter_by_ends_type_and_direction_and_count(run: Call, people: list[str]) -> None:
     ann, bo, cy = people
-    create(call, ann, bo)
-    create(call, cy, ann)
-    create(call, ann, bo, kind="OWNS")
+    create(run, ann, bo)
+    create(run, cy, ann)
+    create(run, ann, bo, kind="OWNS")
 
     def total(**filters: str) -> int:
-        page = call("relationships.list", filters=filters, include_total_count=True)
+        page = run("relationships.list", filters=filters, include_total_count=True)
         assert page["total"] == len(page["relationships"])
         return page["total"]
 
@@ -148,19 +148,19 @@ def test_lists_filter_by_ends_type_and_direction_and_count(call: Call, people: l
     assert total(source_entity_id=bo, target_entity_id=ann) == 0
 
 
-def test_pages_tile(call: Call, people: list[str]) -> None:
+def test_pages_tile(run: Call, people: list[str]) -> None:
     for kind in ("WORKS_AT", "OWNS", "MANAGES", "PART_OF", "REFERS_TO"):
-        create(call, *people[:2], kind=kind)
+        create(run, *people[:2], kind=kind)
     seen = [
         one["relationship_key"]
         for offset in (0, 2, 4, 6)
-        for one in call("relationships.list", limit=2, offset=offset)["relationships"]
+        for one in run("relationships.list", limit=2, offset=offset)["relationships"]
     ]
     assert len(seen) == len(set(seen)) == 5
 
 
-def test_a_deletion_ends_what_was_created_ahead_of_the_clock(call: Call, people: list[str]) -> None:
+def test_a_deletion_ends_what_was_created_ahead_of_the_clock(run: Call, people: list[str]) -> None:
     soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
-    created = create(call, *people[:2], observed_at=soon)
-    assert not call("relationships.delete", relationship_key=created["relationship_key"])["is_live"]
-    assert call("relationships.restore", relationship_key=created["relationship_key"])["is_live"]
+    created = create(run, *people[:2], observed_at=soon)
+    assert not run("relationships.delete", relationship_key=created["relationship_key"])["is_live"]
+    assert run("relationships.restore", relationship_key=created["relationship_key"])["is_live"]

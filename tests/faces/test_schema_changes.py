@@ -29,12 +29,12 @@ def refusal(call: Call, name: str, **arguments: Any) -> list[tuple[str, str]]:
     return [(issue["path"], issue["code"]) for issue in refused.value.details["issues"]]
 
 
-def test_what_is_registered_is_what_is_read(call: Call) -> None:
-    done = call("schemas.register", schema=WINE)
+def test_what_is_registered_is_what_is_read(run: Call) -> None:
+    done = run("schemas.register", schema=WINE)
     assert (done["success"], done["schema_version"], done["replayed"]) == (True, "1.0", False)
     assert (done["fields_added"], done["fields_removed"]) == (["grapes", "name", "year"], [])
     assert done["warnings"] == []
-    read = call("schemas.get", entity_type="wine")
+    read = run("schemas.get", entity_type="wine")
     assert {name: read[name] for name in done["schema"]} == done["schema"]
     assert (read["origin"], read["active"], read["scope"]) == ("registered", True, "user")
     assert read["fields"]["name"] == {**WINE["fields"]["name"]}
@@ -42,7 +42,7 @@ def test_what_is_registered_is_what_is_read(call: Call) -> None:
     assert read["identity"] == [["name", "year"], ["content"]]
     (version,) = read["versions"]
     assert (version["version"], version["transaction_id"]) == ("1.0", done["transaction_id"])
-    (listed,) = call("schemas.list")["schemas"]
+    (listed,) = run("schemas.list")["schemas"]
     assert {**listed, "versions": read["versions"]} == read
 
 
@@ -61,11 +61,11 @@ def test_the_other_spelling_of_a_registration(run: Call) -> None:
     assert nested["schema"]["observation_source_priority"] == ["human"]
 
 
-def test_what_has_no_effect_is_said(call: Call) -> None:
+def test_what_has_no_effect_is_said(run: Call) -> None:
     asked = {"schema": {**WINE, "query_synonyms": {"vin": "wine"}}, "force": True, "user_specific": False}
-    done = call("schemas.register", **asked)
+    done = run("schemas.register", **asked)
     assert [one["path"] for one in done["warnings"]] == ["$.user_specific", "$.force", "$.query_synonyms"]
-    assert call("schemas.get", entity_type="wine")["query_synonyms"] == {"vin": "wine"}
+    assert run("schemas.get", entity_type="wine")["query_synonyms"] == {"vin": "wine"}
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ def test_a_fault_of_a_registration_is_named(
     assert run("schemas.list")["schemas"] == []
 
 
-def test_an_update_adds_to_what_there_is(call: Call) -> None:
-    call("schemas.register", schema=WINE)
-    added = call("schemas.update", entity_type="wine", new_fields={"colour": "string"})
+def test_an_update_adds_to_what_there_is(run: Call) -> None:
+    run("schemas.register", schema=WINE)
+    added = run("schemas.update", entity_type="wine", new_fields={"colour": "string"})
     assert (added["schema_version"], added["fields_added"]) == ("1.1", ["colour"])
-    removed = call("schemas.update", entity_type="wine", fields_to_remove=["grapes"])
+    removed = run("schemas.update", entity_type="wine", fields_to_remove=["grapes"])
     assert (removed["schema_version"], removed["fields_removed"]) == ("2.0", ["grapes"])
-    read = call("schemas.get", entity_type="wine")
+    read = run("schemas.get", entity_type="wine")
     assert read["field_names"] == ["colour", "name", "year"]
     assert read["hidden_fields"] == ["grapes"]
     assert [one["version"] for one in read["versions"]] == ["2.0", "1.1", "1.0"]
@@ -123,20 +123,20 @@ def test_the_spellings_of_an_update(run: Call) -> None:
     assert strict["schema"]["identity"] == [["name"]]
 
 
-def test_an_update_of_a_shipped_type_goes_on_from_it(call: Call) -> None:
-    done = call("schemas.update", entity_type="events", new_fields={"venue": "string"})
+def test_an_update_of_a_shipped_type_goes_on_from_it(run: Call) -> None:
+    done = run("schemas.update", entity_type="events", new_fields={"venue": "string"})
     assert (done["schema_version"], done["schema"]["entity_type"]) == ("1.1", "event")
-    read = call("schemas.get", entity_type="event")
+    read = run("schemas.get", entity_type="event")
     assert {"title", "date_start", "venue"} <= set(read["fields"])
     assert (read["origin"], read["additional_fields"]) == ("registered", "show")
     assert read["identity"][0] == ["title", "date_start"]
 
 
-def test_what_is_registered_can_be_registered_again(call: Call) -> None:
-    first = call("schemas.register", schema=WINE)
-    again = call("schemas.register", schema=WINE)
+def test_what_is_registered_can_be_registered_again(run: Call) -> None:
+    first = run("schemas.register", schema=WINE)
+    again = run("schemas.register", schema=WINE)
     assert (again["schema"], again["fields_added"]) == (first["schema"], [])
-    assert [one["version"] for one in call("schemas.get", entity_type="wine")["versions"]] == ["1.0"]
+    assert [one["version"] for one in run("schemas.get", entity_type="wine")["versions"]] == ["1.0"]
 
 
 def test_an_update_of_nothing_or_without_effect_is_refused(call: Call) -> None:
@@ -163,15 +163,15 @@ def test_updates_at_once_all_count(run: Call, together: Together) -> None:
     assert {f"f{i}" for i in range(20)} < set(run("schemas.get", entity_type="wine")["fields"])
 
 
-def test_a_change_with_a_key_is_made_once(call: Call) -> None:
-    first = call("schemas.register", schema=WINE, idempotency_key="k")
-    assert call("schemas.register", schema=WINE, idempotency_key="k") == {**first, "replayed": True}
+def test_a_change_with_a_key_is_made_once(run: Call) -> None:
+    first = run("schemas.register", schema=WINE, idempotency_key="k")
+    assert run("schemas.register", schema=WINE, idempotency_key="k") == {**first, "replayed": True}
     more = {"entity_type": "wine", "new_fields": {"colour": "string"}, "idempotency_key": "u"}
-    second = call("schemas.update", **more)
-    call("schemas.update", entity_type="wine", new_fields={"nose": "string"})
-    assert call("schemas.update", **more) == {**second, "replayed": True}
+    second = run("schemas.update", **more)
+    run("schemas.update", entity_type="wine", new_fields={"nose": "string"})
+    assert run("schemas.update", **more) == {**second, "replayed": True}
     with pytest.raises(IdempotencyMismatch):
-        call("schemas.update", **{**more, "new_fields": {"body": "string"}})
+        run("schemas.update", **{**more, "new_fields": {"body": "string"}})
 
 
 def test_a_keyword_finds_declared_fields(run: Call) -> None:

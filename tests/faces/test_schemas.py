@@ -17,10 +17,10 @@ def types(fields: dict[str, dict[str, Any]]) -> dict[str, str]:
     return {name: field["type"] for name, field in fields.items()}
 
 
-def test_a_discovered_schema_is_what_was_seen(call: Call) -> None:
-    call("store", entities=[{**THING, "mix": 1, "when": "2026-01-01", "none": None, "flag": True}])
-    call("store", entities=[{**THING, "mix": "one", "when": "soon", "list": [], "map": {}}])
-    schema = call("schemas.get", entity_type="Thing")
+def test_a_discovered_schema_is_what_was_seen(run: Call) -> None:
+    run("store", entities=[{**THING, "mix": 1, "when": "2026-01-01", "none": None, "flag": True}])
+    run("store", entities=[{**THING, "mix": "one", "when": "soon", "list": [], "map": {}}])
+    schema = run("schemas.get", entity_type="Thing")
     seen = {
         "flag": "boolean", "list": "array", "map": "object", "mix": "number|string", "name": "string",
         "none": "null", "when": "string",
@@ -33,9 +33,9 @@ def test_a_discovered_schema_is_what_was_seen(call: Call) -> None:
     assert schema["identity"][-1] == ["content"]
 
 
-def test_a_shipped_schema_says_what_is_declared_and_what_was_seen(call: Call) -> None:
-    call("store", entities=[{"entity_type": "event", "title": "x", "date_start": "soon", "venue": "here"}])
-    schema = call("schemas.get", entity_type="events")
+def test_a_shipped_schema_says_what_is_declared_and_what_was_seen(run: Call) -> None:
+    run("store", entities=[{"entity_type": "event", "title": "x", "date_start": "soon", "venue": "here"}])
+    schema = run("schemas.get", entity_type="events")
     assert (schema["origin"], schema["schema_version"], schema["scope"]) == ("shipped", "1.0", "global")
     assert types(schema["fields"]) == {
         "title": "string", "event_type": "string", "date_start": "date", "attendees": "array",
@@ -47,14 +47,14 @@ def test_a_shipped_schema_says_what_is_declared_and_what_was_seen(call: Call) ->
     assert all(field["description"] and field["required"] is False for field in schema["fields"].values())
 
 
-def test_a_shipped_type_declares_and_never_hides_or_converts(call: Call) -> None:
+def test_a_shipped_type_declares_and_never_hides_or_converts(run: Call) -> None:
     said = {"title": "x", "date_start": "soon", "attendees": "Ada", "venue": 7}
-    stored = call("store", entities=[{"entity_type": "event", **said}])
+    stored = run("store", entities=[{"entity_type": "event", **said}])
     assert stored["entities"][0]["entity_snapshot_after"] == said
 
 
-def test_a_shipped_type_that_was_never_stored_has_a_schema(call: Call) -> None:
-    schema = call("schemas.get", entity_type="invoices")
+def test_a_shipped_type_that_was_never_stored_has_a_schema(run: Call) -> None:
+    schema = run("schemas.get", entity_type="invoices")
     assert (schema["entity_type"], schema["origin"], schema["entity_count"]) == ("invoice", "shipped", 0)
     assert (schema["seen"], schema["versions"], schema["updated_at"]) == ({}, [], None)
 
@@ -66,12 +66,12 @@ def test_a_type_that_was_never_stored_is_404(call: Call) -> None:
         assert missing.value.details == {"entity_type": "unicorn"}
 
 
-def test_schemas_are_listed_by_type(call: Call) -> None:
+def test_schemas_are_listed_by_type(run: Call) -> None:
     kinds = ["alpha", "beta", "gamma", "alphabet"]
-    call("store", entities=[{"entity_type": kind, "name": kind, f"of_{kind}": 1} for kind in kinds])
+    run("store", entities=[{"entity_type": kind, "name": kind, f"of_{kind}": 1} for kind in kinds])
 
     def page(**arguments: Any) -> tuple[list[str], int]:
-        found = call("schemas.list", include_total_count=True, **arguments)
+        found = run("schemas.list", include_total_count=True, **arguments)
         return [one["entity_type"] for one in found["schemas"]], found["total"]
 
     assert page() == (sorted(kinds), 4)
@@ -124,32 +124,32 @@ def book(i: int, **more: object) -> dict[str, object]:
     return {"entity_type": "book", "isbn": f"isbn-{i}", "pages": i, **more}
 
 
-def test_fields_that_are_not_declared_are_candidates(call: Call) -> None:
-    call("store", entities=[book(i, due_date="2026-01-01") for i in range(6)])
-    call("store", entities=[{"entity_type": "task", "title": f"t{i}", "effort": i} for i in range(6)])
-    found = call("schemas.analyze", entity_type="book")
+def test_fields_that_are_not_declared_are_candidates(run: Call) -> None:
+    run("store", entities=[book(i, due_date="2026-01-01") for i in range(6)])
+    run("store", entities=[{"entity_type": "task", "title": f"t{i}", "effort": i} for i in range(6)])
+    found = run("schemas.analyze", entity_type="book")
     assert {one["field_name"]: one["recommended_type"] for one in found["candidates"]} == {
         "due_date": "date", "pages": "number", "isbn": "string",
     }  # fmt: skip
     assert found["observations_analyzed"] == 6
     # A shipped type declares its fields, and only the others are candidates.
-    every = call("schemas.analyze")
+    every = run("schemas.analyze")
     assert {(one["entity_type"], one["field_name"]) for one in every["candidates"]} == {
         ("book", "due_date"), ("book", "pages"), ("book", "isbn"), ("task", "effort"),
     }  # fmt: skip
-    assert call("schemas.analyze", entity_type="book", min_frequency=7)["candidates"] == []
-    assert call("schemas.analyze", entity_type="invoice") == {"candidates": [], "observations_analyzed": 0}
+    assert run("schemas.analyze", entity_type="book", min_frequency=7)["candidates"] == []
+    assert run("schemas.analyze", entity_type="invoice") == {"candidates": [], "observations_analyzed": 0}
 
 
-def test_candidates_of_one_entity(call: Call) -> None:
-    (entity_id,) = [one["entity_id"] for one in call("store", entities=[THING])["entities"]]
+def test_candidates_of_one_entity(run: Call) -> None:
+    (entity_id,) = [one["entity_id"] for one in run("store", entities=[THING])["entities"]]
     for i in range(5):
-        call("store", entities=[{"target_id": entity_id, "weight": i}, {**THING, "name": "two", "height": i}])
-    found = call("schemas.analyze", entity_id=entity_id)
+        run("store", entities=[{"target_id": entity_id, "weight": i}, {**THING, "name": "two", "height": i}])
+    found = run("schemas.analyze", entity_id=entity_id)
     assert [(one["field_name"], one["entity_count"]) for one in found["candidates"]] == [("weight", 1)]
     assert found["observations_analyzed"] == 6
     with pytest.raises(NotFound):
-        call("schemas.analyze", entity_id=entity_id, entity_type="event")
+        run("schemas.analyze", entity_id=entity_id, entity_type="event")
 
 
 def test_what_is_deleted_suggests_nothing(run: Call) -> None:
@@ -171,9 +171,9 @@ def test_large_values_are_analysed_by_their_beginning(run: Call) -> None:
     }  # fmt: skip
 
 
-def test_recommendations_say_what_to_send(call: Call) -> None:
-    call("store", entities=[book(i) for i in range(6)])
-    found = call("schemas.recommend", entity_type="book")
+def test_recommendations_say_what_to_send(run: Call) -> None:
+    run("store", entities=[book(i) for i in range(6)])
+    found = run("schemas.recommend", entity_type="book")
     told = {(one["kind"], one["field_name"]) for one in found["recommendations"]}
     assert told == {
         ("add_field", "isbn"), ("add_field", "pages"), ("require_field", "isbn"), ("require_field", "pages"),
@@ -181,8 +181,8 @@ def test_recommendations_say_what_to_send(call: Call) -> None:
     }  # fmt: skip
     (add, *_) = [one for one in found["recommendations"] if one["field_name"] == "isbn"]
     assert add["change"] == {"entity_type": "book", "new_fields": {"isbn": {"type": "string"}}}
-    assert call("schemas.recommend", entity_type="book", status="applied")["recommendations"] == []
-    assert call("schemas.recommend", entity_type="book", source="observations") == found
+    assert run("schemas.recommend", entity_type="book", status="applied")["recommendations"] == []
+    assert run("schemas.recommend", entity_type="book", source="observations") == found
 
 
 @pytest.mark.parametrize(

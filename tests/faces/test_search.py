@@ -207,14 +207,14 @@ def test_owners_whose_ids_share_parts_see_nothing_of_each_other(loop: Loop, serv
         assert by(explained, "text") == by(explained, "meaning") == by(explained, "exact") == mine
 
 
-def test_the_lists_are_fused_by_their_ranks(call: Call) -> None:
+def test_the_lists_are_fused_by_their_ranks(run: Call) -> None:
     both, named, meant = store(
-        call,
+        run,
         {"name": "Budget meeting", "note": "finance meeting"},
         {"name": "Planning", "aliases": ["budget meeting"]},
         {"name": "Discussion of expenses", "note": "a gathering about the finances and the spending plan"},
     )
-    explained = call("search.explain", search="budget meeting")
+    explained = run("search.explain", search="budget meeting")
     assert by(explained, "exact") == [both, named]
     points = {one["entity_id"]: one["points"] for one in explained["entities"]}
     for one in explained["entities"]:
@@ -225,7 +225,7 @@ def test_the_lists_are_fused_by_their_ranks(call: Call) -> None:
     assert explained["total"] == len(explained["entities"])
     assert explained["entities"][0]["matched"] == ["name", "text", "meaning"]
     assert (
-        call("search.explain", search="budget meeting", offset=1, limit=1)["entities"]
+        run("search.explain", search="budget meeting", offset=1, limit=1)["entities"]
         == explained["entities"][1:2]
     )
     assert meant in points or meant not in by(explained, "meaning")
@@ -417,22 +417,22 @@ def test_what_is_kept_is_what_a_plain_reading_says(run: Call, script: Script) ->
 # In a query
 
 
-def test_a_query_may_search_and_pages_through_what_is_found(call: Call) -> None:
+def test_a_query_may_search_and_pages_through_what_is_found(run: Call) -> None:
     items = [
         {"entity_type": kind, "name": f"Blue guitar {i}"} for i in range(3) for kind in ("thing", "gadget")
     ]
-    stored = ids(call("store", entities=[*items, {"entity_type": "thing", "name": "Cheese"}]))
-    page = call("entities.query", search="blue guitar", include_total_count=True)
+    stored = ids(run("store", entities=[*items, {"entity_type": "thing", "name": "Cheese"}]))
+    page = run("entities.query", search="blue guitar", include_total_count=True)
     assert (set(ids(page)), page["total"], page["semantic"]) == (set(stored[:6]), 6, "ready")
     assert page["applied_search_strategies"] == ["exact", "text", "meaning"]
-    explained = call("search.explain", search="blue guitar")
+    explained = run("search.explain", search="blue guitar")
     assert ids(page) == ids(explained)
-    parts = [ids(call("entities.query", search="blue guitar", limit=2, offset=k)) for k in (0, 2, 4, 6)]
+    parts = [ids(run("entities.query", search="blue guitar", limit=2, offset=k)) for k in (0, 2, 4, 6)]
     assert parts == [ids(page)[k : k + 2] for k in (0, 2, 4)] + [[]]
-    narrowed = call("entities.query", search="guitar", entity_type="gadget", include_snapshots=False)
+    narrowed = run("entities.query", search="guitar", entity_type="gadget", include_snapshots=False)
     assert set(ids(narrowed)) == set(stored[1:6:2])
     assert "snapshot" not in narrowed["entities"][0]
-    assert ids(call("entities.query", search=" ")) == []
+    assert ids(run("entities.query", search=" ")) == []
 
 
 def test_other_spellings_search_as_well(run: Call) -> None:

@@ -22,10 +22,10 @@ def test_what_is_stored_is_answered_and_read_back(call: Call) -> None:
     assert set(read["provenance"].values()) == {item["observation_id"]}
 
 
-def test_the_same_key_and_content_is_replayed(call: Call) -> None:
-    first = call("store", entities=[ADA], idempotency_key="k")
-    call("store", entities=[{**ADA, "born": 1816}])
-    again = call("store", entities=[ADA], idempotency_key="k")
+def test_the_same_key_and_content_is_replayed(run: Call) -> None:
+    first = run("store", entities=[ADA], idempotency_key="k")
+    run("store", entities=[{**ADA, "born": 1816}])
+    again = run("store", entities=[ADA], idempotency_key="k")
     assert again["replayed"]
     assert (again["entities_created"], again["observations_created"]) == (0, 0)
     assert again["transaction_id"] == first["transaction_id"]
@@ -39,15 +39,15 @@ def test_the_same_key_with_other_content_is_refused_and_writes_nothing(call: Cal
     assert call("server.stats")["total_observations"] == 1
 
 
-def test_relationships_are_content_of_a_key_too(call: Call) -> None:
-    first = call("store", entities=[ADA, ACME], relationships=[WORKS], idempotency_key="k")
-    again = call("store", entities=[ADA, ACME], relationships=[WORKS], idempotency_key="k")
+def test_relationships_are_content_of_a_key_too(run: Call) -> None:
+    first = run("store", entities=[ADA, ACME], relationships=[WORKS], idempotency_key="k")
+    again = run("store", entities=[ADA, ACME], relationships=[WORKS], idempotency_key="k")
     assert again["replayed"]
     (made,), (replayed,) = first["relationships_created"], again["relationships_created"]
     assert replayed == {**made, "deduplicated": True}
     with pytest.raises(IdempotencyMismatch):
-        call("store", entities=[ADA, ACME], idempotency_key="k")
-    assert call("server.stats")["total_relationships"] == 1
+        run("store", entities=[ADA, ACME], idempotency_key="k")
+    assert run("server.stats")["total_relationships"] == 1
 
 
 def test_a_bad_item_refuses_the_whole_request_by_index(call: Call) -> None:
@@ -80,12 +80,12 @@ def test_a_plan_says_what_would_happen_and_writes_nothing(call: Call) -> None:
     assert call("server.stats") == call("server.stats") | {"total_entities": 0, "sequence": 0}
 
 
-def test_storing_a_then_b_then_a_again_is_three_observations(call: Call) -> None:
+def test_storing_a_then_b_then_a_again_is_three_observations(run: Call) -> None:
     for mood in ("calm", "angry", "calm"):
-        stored = call("store", entities=[{**ADA, "mood": mood}])
+        stored = run("store", entities=[{**ADA, "mood": mood}])
     (item,) = stored["entities"]
     assert (item["version"], item["entity_snapshot_after"]["mood"]) == (3, "calm")
-    page = call("observations.query", filters={"entity_id": item["entity_id"]}, include_total_count=True)
+    page = run("observations.query", filters={"entity_id": item["entity_id"]}, include_total_count=True)
     assert [one["fields"]["mood"] for one in page["observations"]] == ["calm", "angry", "calm"]
     assert page["total"] == 3
 

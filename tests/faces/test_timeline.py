@@ -43,13 +43,13 @@ def world(run: Call) -> list[str]:
     return ids(run("store", entities=[MEETING, TASK], observed_at="2026-01-01T00:00:00Z"))
 
 
-def test_events_are_listed_the_latest_first_with_where_they_come_from(call: Call, world: list[str]) -> None:
-    page = call("timeline.list", include_total_count=True)
+def test_events_are_listed_the_latest_first_with_where_they_come_from(run: Call, world: list[str]) -> None:
+    page = run("timeline.list", include_total_count=True)
     assert (page["limit"], page["offset"], page["total"]) == (100, 0, 3)
     assert "next_cursor" not in page
     assert [one["event_type"] for one in page["events"]] == ["TaskDue", "EventEnd", "EventStart"]
     *_, start = page["events"]
-    (observation,) = call("observations.query", entity_id=world[0])["observations"]
+    (observation,) = run("observations.query", entity_id=world[0])["observations"]
     assert start == {
         "id": start["id"],
         "event_type": "EventStart",
@@ -66,11 +66,11 @@ def test_events_are_listed_the_latest_first_with_where_they_come_from(call: Call
         "source_id": None,
         "created_at": observation["recorded_at"],
     }
-    assert call("timeline.get", event_id=start["id"]) == {"event": start}
+    assert run("timeline.get", event_id=start["id"]) == {"event": start}
 
 
-def test_a_day_is_told_as_one_and_begins_its_day(call: Call, world: list[str]) -> None:
-    (end,) = call("timeline.list", event_type="EventEnd")["events"]
+def test_a_day_is_told_as_one_and_begins_its_day(run: Call, world: list[str]) -> None:
+    (end,) = run("timeline.list", event_type="EventEnd")["events"]
     assert (end["event_timestamp"], end["precision"], end["utc_offset"]) == ("2026-02-01", "day", None)
     assert end["instant"] == "2026-02-01T00:00:00.000000Z"
 
@@ -95,12 +95,12 @@ START, END, DUE = ("EventStart", MEETING["date_start"]), ("EventEnd", "2026-02-0
     ({"offset": 3}, []),
 ])  # fmt: skip
 def test_what_is_asked_for_is_answered(
-    call: Call, world: list[str], asked: dict[str, Any], wanted: list[tuple[str, str]]
+    run: Call, world: list[str], asked: dict[str, Any], wanted: list[tuple[str, str]]
 ) -> None:
-    assert listed(call, **asked) == wanted
+    assert listed(run, **asked) == wanted
     counted = {name: value for name, value in asked.items() if name not in ("limit", "offset")}
     whole = [START, END, DUE] if {"limit", "offset"} & set(asked) else wanted
-    assert call("timeline.list", **counted, include_total_count=True)["total"] == len(whole)
+    assert run("timeline.list", **counted, include_total_count=True)["total"] == len(whole)
 
 
 def test_the_other_spellings(rest: Call, mcp: Call, world: list[str]) -> None:
@@ -110,13 +110,13 @@ def test_the_other_spellings(rest: Call, mcp: Call, world: list[str]) -> None:
         assert call("timeline.list", **{**asked, "to": "2026-02-01"})["events"] == []
 
 
-def test_of_one_entity(call: Call, world: list[str]) -> None:
-    assert listed(call, entity_id=world[0]) == [START, END]
-    assert listed(call, entity_id=world[0], event_type="EventEnd") == [END]
-    assert listed(call, entity_id=world[0], entity_type="task") == []
-    assert listed(call, entity_id=world[0], start_date="2026-02-01") == [END]
+def test_of_one_entity(run: Call, world: list[str]) -> None:
+    assert listed(run, entity_id=world[0]) == [START, END]
+    assert listed(run, entity_id=world[0], event_type="EventEnd") == [END]
+    assert listed(run, entity_id=world[0], entity_type="task") == []
+    assert listed(run, entity_id=world[0], start_date="2026-02-01") == [END]
     with pytest.raises(NotFound):
-        call("timeline.list", entity_id="ent_" + "0" * 24)
+        run("timeline.list", entity_id="ent_" + "0" * 24)
 
 
 @pytest.mark.parametrize("asked", [

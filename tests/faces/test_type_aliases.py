@@ -32,22 +32,22 @@ def refusals(call: Call, name: str, **arguments: Any) -> list[tuple[str, str]]:
     return [(issue["path"], issue["message"]) for issue in refused.value.details["issues"]]
 
 
-def test_what_is_stored_under_another_name_is_the_same_entity(call: Call) -> None:
-    call("schemas.register", schema=WINE)
-    (one, two) = call(
+def test_what_is_stored_under_another_name_is_the_same_entity(run: Call) -> None:
+    run("schemas.register", schema=WINE)
+    (one, two) = run(
         "store",
         entities=[{"entity_type": "vin", **MARGAUX}, {"entity_type": "wine", **MARGAUX, "price": 900}],
     )["entities"]
     assert one["entity_id"] == two["entity_id"]
     assert (one["entity_type"], one["identity_basis"]) == ("wine", "name+year")
-    (listed,) = call("entities.query", filters={"entity_type": "VINO"})["entities"]
+    (listed,) = run("entities.query", filters={"entity_type": "VINO"})["entities"]
     assert (listed["entity_id"], listed["entity_type"]) == (one["entity_id"], "wine")
-    assert call("entities.query", entity_types=["vin", "wine"], include_total_count=True)["total"] == 1
-    found = call("entities.find", identifier="margaux", entity_type="vin")
+    assert run("entities.query", entity_types=["vin", "wine"], include_total_count=True)["total"] == 1
+    found = run("entities.find", identifier="margaux", entity_type="vin")
     assert [entity["entity_id"] for entity in found["entities"]] == [one["entity_id"]]
-    assert call("observations.query", entity_type="vino", include_total_count=True)["total"] == 2
-    assert call("schemas.get", entity_type="vin")["entity_type"] == "wine"
-    assert list(call("server.stats")["entities_by_type"]) == ["wine"]
+    assert run("observations.query", entity_type="vino", include_total_count=True)["total"] == 2
+    assert run("schemas.get", entity_type="vin")["entity_type"] == "wine"
+    assert list(run("server.stats")["entities_by_type"]) == ["wine"]
 
 
 def test_writes_that_name_an_entity_take_the_other_name_of_its_type(run: Call) -> None:
