@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The newest Neo4j that graphmem knows beside the one that it runs by default.
 NEXT_NEO4J := 2026.08
-# Each process of a test run has a Neo4j of its own; one that is given is not shared. In the order of files the many
-# small ones come last, so that no process waits for another at the end.
+# Each process of a test run has a Neo4j of its own; one that is given is not shared. The files that take longest come
+# first (tests/conftest.py), so that no process waits for another at the end.
 JOBS ?= $(if $(GRAPHMEM_TEST_NEO4J_URI),0,auto)
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 15
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help

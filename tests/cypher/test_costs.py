@@ -20,8 +20,9 @@ from tests.support.faces import by_runner
 from tests.support.worker_pass import fold_all
 
 TYPES = ("alpha", "beta", "gamma")
-ENTITIES = 2_400
-LIMIT = 50
+ENTITIES = 1_200
+BATCH = ENTITIES // 3
+LIMIT = 25
 PAGE_HITS = 40
 """Hits that an entity of a page may cost: its properties, the schema of its type, its index entries."""
 SEEN_HITS = 16
@@ -59,13 +60,13 @@ def owner(loop: Loop, services: Services) -> Owner:
             run("schemas.register", entity_type=kind, schema=document)
         fold_all(loop, services, run)
         size = ENTITIES if name == names[0] else ENTITIES // 2
-        for start in range(0, size, 800):
+        for start in range(0, size, BATCH):
             items = [
                 {
                     "entity_type": TYPES[i % 3], "name": f"name {i % 7}", "tag": i, "intent": "create_new",
                     "color": f"color {i % 24}", "n": i,
                 }
-                for i in range(start, start + 800)
+                for i in range(start, start + BATCH)
             ]  # fmt: skip
             stored = run("store", entities=items, find_duplicates=False)
         ids = [one["entity_id"] for one in stored["entities"]]
