@@ -15,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 SAYING = ("value", "correction", "create")
+VIEWED = ("id", "kind", "observed_at", "recorded_at", "fields")
+"""What of an observation decides what is shown where no schema is registered."""
 KINDS = ("date", "string", "number", "boolean", "array", "object")
 SOURCES = ("sensor", "workflow_state", "llm_summary", "human", "import", "sync")
 """The observation sources, the greatest first."""
@@ -142,6 +144,46 @@ def reduce(facts: Iterable[Fact], schema: Schema) -> dict[str, Held]:
             for value in schema.claims(name, given):
                 claims.setdefault(name, []).append((fact, value))
     return {name: winner(schema, name, claimed) for name, claimed in claims.items()}
+
+
+@dataclass(frozen=True)
+class View:
+    """An entity as of two clocks, where no schema is registered."""
+
+    snapshot: dict[str, Any]
+    provenance: dict[str, str]
+    observation_count: int
+    version: int
+    last_observation_at: Any
+
+
+def view(observations: Iterable[Mapping[str, Any]], at: Any = None, at_ingested: Any = None) -> View:
+    """Return what is true at ``at``, as it was known at ``at_ingested``; ``None`` is now, by either clock.
+
+    An observation is a mapping as ``observations.query`` answers it. Its times may be microseconds too.
+    """
+    # An observation that arrives twice is still one.
+    known = {observation["id"]: observation for observation in observations}
+    visible = [
+        Fact(subject_id="", entity_type="", **{name: one[name] for name in VIEWED})
+        for one in known.values()
+        if (at is None or one["observed_at"] <= at)
+        and (at_ingested is None or one["recorded_at"] <= at_ingested)
+    ]
+    # A null that won clears its field. The canonical name is reduced like a field and is none.
+    held = {
+        name: winner
+        for name, winner in reduce(visible, NOTHING).items()
+        if winner.value is not None and name != "canonical_name"
+    }
+    return View(
+        snapshot={name: winner.value for name, winner in held.items()},
+        provenance={name: winner.winners[0] for name, winner in held.items()},
+        observation_count=len(visible),
+        # Each accepted transaction has a recorded_at of its own, and raises the version by one.
+        version=len({fact.recorded_at for fact in visible}),
+        last_observation_at=max((fact.observed_at for fact in visible), default=None),
+    )
 
 
 def converted(value: Any, declared: Declared) -> list[Any]:

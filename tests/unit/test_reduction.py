@@ -1,4 +1,4 @@
-"""The fold: the same in any order and any batches, and always what the oracle says."""
+"""The fold: the same in any order and any batches, and always what the plain model says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphmem.model import canonical, ids, reduction, times
 from graphmem.model.reduction import Fold, Observation
-from tests.support import fold_model as oracle
+from tests.support.reduction_model import View, view
 
 NAMES = ["name", "town", "age", "canonical_name"]
 VALUES = st.none() | st.integers(-3, 3) | st.sampled_from(["Ada", "", "null", 1.0, [None], {"b": 1, "a": 2}])
@@ -33,7 +33,7 @@ DRAFTS = st.lists(
 
 @st.composite
 def histories(draw) -> list[dict]:
-    """Return observations of one entity, as the oracle takes them."""
+    """Return observations of one entity, as the plain model takes them."""
     numbers = draw(st.permutations(range(10)))
     drafts = draw(DRAFTS)
     return [
@@ -78,17 +78,17 @@ def shown(facts: list[dict]) -> dict:
 
 
 @given(histories())
-def test_the_fold_is_what_the_oracle_says(facts):
-    expected = oracle.reduce(facts)
+def test_fold_equals_the_plain_model(facts):
+    expected = view(facts)
     found = reduction.shown(folded(facts))
     assert {name: json.loads(winner.value) for name, winner in found} == expected.snapshot
     assert {name: winner.observation_id for name, winner in found} == expected.provenance
 
 
 @given(histories(), MOMENTS, st.integers(0, 7))
-def test_the_fold_of_what_is_visible_is_what_the_oracle_says_of_all(facts, at, at_ingested):
+def test_fold_of_what_is_visible_equals_the_plain_model_of_all(facts, at, at_ingested):
     visible = [fact for fact in facts if fact["observed_at"] <= at and fact["recorded_at"] <= at_ingested]
-    expected = oracle.reduce(facts, at=at, at_ingested=at_ingested)
+    expected = view(facts, at=at, at_ingested=at_ingested)
     assert shown(visible) == expected.snapshot
     assert expected.observation_count == len(visible)
     assert expected.version == len({fact["recorded_at"] for fact in visible})
@@ -115,7 +115,7 @@ def test_folds_of_parts_are_joined_by_their_greatest_winners(facts, more):
 @given(histories())
 def test_what_arrives_twice_changes_nothing(facts):
     assert folded(facts + facts) == folded(facts)
-    assert oracle.reduce(facts + facts) == oracle.reduce(facts)
+    assert view(facts + facts) == view(facts)
 
 
 @given(histories())
@@ -123,7 +123,7 @@ def test_the_same_observations_give_the_same_bytes(facts):
     def snapshot(ordered):
         return canonical.assemble((name, winner.value) for name, winner in reduction.shown(folded(ordered)))
 
-    assert snapshot(facts) == snapshot(facts[::-1]) == canonical.encode(oracle.reduce(facts).snapshot)
+    assert snapshot(facts) == snapshot(facts[::-1]) == canonical.encode(view(facts).snapshot)
 
 
 def test_folding_leaves_what_was_known_as_it_was():
@@ -182,12 +182,10 @@ def test_only_null_itself_clears_a_field():
 
 def test_each_field_has_a_winner_of_its_own():
     facts = [said(1, 1, name="Ada", town="London"), said(2, 2, town="Paris", age=36)]
-    assert oracle.reduce(facts).provenance == {
+    assert view(facts).provenance == {
         "name": facts[0]["id"], "town": facts[1]["id"], "age": facts[1]["id"],
     }  # fmt: skip
-    assert {name: winner.observation_id for name, winner in folded(facts).items()} == oracle.reduce(
-        facts
-    ).provenance
+    assert {name: winner.observation_id for name, winner in folded(facts).items()} == view(facts).provenance
 
 
 def test_the_canonical_name_is_folded_and_not_shown():
@@ -201,14 +199,14 @@ def test_the_fields_of_a_snapshot_are_in_canonical_order():
     assert [name for name, _ in found] == ["B", "b", "\U0001f600", "\ufb33"]
 
 
-def test_the_oracle_of_nothing_is_nothing():
-    assert oracle.reduce([]) == oracle.View({}, {}, 0, 0, None)
+def test_plain_model_of_nothing_is_empty():
+    assert view([]) == View({}, {}, 0, 0, None)
 
 
-def test_the_oracle_takes_times_as_they_are_answered():
+def test_plain_model_takes_times_as_they_are_answered():
     facts = [
         {**said(1, 1, name="new"), "observed_at": "2026-01-31T09:00:00.000000Z"},
         {**said(2, 2, name="old"), "observed_at": "0965-01-31T09:00:00.000000Z"},
     ]
-    assert oracle.reduce(facts).snapshot == {"name": "new"}
-    assert oracle.reduce(facts, at="1000-01-01T00:00:00.000000Z").snapshot == {"name": "old"}
+    assert view(facts).snapshot == {"name": "new"}
+    assert view(facts, at="1000-01-01T00:00:00.000000Z").snapshot == {"name": "old"}

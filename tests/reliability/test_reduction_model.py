@@ -1,4 +1,4 @@
-"""Folded snapshot = recomputed snapshot = oracle, on the real server, for random observations.
+"""Folded snapshot = recomputed snapshot = the plain model, on the real server, for random observations.
 
 Orders, batches, concurrency, times with ties, both clocks.
 """
@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from graphmem.model import canonical, times
 from graphmem.registry import REGISTRY, Services
-from tests.support import fold_model as oracle
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import by_runner
+from tests.support.reduction_model import view
 
 VALUES = st.sampled_from([None, 1, 1.0, "1", True, "a", [1], {"b": 2}, -0.0, 10**30])
 MOMENTS = st.sampled_from([
@@ -69,7 +69,7 @@ def exactly(value: Any) -> str:
 
 
 def facts(observations: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return listed observations as the oracle takes them."""
+    """Return listed observations as the plain model takes them."""
     return [
         {
             **one,
@@ -82,7 +82,7 @@ def facts(observations: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @examples(20)
 @given(said=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32), data=st.data())
-def test_folded_and_recomputed_snapshots_are_the_oracles(
+def test_folded_and_recomputed_snapshots_equal_the_plain_model(
     loop: Loop, services: Services, said: list[dict[str, Any]], seed: int, data: st.DataObject
 ) -> None:
     owner = str(uuid.uuid4())
@@ -97,7 +97,7 @@ def test_folded_and_recomputed_snapshots_are_the_oracles(
     for at, at_ingested in cuts:
         given_cuts = {"at": at, "at_ingested": at_ingested}
         answer = run("entities.snapshot", entity_id=entity_id, **{k: v for k, v in given_cuts.items() if v})
-        wanted = oracle.reduce(known, at, at_ingested)
+        wanted = view(known, at, at_ingested)
         assert exactly(answer["snapshot"]) == exactly(wanted.snapshot)
         assert answer["provenance"] == wanted.provenance
         assert answer["observation_count"] == wanted.observation_count
