@@ -1,10 +1,23 @@
-"""The calls that test_parity.py makes through every face: of each operation some that succeed and fail."""
+"""The calls that test_parity.py makes through every face: of each operation some that succeed and fail.
+
+An operation that has no row here is called with the example of its declaration, and with an unknown argument.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from graphmem import arguments
+from graphmem.registry import REGISTRY
+
+STORED = {
+    arguments.EXAMPLE_ENTITY_ID: "$ada",
+    arguments.EXAMPLE_OTHER_ENTITY_ID: "$acme",
+    arguments.EXAMPLE_RELATIONSHIP_ID: "$link_id",
+    arguments.EXAMPLE_EVENT_ID: "$event",
+}
+"""What stands for the ids of examples."""
 NOBODY = "ent_" + "0" * 24
 AT = "2026-01-01T00:00:00Z"
 STORE = {
@@ -43,7 +56,21 @@ def unknown(name: str) -> Row:
     return Row(name, {"unknown": "x"}, "ERR_UNKNOWN_FIELD", not_in_cli=True)
 
 
-ROWS = [
+def by_example(name: str) -> list[Row]:
+    """Return a row that succeeds and one that fails, from the declaration of an operation."""
+    return [Row(name, stored(dict(REGISTRY[name].example))), unknown(name)]
+
+
+def stored(example: Any) -> Any:
+    """Return the arguments of an example about what the test stored."""
+    if isinstance(example, dict):
+        return {name: stored(value) for name, value in example.items()}
+    if isinstance(example, list):
+        return [stored(value) for value in example]
+    return STORED.get(example, example) if isinstance(example, str) else example
+
+
+SPECIAL = [
     Row("store", STORE),
     Row("store", {**STORE, "commit": False}),
     Row("store", {**STORE, "idempotency_key": "parity"}),
@@ -182,17 +209,9 @@ ROWS = [
     Row("timeline.get", {"event_id": "$event", "at": AT}),
     Row("timeline.get", {"event_id": "$event", "at": "2020-01-01"}, "RESOURCE_NOT_FOUND"),
     Row("timeline.get", {"event_id": "evt_0"}, "RESOURCE_NOT_FOUND"),
-    Row("server.stats", {}),
-    unknown("server.stats"),
-    Row("server.check_snapshots", {}),
-    unknown("server.check_snapshots"),
-    Row("server.info", {}),
-    unknown("server.info"),
-    Row("server.health", {}),
-    unknown("server.health"),
-    Row("server.ready", {}),
-    unknown("server.ready"),
 ]  # fmt: skip
+DERIVED = [name for name in REGISTRY if name not in {row.name for row in SPECIAL}]
+ROWS = [*SPECIAL, *(row for name in DERIVED for row in by_example(name))]
 MAY_DIFFER = {
     "store": {"transaction_id", "recorded_at"},
     "observations.create": {"transaction_id"},

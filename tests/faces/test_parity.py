@@ -1,7 +1,7 @@
 """Parity: every operation gives the same answer and the same error through every face.
 
 A row is tried through each of them on the same owner's data, and compared with what the registry's own
-runner says. An operation without rows fails, so that a later one cannot be forgotten.
+runner says. A new operation is called with the example of its declaration.
 """
 
 from __future__ import annotations
