@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import pytest
@@ -132,14 +133,20 @@ def takes_text(schema: dict[str, Any]) -> bool:
     return kind == "object" or (kind == "string" and not {"enum", "const", "format"} & schema.keys())
 
 
+@cache
+def properties(name: str) -> list[dict[str, Any]]:
+    """Return the JSON Schemas of the arguments of an operation, and of its filters."""
+    model = REGISTRY[name].arguments
+    models = [model, *filter(None, [nested_filters(model)])]
+    return [each.model_json_schema(by_alias=False)["properties"] for each in models]
+
+
 def values(alice: Alice, name: str, argument: str) -> list[Any]:
     """Return what of Alice's an argument of an operation may be asked with."""
     if argument in alice.values:
         return alice.values[argument]
-    model = REGISTRY[name].arguments
-    models = [model, *filter(None, [nested_filters(model)])]
-    schemas = [one.model_json_schema(by_alias=False)["properties"].get(argument, {}) for one in models]
-    if argument in PLAIN or not any(schema and takes_text(schema) for schema in schemas):
+    schemas = [each[argument] for each in properties(name) if argument in each]
+    if argument in PLAIN or not any(map(takes_text, schemas)):
         return []
     texts = [*sorted(alice.secrets), "Ada Lovelace"]
     return [[text] for text in texts] if any(s.get("type") == "array" for s in schemas) else texts

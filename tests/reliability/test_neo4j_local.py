@@ -222,6 +222,22 @@ class TestRunning:
             pytest.skip("the first start on this machine: its archive is still being made")
         assert str(made) in {region.path for region in process.memory_maps()}
 
+    def test_commands_start_and_stop_it(self, running):
+        """The last test of the shared server: it is stopped."""
+        settings, _ = running
+        pid = neo4j_local.status(settings).pid
+
+        def db(command: str) -> dict[str, object]:
+            words = ["--json", "--data-dir", str(settings.data_path), "db", command]
+            result = CliRunner().invoke(app, words)
+            assert result.exit_code == 0, result.stderr
+            return json.loads(result.stdout)
+
+        assert (db("start")["running"], neo4j_local.status(settings).pid) == (True, pid)
+        assert db("stop")["stopped"] is True
+        assert db("stop")["stopped"] is False
+        assert neo4j_local.stopped(settings)
+
 
 class TestProcesses:
     def test_many_at_once_start_one_that_outlives_them_and_a_crash(self, settings):

@@ -264,7 +264,7 @@ def test_pages_tile_while_others_write(loop: Loop, services: Services, owner: st
             for sort_by in SORTS:
                 for filters in ({}, {"snapshot_filters": {"f": {"op": "gte", "value": 0}}}):
                     met: list[str] = []
-                    asked = {"sort_by": sort_by, "sort_order": "desc", "limit": 7, "filters": filters}
+                    asked = {"sort_by": sort_by, "sort_order": "desc", "limit": 30, "filters": filters}
                     page = await ask("entities.query", **asked)
                     met += ids(page)
                     while "next_cursor" in page:
