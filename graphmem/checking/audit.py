@@ -18,7 +18,7 @@ from graphmem.database.driver import Database, Transaction
 from graphmem.errors import DatabaseFull
 from graphmem.model import canonical, discovery, ids, ranks, reduction, relationship, state_hash, times
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.model.merges import Merges
+from graphmem.model.membership import Membership
 from graphmem.model.reduction import Turn, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import Writers, placement, refolding, rows, vectors
@@ -138,8 +138,8 @@ class Audit:
             looked = await self._looked(entities, relationships)
             if looked is None:
                 break
-            looked, log = looked
-            derived = await self._derived(looked, log)
+            looked, merges = looked
+            derived = await self._derived(looked, merges)
             row = await self._nodes(looked)
             stretch = Stretch(self.owner, looked, derived, subject_ids)
             stretch.compare(row, await vectors.expected(stretch.nodes, self.writers.embedder))
@@ -150,26 +150,26 @@ class Audit:
                 break
         return stretch
 
-    async def _looked(self, entities: list[str], relationships: list[str]) -> tuple[State, Merges] | None:
+    async def _looked(self, entities: list[str], relationships: list[str]) -> tuple[State, Membership] | None:
         """Return what is kept of a stretch, folded again where its schema has changed, and its merges."""
         ends = [end for key in relationships for end in ids.ends(key)]
         wanted = {*entities, *ends}
         for last in (False,) * (READS_LIMIT - 1) + (True,):
-            log = await refolding.merges(self._read, sorted(wanted))
-            looked = await self._look({*wanted, *log.touches}, relationships)
+            merges = await refolding.membership(self._read, sorted(wanted))
+            looked = await self._look({*wanted, *merges.entity_ids}, relationships)
             if looked is None:
                 return None
             if looked.stale() and not last:
                 # Its schema has changed: it is folded again as any reading of it would do.
                 async with self._locked():
-                    await self._refold({*wanted, *log.touches}, relationships)
+                    await self._refold({*wanted, *merges.entity_ids}, relationships)
                 continue
             # The merges are those of after the look: one that came between shows as a change when looked
             # at again.
-            log = await refolding.merges(self._read, sorted(wanted))
-            if last or all(looked.entities.get(subject_id) for subject_id in log.touches):
+            merges = await refolding.membership(self._read, sorted(wanted))
+            if last or all(looked.entities.get(subject_id) for subject_id in merges.entity_ids):
                 # What is missing in the end is damage: the comparison tells of it.
-                return looked, log
+                return looked, merges
         raise AssertionError("unreachable: the last read returns")
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
@@ -220,14 +220,16 @@ class Audit:
         )
         return states.seen(row, whole=False)
 
-    async def _derived(self, looked: State, log: Merges) -> State:
+    async def _derived(self, looked: State, merges: Membership) -> State:
         """Return the state that the facts come to."""
         subject_ids = [*looked.entities, *looked.relationships]
         (row,) = await self._read(
             "audit.reduce", subject_ids=subject_ids, at=times.LATEST, at_ingested=times.LATEST
         )
         reduced = {one[0]: one[1:] for one in row["reduced"]}
-        into = log.into()
+        into = merges.merged_into()
+        once_merged = [subject_id for subject_id in looked.entities if subject_id in merges.entity_ids]
+        changes = await refolding.changes(self._read, merges, once_merged if merges.facts else [])
         entities = Things(
             replace(looked.entities[subject_id], into=into.get(subject_id)) for subject_id in looked.entities
         )
@@ -239,9 +241,9 @@ class Audit:
             thing = _reduced(entities[subject_id], reduced[subject_id])
             if rules.key or self.deep:
                 thing = replace(thing, fold=await self._fold(thing, rules))
-            if subject_id in log.touches and log.facts:
-                changes = log.changes(subject_id)
-                thing = replace(thing, version=len(changes), updated_at=max(changes, default=0))
+            if subject_id in changes:
+                recorded = changes[subject_id]
+                thing = replace(thing, version=len(recorded), updated_at=max(recorded, default=0))
             derived.entities.put(replace(thing, projection=rules.key))
         for key in looked.relationships:
             thing = _reduced(looked.relationships[key], reduced[key])

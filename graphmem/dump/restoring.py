@@ -25,8 +25,7 @@ from graphmem.model import canonical, discovery, facts, ids, reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.relationship import Kind, RegistrationRefused
 from graphmem.model.schema import Active, Document, version_order
-from graphmem.writing import Restoring, WriteRequest, Writers, Written
-from graphmem.writing.refolding import merges
+from graphmem.writing import Restoring, WriteRequest, Writers, Written, refolding
 
 REPORTED_CONFLICTS_LIMIT: Final = 200
 """Conflicts that a result lists; all are counted."""
@@ -299,10 +298,10 @@ class _Restorer:
         target = facts.target(merge.kind, merge.fields)
         if target is not None:
             await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)
-        log = await merges(
+        merges = await refolding.membership(
             lambda name, **params: self._database.read(name, owner, **params), [merge.subject_id]
         )
-        places = [(fact.at, fact.observation_id) for fact in log.facts if fact.subject_id == merge.subject_id]
+        places = [fact.place for fact in merges.facts if fact.subject_id == merge.subject_id]
         place = merge.observed_at, merge.id
         return max(places, default=place) <= place
 

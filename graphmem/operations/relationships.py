@@ -25,7 +25,7 @@ from graphmem.arguments import (
     invalid,
 )
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.model import ids, merges, relationship, times
+from graphmem.model import ids, membership, relationship, times
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.answers import ObservationRow, RelationshipRow
 from graphmem.reading.as_of import AsOf, Clocks
@@ -309,7 +309,7 @@ async def written(context: Context, key: str, clocks: Clocks) -> tuple[list[str]
         key = await named(context, key)
     _, clocks = await as_of.pinned(context, [], clocks)
     into = await as_of.merged(context, ids.ends(key), clocks)
-    sources, targets = (merges.members(merges.root(end, into), into) for end in ids.ends(key))
+    sources, targets = (membership.members(membership.survivor(end, into), into) for end in ids.ends(key))
     kind = key.partition(":")[0]
     keys = [ids.relationship_key(kind, source, target) for source in sources for target in targets]
     return keys, clocks

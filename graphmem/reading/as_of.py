@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
 
-from graphmem.model import canonical, ids, merges, times
+from graphmem.model import canonical, ids, membership, times
 from graphmem.reading import answers, recomputed
 from graphmem.reading.answers import EntityRow, RelationshipRow
 from graphmem.registry import Context
@@ -80,8 +80,8 @@ async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) ->
     ids = sorted(set(entity_ids))
     if clocks.now or not ids:
         return {}
-    log = await refolding.merges(context.graph.all, ids, clocks.bounds["at_ingested"])
-    return log.into(**clocks.bounds)
+    merges = await refolding.membership(context.graph.all, ids, clocks.bounds["at_ingested"])
+    return merges.merged_into(**clocks.bounds)
 
 
 async def entities(
@@ -134,7 +134,7 @@ async def relationships(
     assert row is not None
     groups: dict[str, list[RecomputedRelationship]] = {}
     for one in row["relationships"]:
-        groups.setdefault(shown_key(one[0], into), []).append(RecomputedRelationship(*one))
+        groups.setdefault(membership.surviving_key(one[0], into), []).append(RecomputedRelationship(*one))
     if not include_deleted:
         lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
         groups = {key: group for key, group in groups.items() if all(lived.get(one) for one in ids.ends(key))}
@@ -160,13 +160,6 @@ async def _lived(context: Context, entity_ids: Iterable[str], clocks: Clocks) ->
     assert row is not None
     known = clocks.bounds["at_ingested"] if row["known"] is None else row["known"]
     return dict(row["entities"]), known
-
-
-def shown_key(key: str, into: Mapping[str, str]) -> str:
-    """Return the key under which a relationship is shown, by what its ends are merged into."""
-    if not into:
-        return key
-    return ids.relationship_key(key.partition(":")[0], *(merges.root(end, into) for end in ids.ends(key)))
 
 
 class RecomputedRelationship(NamedTuple):

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
-from graphmem.model import ids, items, merges, reduction, times
+from graphmem.model import ids, items, membership, reduction, times
 from graphmem.model.items import Issue, Item, Link, Reader
 from graphmem.model.ranks import ObservationSource
 from graphmem.model.reduction import Fold
@@ -275,7 +275,7 @@ async def _reread(context: Context, receipt: Receipt) -> Receipt:
     """Return a remembered receipt with the snapshots and names as of its transaction."""
     wanted = {item.entity_id for item in receipt.items}
     then = await recomputed.entities(context, wanted, times.LATEST, receipt.recorded_at)
-    found = [then.rows[merges.root(item.entity_id, then.into)] for item in receipt.items]
+    found = [then.rows[membership.survivor(item.entity_id, then.into)] for item in receipt.items]
     folds: list[Fold] = [then.folds[one.id] for one in found]
     return replace(receipt, folds=folds, names=[one.name for one in found])
 

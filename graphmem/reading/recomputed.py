@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from graphmem.model import canonical, identity, merges, ranks, reduction
-from graphmem.model.merges import Merges
+from graphmem.model import canonical, identity, membership, ranks, reduction
+from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Document
@@ -65,7 +65,7 @@ class Then:
 
     def get(self, entity_id: str) -> EntityRow | None:
         """Return an entity as what showed it then."""
-        return self.rows.get(merges.root(entity_id, self.into))
+        return self.rows.get(membership.survivor(entity_id, self.into))
 
 
 async def entities(context: Context, entity_ids: Iterable[str], at: int, at_ingested: int) -> Then:
@@ -75,19 +75,24 @@ async def entities(context: Context, entity_ids: Iterable[str], at: int, at_inge
     """
     wanted = sorted(set(entity_ids))
     found, known = await _own(context, wanted, at, at_ingested)
-    log = Merges()
+    merges = Membership()
     if merging := [one.id for one in found.values() if one.merging]:
-        log = await refolding.merges(context.graph.all, merging, known)
-    into = log.into(at, known)
-    more = [subject_id for subject_id in sorted(log.touches) if subject_id not in found]
-    if more:
+        merges = await refolding.membership(context.graph.all, merging, known)
+    into = merges.merged_into(at, known)
+    members = {
+        survivor_id: membership.members(survivor_id, into)
+        for survivor_id in sorted({membership.survivor(one, into) for one in wanted if one in found})
+    }
+    if more := sorted({member for group in members.values() for member in group} - found.keys()):
         found |= (await _own(context, more, at, known))[0]
+    once_merged = [survivor_id for survivor_id in members if survivor_id in merges.entity_ids]
+    changes = await refolding.changes(context.graph.all, merges, once_merged, at, known)
     rows, folds, rules = {}, {}, {}
-    for entity_id in sorted({merges.root(one, into) for one in wanted if one in found}):
-        group = [found[subject_id] for subject_id in merges.members(entity_id, into) if subject_id in found]
+    for entity_id, member_ids in members.items():
+        group = [found[member_id] for member_id in member_ids if member_id in found]
         folds[entity_id] = await _fold(context, group, at, known)
         rules[entity_id] = group[0].rules
-        rows[entity_id] = _row(group, folds[entity_id], log, at, known)
+        rows[entity_id] = _row(group, folds[entity_id], changes)
     return Then(at, known, rows, into, folds, rules)
 
 
@@ -112,7 +117,7 @@ async def _fold(context: Context, group: list[_Own], at: int, known: int) -> Fol
     return reduction.together(folds)
 
 
-def _row(group: list[_Own], folded: Fold, log: Merges, at: int, known: int) -> EntityRow:
+def _row(group: list[_Own], folded: Fold, changes: dict[str, set[int]]) -> EntityRow:
     first = group[0]
     said = [one for one in group if one.observations]
     held = sorted(folded.items(), key=lambda pair: canonical.name_order(pair[0]))
@@ -123,7 +128,7 @@ def _row(group: list[_Own], folded: Fold, log: Merges, at: int, known: int) -> E
         id=first.id,
         type=first.type,
         name=identity.name_of(first.type, first.id, texts),
-        version=log.version(first.id, at, known) if first.merging else first.version,
+        version=len(changes[first.id]) if first.id in changes else first.version,
         observation_count=sum(one.observations for one in said),
         created_at=min(created, default=None),
         last_observation_at=max(latest, default=None),

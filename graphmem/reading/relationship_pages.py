@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from graphmem.model import ids, merges, times
+from graphmem.model import ids, membership, times
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.answers import EntityRow, RelationshipRow
 from graphmem.reading.as_of import Clocks
@@ -110,12 +110,12 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
         if wanted.entity_id not in lived:
             raise answers.no_entity(wanted.entity_id)
         into = await as_of.merged(context, [wanted.entity_id], clocks)
-        root = merges.root(wanted.entity_id, into)
+        root = membership.survivor(wanted.entity_id, into)
         if root != wanted.entity_id:
             lived = await as_of.living(context, [root], clocks)
         if not (lived[root] or wanted.include_deleted):
             raise answers.no_entity(wanted.entity_id)
-        subject_ids = merges.members(root, into)
+        subject_ids = membership.members(root, into)
         row = await context.graph.one(
             "relationship.at_homes",
             subject_ids=subject_ids,
@@ -152,9 +152,9 @@ async def _shown(
     into = await as_of.merged(context, ends, clocks)
     groups: dict[str, list[list[Any]]] = {}
     for one in found:
-        groups.setdefault(as_of.shown_key(one[0], into), []).append(one)
+        groups.setdefault(membership.surviving_key(one[0], into), []).append(one)
     lived = await as_of.living(context, (end for key in groups for end in ids.ends(key)), clocks)
-    other = merges.root(wanted.other, into) if wanted.other else None
+    other = membership.survivor(wanted.other, into) if wanted.other else None
     shown: list[_Shown] = []
     for key, members in groups.items():
         source, target = ids.ends(key)

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, LiteralString
 
-from graphmem.model import ids, merges
+from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of
 from graphmem.reading.as_of import Clocks
 from graphmem.registry import Context
@@ -146,7 +146,7 @@ class _Walk:
         if not self.clocks.now:
             _, self.clocks = await as_of.pinned(self.context, [], self.clocks)
             self.into = await as_of.merged(self.context, [self.asked.entity_id], self.clocks)
-            self._start_at(merges.root(self.asked.entity_id, self.into))
+            self._start_at(membership.survivor(self.asked.entity_id, self.into))
 
     def _start_at(self, root: str) -> None:
         self.root = root
@@ -164,7 +164,7 @@ class _Walk:
             )
             if depth == 1 and row["unexplored"]:
                 return False
-            self.hubs.update(merges.root(one, self.into) for one in row["hubs"])
+            self.hubs.update(membership.survivor(one, self.into) for one in row["hubs"])
             self.unexplored = row["unexplored"]
             left -= row["spent"]
             frontier = sorted(await self.note(row["found"], depth))
@@ -197,7 +197,7 @@ class _Walk:
             NotFound: there is no entity to start from.
         """
         step: dict[str, Any] = {
-            "frontier": [subject_id for one in frontier for subject_id in merges.members(one, self.into)],
+            "frontier": [subject_id for one in frontier for subject_id in membership.members(one, self.into)],
             "origin": self.root,
             "outgoing": self.asked.direction != "incoming",
             "incoming": self.asked.direction != "outgoing",
@@ -234,12 +234,12 @@ class _Walk:
         fresh: list[str] = []
         ways: dict[str, list[tuple[str, str]]] = {}
         for far, *keys in rows:
-            to = merges.root(far, self.into)
+            to = membership.survivor(far, self.into)
             for key in keys:
-                near = merges.root(self._near(key, far), self.into)
+                near = membership.survivor(self._near(key, far), self.into)
                 if near != to and to not in self.dead:
-                    ways.setdefault(to, []).append((near, as_of.shown_key(key, self.into)))
-                    self.written.setdefault(as_of.shown_key(key, self.into), set()).add(key)
+                    ways.setdefault(to, []).append((near, membership.surviving_key(key, self.into)))
+                    self.written.setdefault(membership.surviving_key(key, self.into), set()).add(key)
         for to, steps in sorted(ways.items()):
             self.edges.update((key, (near, to)) for near, key in steps)
             if to not in self.depths:
@@ -252,7 +252,7 @@ class _Walk:
         """Learn what shows some entities as of the clocks, and which of those were deleted."""
         more = await as_of.merged(self.context, entity_ids, self.clocks)
         self.into |= more
-        roots = {merges.root(one, more) for one in more}
+        roots = {membership.survivor(one, more) for one in more}
         if roots:
             lived = await as_of.living(self.context, roots, self.clocks)
             self.dead.update(one for one in roots if not lived.get(one))

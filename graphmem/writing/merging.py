@@ -80,7 +80,9 @@ def observed(draft: Draft, said: Observation, into: str | None, *, moves: bool) 
     """
     subject_id = said.subject_id
     root = draft.entities.root(subject_id)
-    known = into is None or (draft.entities.get(into) is not None and draft.entities.root(into) != subject_id)
+    known = into is None or (
+        draft.entities.get(into) is not None and subject_id not in draft.entities.chain(into)
+    )
     was = draft.entities[subject_id].into if draft.entities.get(subject_id) else None
     if not moves or not known or was == into:
         draft.observe_entity(said)

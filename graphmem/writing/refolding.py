@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from graphmem.model import canonical, reduction, times
-from graphmem.model.merges import MergeFact, Merges
+from graphmem.model import facts, reduction, times
+from graphmem.model.membership import Membership, MergeFact
 from graphmem.model.reduction import Observation, Winner
 from graphmem.model.rules import Rules
 from graphmem.writing.requests import Merging
@@ -15,6 +16,10 @@ from graphmem.writing.state import State
 
 STRETCH: Final = 2_000
 """Observations that are read at once."""
+LOOP_WORK_LIMIT: Final = 1_000
+"""Merge facts and touches that are worked through on the event loop; more go to a thread."""
+
+_Result = TypeVar("_Result")
 
 Read = Callable[..., Awaitable[list[dict[str, Any]]]]
 """Runs a query of the owner by name, and returns its rows."""
@@ -48,20 +53,46 @@ async def fold(
     return folded
 
 
-async def merges(read: Read, entity_ids: list[str], at_ingested: int = times.LATEST) -> Merges:
-    """Return every merge among entities that were ever merged with some, as it was known at a time."""
+async def membership(read: Read, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
+    """Return the membership of all entities that were ever merged with some, as it was known at a time."""
     (row,) = await read("entity.merges", entity_ids=entity_ids, at_ingested=at_ingested)
-    facts = [
-        MergeFact(
-            subject_id, at, recorded_at, observation_id, canonical.decode(into) if kind == "merge" else None
-        )
-        for subject_id, at, recorded_at, observation_id, kind, into in row["facts"]
-    ]
-    touches = {
-        subject_id: tuple((recorded, at) for recorded, at in touched)
-        for subject_id, touched in row["touches"]
-    }
-    return Merges.of(facts, touches)
+    merge_facts = []
+    for subject_id, at, recorded_at, observation_id, kind, names, values in row["facts"]:
+        into = facts.target(kind, dict(zip(names, values, strict=True)))
+        merge_facts.append(MergeFact(subject_id, at, recorded_at, observation_id, into))
+    return Membership.of(merge_facts, row["entities"])
+
+
+async def changes(
+    read: Read,
+    merges: Membership,
+    entity_ids: Iterable[str],
+    at: int = times.LATEST,
+    at_ingested: int = times.LATEST,
+) -> dict[str, set[int]]:
+    """Return when transactions changed what each of some entities shows, as of two clocks (microseconds).
+
+    The touches of their members alone are read.
+    """
+    entity_ids = list(entity_ids)
+    if not entity_ids:
+        return {}
+    members = await _off_loop(
+        len(merges.facts),
+        lambda: sorted({member for entity_id in entity_ids for member in merges.member_ids(entity_id, at)}),
+    )
+    (row,) = await read("entity.touches", entity_ids=members, at_ingested=at_ingested)
+
+    def compute() -> dict[str, set[int]]:
+        touches = {subject_id: tuple(sorted(map(tuple, touched))) for subject_id, touched in row["touches"]}
+        return {entity_id: merges.changes(entity_id, touches, at, at_ingested) for entity_id in entity_ids}
+
+    return await _off_loop(len(merges.facts) + sum(len(touched) for _, touched in row["touches"]), compute)
+
+
+async def _off_loop(work: int, compute: Callable[[], _Result]) -> _Result:
+    """Compute something, in a thread where it would hold up the event loop."""
+    return compute() if work <= LOOP_WORK_LIMIT else await asyncio.to_thread(compute)
 
 
 async def refold(read: Read, state: State, roots: set[str]) -> None:

@@ -165,11 +165,17 @@ class Things:
 
         A damaged database may hold a cycle of merges: each of its things is then its own root.
         """
+        return self.chain(subject_id)[-1]
+
+    def chain(self, subject_id: str) -> list[str]:
+        """Return a thing's id, that of what it is merged into, and so on up to the survivor's."""
+        chained = [subject_id]
         passed: set[str] = set()
         while (thing := self.get(subject_id)) is not None and thing.into and subject_id not in passed:
             passed.add(subject_id)
             subject_id = thing.into
-        return subject_id
+            chained.append(subject_id)
+        return chained
 
     def survivor(self, subject_id: str) -> Thing:
         """Return the thing that shows another; that other itself where a damaged database lacks its survivor.

@@ -83,6 +83,21 @@ def test_merges_that_would_make_a_circle_do_not(run: Call, dumps: Dumps) -> None
     assert run("entities.get", entity_id=byron)["entity_id"] == byron
 
 
+def test_a_circle_of_merges_through_others_is_not_closed(run: Call, dumps: Dumps) -> None:
+    people = [ADA, BYRON, {"entity_type": "person", "name": "Countess of Lovelace"}]
+    stored = run("store", entities=people, observed_at="2020-01-01T00:00:00Z")
+    ada, byron, countess = (one["entity_id"] for one in stored["entities"])
+    run("entities.merge", source_entity_id=countess, target_entity_id=ada)
+    run("entities.merge", source_entity_id=ada, target_entity_id=byron)
+    one = dumps.create("one")
+    dumps.wipe()
+    run("store", entities=people, observed_at="2020-01-01T00:00:00Z")
+    run("entities.merge", source_entity_id=ada, target_entity_id=countess)
+    dumps.restore(one)
+    assert {run("entities.get", entity_id=one)["entity_id"] for one in (ada, byron, countess)} == {byron}
+    assert run("server.check_snapshots")["healthy"]
+
+
 def test_what_both_have_stored_is_no_conflict(run: Call, dumps: Dumps) -> None:
     item = {**ADA, "observed_at": "2020-01-01T00:00:00Z"}
     run("store", entities=[item])

@@ -1,0 +1,22 @@
+// entity.touches: when transactions observed some entities, as [recorded_at, least observed_at] of each transaction.
+//
+// params  entity_ids: LIST<STRING>, at_ingested: INTEGER
+// returns touches: LIST<LIST>
+// mode    read
+// index   entity_id, observed_in_time (home, at)
+// cost    light
+// No two transactions of an owner share a recorded_at.
+CALL () {
+  UNWIND $entity_ids AS subject_id
+  MATCH (entity:Entity {id: subject_id})
+  WHERE entity.owner = $owner
+  CALL (subject_id) {
+    MATCH ()-[seen:OBSERVED]->()
+    USING INDEX SEEK seen:OBSERVED(home, at)
+    WHERE seen.home = subject_id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
+    WITH seen.recorded_at AS recorded_at, min(seen.at) AS observed_at
+    RETURN collect([recorded_at, observed_at]) AS touched
+  }
+  RETURN collect([subject_id, touched]) AS touches
+}
+RETURN touches

@@ -1,0 +1,219 @@
+"""Membership: which observations count for which entity or relationship, on which clock.
+
+An observation always counts for its own subject. Merges are the only kind of membership so far: a merged
+entity is a *member* of its *survivor*, and the observations of a member count for the survivor. Exclusions
+and splits belong here when they come.
+
+A merge holds on both clocks from the time that it was made until the unmerge that ended it. Of the facts
+about one entity that are visible as of the clocks, the newest decides. A restore may unite histories in which
+A was merged into B and B into A, directly or through others: the merge that would close the circle has no
+effect.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+
+from graphmem.model import ids, times
+
+MergedInto = Mapping[str, str]
+"""By merged entity, the entity that it was merged into; that one may be merged as well."""
+Touches = Mapping[str, tuple[tuple[int, int], ...]]
+"""By entity, (``recorded_at``, least ``observed_at``) of each transaction that observed it, in that order."""
+
+
+class MergeFact(NamedTuple):
+    """A merge of ``subject_id`` into another entity, or its end (``into`` is ``None``); microseconds."""
+
+    subject_id: str
+    at: int
+    recorded_at: int
+    observation_id: str
+    into: str | None
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """The order in which facts count: the later decides."""
+        return self.at, self.observation_id
+
+
+class Span(NamedTuple):
+    """A member counted for a survivor from ``start`` to ``end``, both recorded times, both inclusive."""
+
+    member_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The merges among some entities.
+
+    Attributes:
+        facts: ordered by :attr:`MergeFact.place`.
+        entity_ids: all entities that were ever merged with each other.
+    """
+
+    facts: tuple[MergeFact, ...] = ()
+    entity_ids: frozenset[str] = frozenset()
+    _spans: dict[int, Mapping[str, list[Span]]] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, facts: Iterable[MergeFact], entity_ids: Iterable[str] = ()) -> Membership:
+        """Return the membership that merge facts, in any order, come to."""
+        return cls(tuple(sorted(facts, key=attrgetter("place"))), frozenset(entity_ids))
+
+    def merged_into(self, at: int = times.LATEST, at_ingested: int = times.LATEST) -> dict[str, str]:
+        """Return what each merged entity is merged into, as of two clocks."""
+        merged: dict[str, str] = {}
+        for fact in self.facts:
+            if fact.at <= at and fact.recorded_at <= at_ingested:
+                _apply(fact, merged)
+        return merged
+
+    def spans(self, at: int = times.LATEST) -> Mapping[str, list[Span]]:
+        """Return which members each survivor had when, as it was recorded, up to one time of observation.
+
+        The work is linear in facts plus the members that they move.
+        """
+        if at not in self._spans:
+            self._spans[at] = _spans([fact for fact in self.facts if fact.at <= at])
+        return self._spans[at]
+
+    def member_ids(self, entity_id: str, at: int = times.LATEST) -> set[str]:
+        """Return every entity whose observations ever counted for one, itself among them."""
+        return {entity_id, *(span.member_id for span in self.spans(at).get(entity_id, ()))}
+
+    def changes(
+        self, entity_id: str, touches: Touches, at: int = times.LATEST, at_ingested: int = times.LATEST
+    ) -> set[int]:
+        """Return when transactions, up to two clocks, changed what an entity shows.
+
+        A transaction that merges or unmerges a member counts: the member belongs to the survivor before or
+        after it. The work is linear in the touches of the members.
+
+        Args:
+            touches: those of the :meth:`member_ids`.
+        """
+        changed: set[int] = set()
+        for span in (Span(entity_id, times.EARLIEST, times.LATEST), *self.spans(at).get(entity_id, ())):
+            touched = touches.get(span.member_id, ())
+            last = bisect_right(touched, (min(span.end, at_ingested), times.LATEST))
+            first = bisect_left(touched, (span.start, times.EARLIEST))
+            changed.update(
+                recorded_at for recorded_at, observed_at in touched[first:last] if observed_at <= at
+            )
+        return changed
+
+
+def survivor(entity_id: str, merged_into: MergedInto) -> str:
+    """Return the entity for which an entity's observations count in the end: itself unless it is merged."""
+    return chain(entity_id, merged_into)[-1]
+
+
+def chain(entity_id: str, merged_into: MergedInto) -> list[str]:
+    """Return an entity, what it is merged into, and so on up to its survivor."""
+    chained = [entity_id]
+    while entity_id in merged_into:
+        entity_id = merged_into[entity_id]
+        chained.append(entity_id)
+    return chained
+
+
+def members(survivor_id: str, merged_into: MergedInto) -> list[str]:
+    """Return the entities whose observations count for a survivor: itself, then its members by id."""
+    return [survivor_id, *sorted(one for one in merged_into if survivor(one, merged_into) == survivor_id)]
+
+
+def surviving_key(key: str, merged_into: MergedInto) -> str:
+    """Return the key of the relationship for which a relationship's observations count.
+
+    Its ends are the survivors of the ends; where both are one entity, it is a loop, which nothing shows.
+    """
+    if not merged_into:
+        return key
+    return ids.relationship_key(key.partition(":")[0], *(survivor(end, merged_into) for end in ids.ends(key)))
+
+
+def _apply(fact: MergeFact, merged: dict[str, str]) -> None:
+    """Take in the next fact, in order."""
+    if fact.into is None:
+        merged.pop(fact.subject_id, None)
+    elif fact.subject_id not in chain(fact.into, merged):
+        merged[fact.subject_id] = fact.into
+
+
+def _spans(facts: Collection[MergeFact]) -> Mapping[str, list[Span]]:
+    spans: dict[str, list[Span]] = {}
+    counted_since: dict[str, tuple[str, int]] = {}
+    for moment, moved in _moves(facts):
+        for member_id, survivor_id in moved.items():
+            before, since = counted_since.pop(member_id, (member_id, 0))
+            if before != member_id:
+                spans.setdefault(before, []).append(Span(member_id, since, moment))
+            counted_since[member_id] = survivor_id, moment
+    for member_id, (survivor_id, since) in counted_since.items():
+        if survivor_id != member_id:
+            spans.setdefault(survivor_id, []).append(Span(member_id, since, times.LATEST))
+    return spans
+
+
+def _moves(facts: Collection[MergeFact]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the recorded times at which members moved, with the new survivor of each that moved."""
+    state = _State()
+    for moment, group in groupby(
+        sorted(facts, key=attrgetter("recorded_at", "place")), attrgetter("recorded_at")
+    ):
+        moved: set[str] = set()
+        for fact in group:
+            moved |= state.take(fact)
+        yield moment, {member_id: survivor(member_id, state.merged) for member_id in moved}
+
+
+class _State:
+    """What is merged into what, while facts become known one by one."""
+
+    def __init__(self) -> None:
+        self.merged: dict[str, str] = {}
+        self._known: list[MergeFact] = []
+        self._children: dict[str, set[str]] = {}
+
+    def take(self, fact: MergeFact) -> set[str]:
+        """Take in a fact and return the entities whose survivor may be another now."""
+        in_order = not self._known or self._known[-1].place < fact.place
+        self._known.append(fact)
+        if in_order:
+            before = self.merged.get(fact.subject_id)
+            _apply(fact, self.merged)
+            self._attach(fact.subject_id, before, self.merged.get(fact.subject_id))
+            return self._below(fact.subject_id)
+        # A fact of the past became known late: what followed it may have another effect now.
+        self._known.sort(key=attrgetter("place"))
+        moved = set(self.merged)
+        self.merged.clear()
+        self._children.clear()
+        for known in self._known:
+            _apply(known, self.merged)
+        for entity_id, into in self.merged.items():
+            self._attach(entity_id, None, into)
+        return moved | set(self.merged)
+
+    def _attach(self, entity_id: str, before: str | None, into: str | None) -> None:
+        if before is not None:
+            self._children[before].discard(entity_id)
+        if into is not None:
+            self._children.setdefault(into, set()).add(entity_id)
+
+    def _below(self, entity_id: str) -> set[str]:
+        """Return an entity and all that is merged into it, directly or through others."""
+        below, waiting = {entity_id}, [entity_id]
+        while waiting:
+            children = self._children.get(waiting.pop(), set())
+            below |= children
+            waiting.extend(children)
+        return below

@@ -1,0 +1,129 @@
+"""Membership: which entities count for which survivor, and which transactions changed what it shows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.model import membership, times
+from graphmem.model.membership import Membership, MergeFact, Touches
+
+ENTITIES = ("a", "b", "c", "d", "e")
+MOMENT = st.integers(1, 12)
+
+
+def facts(moment: st.SearchStrategy[tuple[int, int]]) -> st.SearchStrategy[list[MergeFact]]:
+    """Draw merges and unmerges; ``moment`` gives (observed, recorded)."""
+    fact = st.builds(
+        lambda subject, into, moment, number: MergeFact(subject, *moment, f"obs_{number:04d}", into),
+        st.sampled_from(ENTITIES),
+        st.none() | st.sampled_from(ENTITIES),
+        moment,
+        st.integers(0, 9_999),
+    )
+    return st.lists(fact, max_size=12, unique_by=lambda fact: fact.observation_id)
+
+
+IN_ORDER = facts(MOMENT.map(lambda moment: (moment, moment)))
+ANY_ORDER = facts(st.tuples(MOMENT, MOMENT))
+TOUCHES = st.dictionaries(
+    st.sampled_from(ENTITIES),
+    st.lists(st.tuples(MOMENT, MOMENT), max_size=8, unique_by=lambda touch: touch[0]).map(
+        lambda touched: tuple(sorted(touched))
+    ),
+)
+CLOCK = MOMENT | st.just(times.LATEST)
+
+
+def changes_by_definition(
+    merges: Membership, entity_id: str, touches: Touches, at: int, at_ingested: int
+) -> set[int]:
+    """Compare what shows each touched entity just before and just after each transaction."""
+    changed = set()
+    for subject_id, touched in touches.items():
+        for recorded, observed in touched:
+            if observed > at or recorded > at_ingested:
+                continue
+            known = [merges.merged_into(at, recorded - 1), merges.merged_into(at, recorded)]
+            if subject_id == entity_id or entity_id in {
+                membership.survivor(subject_id, one) for one in known
+            }:
+                changed.add(recorded)
+    return changed
+
+
+@given(IN_ORDER | ANY_ORDER, TOUCHES, CLOCK, CLOCK)
+def test_changes_are_the_transactions_that_touched_a_member_while_it_counted(
+    merge_facts: list[MergeFact], touches: Touches, at: int, at_ingested: int
+) -> None:
+    merges = Membership.of(merge_facts)
+    for entity_id in ENTITIES:
+        expected = changes_by_definition(merges, entity_id, touches, at, at_ingested)
+        assert merges.changes(entity_id, touches, at, at_ingested) == expected
+        members = {one: touches[one] for one in merges.member_ids(entity_id, at) if one in touches}
+        assert merges.changes(entity_id, members, at, at_ingested) == expected
+
+
+@given(ANY_ORDER)
+def test_members_and_survivors_agree(merge_facts: list[MergeFact]) -> None:
+    merged_into = Membership.of(merge_facts).merged_into()
+    survivors = {membership.survivor(one, merged_into) for one in ENTITIES}
+    assert sorted(one for root in survivors for one in membership.members(root, merged_into)) == list(
+        ENTITIES
+    )
+
+
+def test_a_merge_that_would_close_a_circle_has_no_effect() -> None:
+    circle = [("a", "b"), ("c", "a"), ("a", "c")]
+    merges = Membership.of(MergeFact(one, at, at, "obs", into) for at, (one, into) in enumerate(circle))
+    assert merges.merged_into() == {"a": "b", "c": "a"}
+
+
+@pytest.mark.parametrize(
+    ("merged_into", "key"),
+    [
+        ({}, "WORKS_AT:ent_a:ent_b"),
+        ({"ent_a": "ent_c", "ent_c": "ent_d"}, "WORKS_AT:ent_d:ent_b"),
+        ({"ent_a": "ent_b"}, "WORKS_AT:ent_b:ent_b"),
+    ],
+)
+def test_a_relationship_counts_for_the_survivors_of_its_ends(merged_into: dict[str, str], key: str) -> None:
+    assert membership.surviving_key("WORKS_AT:ent_a:ent_b", merged_into) == key
+
+
+def test_the_work_for_changes_is_that_of_touches_plus_that_of_merges() -> None:
+    def work(transactions: int, merges: int) -> int:
+        turns = [
+            MergeFact("a", at, at, f"obs_{at:04d}", "b" if number % 2 else None)
+            for number, at in enumerate(range(1, 2 * merges, 2))
+        ]
+        touches = {one: tuple((at, at) for at in range(1, transactions)) for one in ("a", "b")}
+        return opcodes(lambda: Membership.of(turns).changes("b", touches))
+
+    few_merges, few_touches = work(2_000, 1), work(1, 400)
+    assert work(2_000, 400) <= 2 * (few_merges + few_touches)
+
+
+def opcodes(run: Callable[[], Any]) -> int:
+    """Return how many instructions of Python a call executes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
