@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from graphmem import __version__, operations
-from graphmem.cli import backup, db
+from graphmem.cli import backup, cypher, db
 from graphmem.cli.commands import add_commands
 from graphmem.cli.session import Session, console, current, telling_errors
 
@@ -162,6 +162,7 @@ def doctor(
 
 app.add_typer(db.app, name="db", help="Start, stop and look at the embedded Neo4j.")
 app.add_typer(backup.app, name="backup", help="Write all facts into one file, check it, and restore it.")
+app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
 add_commands(app)
 
 

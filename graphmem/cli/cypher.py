@@ -1,0 +1,102 @@
+"""``graphmem cypher``: the queries that graphmem sends to Neo4j, as the Neo4j Browser runs them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import orjson
+import typer
+from rich.table import Table
+
+from graphmem import cypher
+from graphmem.cli.session import console, current, telling_errors
+from graphmem.cli.tables import plain
+from graphmem.errors import NotFound
+from graphmem.model.relationship import BUILTIN
+from graphmem.settings import DEFAULT_OWNER
+
+app = typer.Typer(no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+_SAMPLES = {
+    "STRING": '""',
+    "INTEGER": "0",
+    "FLOAT": "0.0",
+    "BOOLEAN": "true",
+    "MAP": "{}",
+    "ANY": '""',
+}
+"""A value of each type that a header declares. A list is empty."""
+
+
+@app.command("list")
+def list_queries(context: typer.Context, as_json: Json = False) -> None:
+    """List every query: its name, whether it reads or writes, and what it is for.
+
+    A name with brackets is one form of a query: its order, and the property that it orders by.
+
+    \b
+    Example:
+      graphmem cypher list
+    """
+    queries = [cypher.query(name) for name in cypher.names()]
+    if as_json or current(context).as_json:
+        answer = {"queries": [{"name": q.name, "mode": q.mode, "purpose": q.doc} for q in queries]}
+        sys.stdout.write(orjson.dumps(answer).decode() + "\n")
+        return
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for query in queries:
+        table.add_row(plain(query.name, "bold"), plain(query.mode), plain(query.doc))
+    console.print(table)
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The query's name, as `graphmem cypher list` prints it.")],
+    params: Annotated[
+        bool, typer.Option("--params", help="Print a :param line for each parameter before the query.")
+    ] = False,
+) -> None:
+    """Print a query as the Neo4j Browser runs it: with its fragments and relationship types filled in.
+
+    With --params the query is preceded by lines that set its parameters: change their values to those of
+    your question. The relationship types are the built-in ones.
+
+    \b
+    Examples:
+      graphmem cypher show entity.get --params
+      graphmem cypher show 'entity.page[asc]'
+    """
+    with telling_errors(current(context).as_json):
+        sys.stdout.write(browser_text(name, params))
+
+
+def browser_text(name: str, params: bool) -> str:
+    """Return a query's text for the Neo4j Browser.
+
+    Raises:
+        NotFound: there is no such query.
+    """
+    forms = [form for form in cypher.names() if name in (form, form.partition("[")[0])]
+    if not forms:
+        raise NotFound(f"there is no query {name!r:.100}: `graphmem cypher list` lists all", query=name)
+    query = cypher.query(forms[0])
+    text = cypher.with_types(query.name, frozenset(BUILTIN)) if query.takes_types else query.text
+    lines = [f"// {query.name}: {query.doc}", *(_param_lines(query) if params else ())]
+    return "\n".join([*lines, f"{text};"]) + "\n"
+
+
+def _param_lines(query: cypher.Query) -> list[str]:
+    """Return the lines that set ``$owner`` and the one map ``$args``, which holds all other parameters."""
+    values = (f"{name}: {_sample(kind)}" for name, kind in query.params.items())
+    owner = [] if query.tenancy else [f':param owner => "{DEFAULT_OWNER}";']
+    return [*owner, *([f":param args => {{{', '.join(values)}}};"] if query.params else [])]
+
+
+def _sample(kind: str) -> str:
+    return "[]" if kind.startswith("LIST") else _SAMPLES[kind]
