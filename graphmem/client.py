@@ -12,7 +12,7 @@ import httpx
 
 from graphmem.errors import CATALOGUE, GraphmemError, InternalError, ServiceUnreachable
 from graphmem.model import canonical
-from graphmem.registry import Operation
+from graphmem.registry import BODY_METHODS, Operation
 
 TIMEOUT = 60.0
 
@@ -42,11 +42,11 @@ class Client:
         in_path = {name: _segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}
         url = path.format_map(in_path)
         sent: dict[str, Any] = {}
-        if method == "GET":
-            sent["params"] = {name: _text(value) for name, value in rest.items()}
-        else:
+        if method in BODY_METHODS:
             sent["content"] = json.dumps(rest).encode()
             sent["headers"] = {"Content-Type": "application/json"}
+        else:
+            sent["params"] = {name: _text(value) for name, value in rest.items()}
         try:
             answer = self._http.request(method, url, **sent)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:

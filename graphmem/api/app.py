@@ -22,7 +22,7 @@ from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
 from graphmem.observability import metrics, tracing
-from graphmem.registry import REGISTRY, Face, Operation, Services
+from graphmem.registry import BODY_METHODS, REGISTRY, Face, Operation, Services
 
 PREFIXES = ("", "/api")
 """Every path is served bare and under this."""
@@ -86,7 +86,7 @@ def _endpoint(
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         tracing.route(path)
-        if request.method == "POST":
+        if request.method in BODY_METHODS:
             raw = await read_json(request, services.settings)
         else:
             raw = from_query(operation.arguments, request.query_params.multi_items())

@@ -22,22 +22,25 @@ from graphmem.errors import (
     Envelope,
     Forbidden,
     GraphmemError,
+    HostRefused,
     InternalError,
     InvalidInput,
     InvalidJson,
     PayloadTooLarge,
+    SandboxDisabled,
     ServiceBusy,
     TransactionTooLarge,
     UnknownField,
     UnsupportedMediaType,
 )
-from graphmem.registry import REGISTRY, Face, Operation, Scope
+from graphmem.registry import BODY_METHODS, REGISTRY, Face, Operation, Scope
 
 REF = "#/components/schemas/{model}"
 EVERYWHERE = (
     InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull,
-    ServiceBusy,
+    ServiceBusy, HostRefused,
 )  # fmt: skip
+CREDENTIAL = (AuthRequired, AuthInvalid, Forbidden)
 WITH_BODY = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
 
@@ -56,7 +59,10 @@ def document() -> dict[str, Any]:
         "operationId": "get_openapi",
         "summary": "This description.",
         "tags": ["server"],
-        "responses": {"200": {"description": "OK", "content": {"application/yaml": {}}}},
+        "responses": {
+            "200": {"description": "OK", "content": {"application/yaml": {}}},
+            **_refusals(AuthRequired, AuthInvalid, HostRefused, InternalError, ServiceBusy),
+        },
     }}  # fmt: skip
     paths["/metrics"] = {"get": {
         "operationId": "get_metrics",
@@ -64,7 +70,7 @@ def document() -> dict[str, Any]:
         "tags": ["server"],
         "responses": {
             "200": {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}},
-            **_refusals(AuthRequired, AuthInvalid, Forbidden),
+            **_refusals(*CREDENTIAL, HostRefused, InternalError, ServiceBusy),
         },
     }}  # fmt: skip
     return {
@@ -104,7 +110,7 @@ def _describe(
     parameters = [
         _parameter(n, model["properties"].get(n) or _inner(operation, n), "path", True) for n in in_path
     ]
-    if method == "GET":
+    if method not in BODY_METHODS:
         parameters += _query(operation, model, in_path)
     else:
         described["requestBody"] = {
@@ -158,8 +164,9 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     }
     components.setdefault("Error", TypeAdapter(Envelope).json_schema())
     errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
-    errors += WITH_BODY if method == "POST" else ()
-    errors += () if operation.public else (AuthRequired, AuthInvalid)
+    errors += WITH_BODY if method in BODY_METHODS else ()
+    errors += () if operation.public else CREDENTIAL
+    errors += () if operation.sandbox else (SandboxDisabled,)
     errors += (DiskFull, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
     return responses | _refusals(*errors)
 

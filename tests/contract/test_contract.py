@@ -99,3 +99,19 @@ def test_the_interface_of_this_version_is_all_there() -> None:
         "GET /health", "GET /server-info",
     }  # fmt: skip
     assert wanted <= routes
+
+
+def test_the_description_names_what_the_gate_and_the_registry_refuse() -> None:
+    public = {path for o in OPERATIONS if o.public for _, path in o.routes}
+    closed = {route for o in OPERATIONS if not o.sandbox for route in o.routes}
+    for path, item in document()["paths"].items():
+        for method, described in item.items():
+            told = {
+                status: set(re.findall(r"`([A-Z_]+)`:", answer["description"]))
+                for status, answer in described["responses"].items()
+            }
+            assert "HOST_NOT_ALLOWED" in told["403"], path
+            assert ("401" in told) == (path not in public), path
+            assert ("SANDBOX_DISABLED" in told["403"]) == ((method.upper(), path) in closed), path
+            if path not in public | {"/openapi.yaml"}:
+                assert "FORBIDDEN" in told["403"], path

@@ -1,0 +1,79 @@
+"""Where arguments are, by the HTTP method: server, client and API description follow one rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from typing_extensions import TypedDict
+
+from graphmem.api import openapi
+from graphmem.api.app import create_app
+from graphmem.arguments import Arguments
+from graphmem.client import Client
+from graphmem.registry import REGISTRY, Context, Face, Operation, Scope, Services, operation
+from tests.faces.test_http_edges import Http, sender
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+
+METHODS = {"GET": "query", "DELETE": "query", "POST": "body", "PUT": "body", "PATCH": "body"}
+
+
+class Echoed(Arguments):
+    """What the echo takes."""
+
+    color: str
+
+
+class Echo(TypedDict):
+    """What the echo answers."""
+
+    color: str
+
+
+@pytest.fixture(params=METHODS)
+def echo(request: pytest.FixtureRequest) -> Iterator[Operation[Any]]:
+    """An operation that answers its argument, with a route of one method."""
+
+    async def answer(context: Context, arguments: Echoed) -> Echo:
+        """Answer the argument."""
+        return {"color": arguments.color}
+
+    answer.__annotations__ = {"arguments": Echoed, "return": Echo}
+    operation(
+        "test.echo",
+        f"{request.param} /echo",
+        scope=Scope.READ,
+        faces=Face.REST,
+        reason="a test",
+        example={"color": "red"},
+    )(answer)
+    openapi.document.cache_clear()
+    yield REGISTRY["test.echo"]
+    del REGISTRY["test.echo"]
+    openapi.document.cache_clear()
+
+
+@pytest.fixture
+def http(loop: Loop, services: Services, owner: str, echo: Operation[Any]) -> Http:
+    return sender(loop, create_app(services, lambda settings, authorization: full_actor(owner)))
+
+
+def test_server_client_and_description_put_arguments_in_the_same_place(
+    echo: Operation[Any], http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = echo.routes[0][0]
+    described = openapi.document()["paths"]["/echo"][method.lower()]
+    place = "body" if "requestBody" in described else "query"
+    assert (place, bool(described.get("parameters"))) == (METHODS[method], METHODS[method] == "query")
+    assert ("413" in described["responses"]) == (place == "body")
+
+    def forward(self: httpx.Client, method: str, url: str, **sent: Any) -> httpx.Response:
+        return http(method, url, **sent)
+
+    monkeypatch.setattr(httpx.Client, "request", forward)
+    with Client("http://localhost", None) as client:
+        assert json.loads(client.call(echo, {"color": "red"})) == {"color": "red"}
