@@ -163,15 +163,15 @@ def test_updates_at_once_all_count(run: Call, together: Together) -> None:
     assert {f"f{i}" for i in range(20)} < set(run("schemas.get", entity_type="wine")["fields"])
 
 
-def test_a_change_with_a_key_is_made_once(run: Call) -> None:
-    first = run("schemas.register", schema=WINE, idempotency_key="k")
-    assert run("schemas.register", schema=WINE, idempotency_key="k") == {**first, "replayed": True}
+def test_a_change_with_a_key_is_made_once(call: Call) -> None:
+    first = call("schemas.register", schema=WINE, idempotency_key="k")
+    assert call("schemas.register", schema=WINE, idempotency_key="k") == {**first, "replayed": True}
     more = {"entity_type": "wine", "new_fields": {"colour": "string"}, "idempotency_key": "u"}
-    second = run("schemas.update", **more)
-    run("schemas.update", entity_type="wine", new_fields={"nose": "string"})
-    assert run("schemas.update", **more) == {**second, "replayed": True}
+    second = call("schemas.update", **more)
+    call("schemas.update", entity_type="wine", new_fields={"nose": "string"})
+    assert call("schemas.update", **more) == {**second, "replayed": True}
     with pytest.raises(IdempotencyMismatch):
-        run("schemas.update", **{**more, "new_fields": {"body": "string"}})
+        call("schemas.update", **{**more, "new_fields": {"body": "string"}})
 
 
 def test_a_keyword_finds_declared_fields(run: Call) -> None:
