@@ -102,11 +102,12 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)
+    clocks, place = _start(query, arguments)
     wanted = Wanted(
         since=since,
         until=until,
         descending=arguments.order == "desc",
-        place=_place(query, arguments),
+        place=place,
         event_type=arguments.event_type,
         entity_type=arguments.entity_type,
         entity_id=arguments.entity_id,
@@ -114,17 +115,17 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         limit=arguments.limit,
         counted=arguments.include_total_count,
     )
-    clocks = Clocks(arguments.at, arguments.at_ingested)
     found = await timeline_pages.page(context, wanted, clocks)
     shown = found.events[: arguments.limit]
     page: TimelinePage = {
         "events": [timeline_pages.event(row) for row in shown],
         "limit": arguments.limit,
         "offset": arguments.offset,
-        **clocks.said,
+        **Clocks(arguments.at, arguments.at_ingested).said,
     }
     if len(found.events) > len(shown):
-        page["next_cursor"] = cursors.encode(query, {"at": shown[-1].at, "id": shown[-1].id})
+        last = {"at": shown[-1].at, "id": shown[-1].id}
+        page["next_cursor"] = cursors.encode(query, last if clocks.now else {**last, "known": found.known})
     if arguments.include_total_count:
         page["total"] = found.total
     if found.pending:
@@ -141,17 +142,31 @@ def _range(arguments: ListTimeline) -> tuple[int, int]:
     return since, until
 
 
-def _place(query: str, arguments: ListTimeline) -> tuple[int, str] | None:
-    """Return the event after which a cursor goes on."""
+def _start(query: str, arguments: ListTimeline) -> tuple[Clocks, tuple[int, str] | None]:
+    """Return the clocks of a page, and the event after which it begins.
+
+    As of a time the cursor holds the ingestion time of the first page: pages tile although observations of
+    that time are recorded meanwhile.
+
+    Raises:
+        InvalidCursor: the cursor belongs to another query.
+    """
+    clocks = Clocks(arguments.at, arguments.at_ingested)
     if arguments.cursor is None:
-        return None
+        return clocks, None
     if arguments.offset:
         message = "a cursor says where to go on: leave offset out"
         raise invalid([{"path": "$.offset", "message": message}])
-    place = cursors.decode(query, arguments.cursor, {"at": int, "id": str})
-    if not (times.EARLIEST <= place["at"] <= times.LATEST and timeline_pages.EVENT_ID.fullmatch(place["id"])):
+    kinds = {"at": int, "id": str} | ({} if clocks.now else {"known": int})
+    place = cursors.decode(query, arguments.cursor, kinds)
+    moments = (place["at"], place.get("known", times.EARLIEST))
+    if not all(times.EARLIEST <= moment <= times.LATEST for moment in moments):
         raise cursors.refused()
-    return place["at"], place["id"]
+    if not timeline_pages.EVENT_ID.fullmatch(place["id"]):
+        raise cursors.refused()
+    if not clocks.now:
+        clocks = clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
+    return clocks, (place["at"], place["id"])
 
 
 class GetEvent(Arguments):

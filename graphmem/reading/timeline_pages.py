@@ -100,12 +100,14 @@ class Wanted:
 class Page:
     """The events of a page and, where more follow, one of those.
 
-    ``pending``: types of which not every event may be that of today's schema.
+    ``pending``: types of which not every event may be that of today's schema. ``known``: as of a time, the
+    latest recorded time that the page was made from, in microseconds; a cursor pins the further pages to it.
     """
 
     events: list[EventRow]
     total: int = 0
     pending: list[str] = field(default_factory=list)
+    known: int = times.LATEST
 
 
 def event(row: EventRow) -> Event:
@@ -246,7 +248,7 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
     start = wanted.start
     beyond = [one for one in found if (_key(one) < start if wanted.descending else _key(one) > start)]
     shown = beyond[wanted.offset : wanted.offset + wanted.limit + 1]
-    return Page(await completed(context, shown), len(found))
+    return Page(await completed(context, shown), len(found), known=shown_then.known)
 
 
 async def subject_ids(context: Context, entity_type: str | None) -> list[str] | None:
@@ -271,11 +273,12 @@ def _fits(row: EventRow, wanted: Wanted) -> bool:
 class Then(NamedTuple):
     """Events as of a time, without when their observations were recorded (:func:`completed` says it).
 
-    ``live`` counts the entities that lived then.
+    ``live`` counts the entities that lived then; ``known`` is the latest recorded time that was read.
     """
 
     events: list[EventRow]
     live: int
+    known: int
 
 
 async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> Then:
@@ -301,7 +304,7 @@ async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> T
                     row.name[:_NAME],
                     one.observation_id, 0, None,
                 )  # fmt: skip
-    return Then(list(found.values()), len(live))
+    return Then(list(found.values()), len(live), bounds["at_ingested"])
 
 
 async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow]:

@@ -325,6 +325,24 @@ def test_a_late_report_is_known_only_from_when_it_came(call: Call, run: Call, wo
     assert listed(call, at="2026-01-01", entity_type="task", include_total_count=True) == [DUE]
 
 
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("clock", ["at", "at_ingested"])
+def test_pages_as_of_a_time_tile_while_a_backfill_is_recorded(run: Call, order: str, clock: str) -> None:
+    tasks = [{"entity_type": "task", "title": f"T{k}", "due_date": f"2026-03-{k:02}"} for k in range(1, 7)]
+    run("store", entities=tasks, observed_at="2026-01-01T00:00:00Z")
+    asked = {"order": order, "limit": 2, clock: "2100-01-01" if clock == "at_ingested" else "2026-06-01"}
+    whole = run("timeline.list", **{**asked, "limit": 500})["events"]
+    page = run("timeline.list", **asked)
+    seen = page["events"]
+    while "next_cursor" in page:
+        late = [{"entity_type": "task", "title": f"Late {len(seen)}", "due_date": "2026-03-04"}]
+        run("store", entities=late, observed_at="2026-01-02T00:00:00Z")
+        run("store", entities=[{**tasks[2], "due_date": "2026-03-31"}], observed_at="2026-01-02T00:00:00Z")
+        page = run("timeline.list", **asked, cursor=page["next_cursor"])
+        seen += page["events"]
+    assert seen == whole
+
+
 def test_what_was_never_true_of_now_has_an_event_as_of_its_time(
     call: Call, run: Call, world: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
