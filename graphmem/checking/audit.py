@@ -16,10 +16,10 @@ from typing import Any, Final
 from graphmem.checking.stretch import Difference, Stretch
 from graphmem.database.driver import Database, Transaction
 from graphmem.errors import DatabaseFull
-from graphmem.model import canonical, discovery, ids, ranks, reduction, relationship, state_hash, times
+from graphmem.model import canonical, discovery, ids, reduction, relationship, state_hash, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import Membership
-from graphmem.model.reduction import Turn, Winner
+from graphmem.model.reduction import OwnState, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import Writers, placement, refolding, rows, vectors
 from graphmem.writing import state as states
@@ -390,18 +390,11 @@ class Audit:
 
 def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
     """Return a thing as its own observations say it is."""
-    version, updated_at, count, created_at, last, turn, held = reduced
-    fold = {
-        name: Winner(ranks.plain_rank(bool(correction), observed_at), winner, value)
-        for name, correction, observed_at, winner, value in held
-    }
+    version, updated_at, *own = reduced
+    state = OwnState.reduced(*own)
     return replace(
         thing,
         version=version,
         updated_at=updated_at or 0,
-        observation_count=count,
-        created_at=created_at or 0,
-        last_observation_at=last,
-        turn=Turn(ranks.time_rank(turn[0]), turn[1], turn[2]) if turn else None,
-        fold=fold,
+        **{**state._asdict(), "created_at": state.created_at or 0},
     )

@@ -5,8 +5,8 @@ For each field, the winner among the observations that carry it is the greatest 
 value cannot come back, and is absent from the snapshot. Which order a field has, which fields are shown
 and how their values convert is said by the :class:`~graphmem.model.rules.Rules` of the type.
 
-What is merged is folded apart: the snapshot of a survivor is the field-wise greatest over its members
-(:func:`together`).
+What is merged is folded apart: what a survivor shows is put together from the own states of its members
+(:func:`merged_state`).
 
 Whether an entity or a relationship lives is decided apart from its values, by its newest lifecycle
 observation (:data:`~graphmem.model.facts.LIFECYCLE_KINDS`): no value ever revives what was deleted.
@@ -19,9 +19,10 @@ themselves (``cypher/entity/recompute.cypher``). Both give the same.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from graphmem.model import arrays, canonical, facts, ranks
 from graphmem.model.identity import CANONICAL_NAME
@@ -40,12 +41,64 @@ Fold = Mapping[str, Winner]
 """The winner of each field, by field name."""
 
 
-class Turn(NamedTuple):
-    """The lifecycle observation that decides: the greatest, by time and id, whatever arrived when."""
+class Lifecycle(NamedTuple):
+    """The lifecycle observation that decides: the greatest by time and id, whatever arrived when.
+
+    It is stored as ``turn`` on entities and relationships.
+    """
 
     rank: str
     observation_id: str
     kind: facts.Kind
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its subject lives after it."""
+        return facts.is_live(self.kind)
+
+
+class OwnState(NamedTuple):
+    """What the own observations of one entity or relationship come to; times are microseconds.
+
+    ``created_at`` is when it was recorded first.
+    """
+
+    observation_count: int = 0
+    created_at: int | None = None
+    last_observation_at: int | None = None
+    lifecycle: Lifecycle | None = None
+    fold: Fold = MappingProxyType({})
+
+    @classmethod
+    def reduced(
+        cls,
+        observation_count: int,
+        created_at: int | None,
+        last_observation_at: int | None,
+        lifecycle: list[Any] | None,
+        fold_rows: Iterable[list[Any]],
+    ) -> OwnState:
+        """Return what the database reduced, under plain rules.
+
+        Args:
+            lifecycle: ``turn`` of ``observation/_tally.cypher``.
+            fold_rows: ``fold`` of ``observation/_winners.cypher``.
+        """
+        return cls(
+            observation_count,
+            created_at,
+            last_observation_at,
+            Lifecycle(ranks.time_rank(lifecycle[0]), *lifecycle[1:]) if lifecycle else None,
+            {
+                name: Winner(ranks.plain_rank(bool(correction), observed_at), observation_id, value)
+                for name, correction, observed_at, observation_id, value in fold_rows
+            },
+        )
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it lives: an entity unless it was deleted, a relationship once it was created."""
+        return self.lifecycle is None or self.lifecycle.is_live
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +166,40 @@ def greatest(holder: Winner | None, challenger: Winner) -> Winner:
     return max(holder, challenger)
 
 
-def together(folds: Iterable[Fold]) -> dict[str, Winner]:
-    """Return the fold of a survivor from those of its members, itself among them, under the same rules."""
-    found: dict[str, Winner] = {}
-    for one in folds:
-        for name, winner in one.items():
-            found[name] = greatest(found.get(name), winner)
-    return found
+def merged_state(members: Sequence[OwnState], *, is_relationship: bool) -> OwnState:
+    """Return what a survivor shows: its own state and those of its members, put together.
+
+    Each field goes to the greatest winner. Lifecycle does not cross between entities: a merged entity lives
+    if its survivor does. A relationship lives while one of its members does.
+
+    Args:
+        members: the survivor first; all folds are made under the same rules.
+    """
+    observed = [member for member in members if member.observation_count]
+    created = [member.created_at for member in observed if member.created_at is not None]
+    latest = [member.last_observation_at for member in observed if member.last_observation_at is not None]
+    lifecycles = [member.lifecycle for member in observed if member.lifecycle]
+    fold: dict[str, Winner] = {}
+    for member in observed:
+        for name, winner in member.fold.items():
+            fold[name] = greatest(fold.get(name), winner)
+    return OwnState(
+        observation_count=sum(member.observation_count for member in observed),
+        created_at=min(created, default=None),
+        last_observation_at=max(latest, default=None),
+        lifecycle=max(lifecycles, key=lambda one: (one.is_live, one))
+        if is_relationship and lifecycles
+        else members[0].lifecycle,
+        fold=fold,
+    )
 
 
-def turned(known: Turn | None, observation: Observation) -> Turn | None:
-    """Return what decides whether a home lives, after one observation more."""
+def newest_lifecycle(known: Lifecycle | None, observation: Observation) -> Lifecycle | None:
+    """Return what decides whether a subject lives, after one observation more."""
     if observation.kind not in facts.LIFECYCLE_KINDS:
         return known
-    turn = Turn(ranks.time_rank(observation.observed_at), observation.id, observation.kind)
-    return turn if known is None or turn > known else known
+    lifecycle = Lifecycle(ranks.time_rank(observation.observed_at), observation.id, observation.kind)
+    return lifecycle if known is None or lifecycle > known else known
 
 
 class Stale(Exception):

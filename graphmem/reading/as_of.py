@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict
 
-from graphmem.model import canonical, ids, membership, times
+from graphmem.model import canonical, ids, membership, reduction, times
+from graphmem.model.reduction import OwnState
 from graphmem.reading import answers, recomputed
 from graphmem.reading.answers import EntityRow, RelationshipRow
 from graphmem.registry import Context
@@ -175,12 +176,17 @@ class RecomputedRelationship(NamedTuple):
 
 
 def _recomputed_relationship(key: str, members: list[RecomputedRelationship]) -> RelationshipRow:
-    """Return the row of a relationship from those that it shows, itself among them."""
-    held: dict[str, list[Any]] = {}
-    for one in members:
-        for name, *claim in one.fold:
-            held[name] = max(held.get(name, claim), claim)
-    ordered = sorted(held.items(), key=lambda pair: canonical.name_order(pair[0]))
+    """Return the row of a relationship from those that count for it, itself among them."""
+    states = [
+        OwnState.reduced(
+            member.observations, member.created_at, member.last_observation_at, member.turn, member.fold
+        )
+        for member in members
+    ]
+    state = reduction.merged_state(states, is_relationship=True)
+    assert state.created_at is not None
+    assert state.last_observation_at is not None
+    winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
     source, target = ids.ends(key)
     return RelationshipRow(
         key=key,
@@ -188,13 +194,13 @@ def _recomputed_relationship(key: str, members: list[RecomputedRelationship]) ->
         type=key.partition(":")[0],
         source=source,
         target=target,
-        live=any(one.turn[2] != "delete" for one in members),
-        version=sum(one.version for one in members),
-        observation_count=sum(one.observations for one in members),
-        created_at=min(one.created_at for one in members),
-        last_observation_at=max(one.last_observation_at for one in members),
-        fields=[name for name, _ in ordered],
-        values=[value for _, (_, _, _, value) in ordered],
-        winners=[winner for _, (_, _, winner, _) in ordered],
+        live=state.is_live,
+        version=sum(member.version for member in members),
+        observation_count=state.observation_count,
+        created_at=state.created_at,
+        last_observation_at=state.last_observation_at,
+        fields=[name for name, _ in winners],
+        values=[winner.value for _, winner in winners],
+        winners=[winner.observation_id for _, winner in winners],
         check=None,
     )

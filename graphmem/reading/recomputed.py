@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from graphmem.model import canonical, identity, membership, ranks, reduction
+from graphmem.model import canonical, identity, membership, reduction
 from graphmem.model.membership import Membership
-from graphmem.model.reduction import Fold, Winner
+from graphmem.model.reduction import Fold, OwnState
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Document
 from graphmem.reading.answers import EntityRow
@@ -41,12 +41,11 @@ class _Own(NamedTuple):
         return Document.read(self.document).rules() if self.document else PLAIN
 
     @property
-    def winners(self) -> dict[str, Winner]:
-        """Its fold under plain rules."""
-        return {
-            name: Winner(ranks.plain_rank(bool(correction), observed_at), winner, value)
-            for name, correction, observed_at, winner, value in self.fold
-        }
+    def own_state(self) -> OwnState:
+        """What its own observations come to under plain rules."""
+        return OwnState.reduced(
+            self.observations, self.created_at, self.last_observation_at, self.turn, self.fold
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +89,10 @@ async def entities(context: Context, entity_ids: Iterable[str], at: int, at_inge
     rows, folds, rules = {}, {}, {}
     for entity_id, member_ids in members.items():
         group = [found[member_id] for member_id in member_ids if member_id in found]
-        folds[entity_id] = await _fold(context, group, at, known)
-        rules[entity_id] = group[0].rules
-        rows[entity_id] = _row(group, folds[entity_id], changes)
+        state = await _merged(context, group, at, known)
+        version = len(changes[entity_id]) if entity_id in changes else group[0].version
+        folds[entity_id], rules[entity_id] = state.fold, group[0].rules
+        rows[entity_id] = _row(group[0], state, version)
     return Then(at, known, rows, into, folds, rules)
 
 
@@ -105,39 +105,39 @@ async def _own(
     return {one[0]: _Own(*one) for one in row["snapshots"]}, known
 
 
-async def _fold(context: Context, group: list[_Own], at: int, known: int) -> Fold:
-    """Return the fold of what one entity shows, all of it under the rules of its own type."""
+async def _merged(context: Context, group: list[_Own], at: int, known: int) -> OwnState:
+    """Return what a survivor shows, folded under the rules of its own type.
+
+    Args:
+        group: the survivor, then its members.
+    """
     rules = group[0].rules
-    folds = []
-    for one in group:
-        if rules.key or one.rules.key:
-            folds.append(await refolding.fold(context.graph.all, one.id, rules, at, known))
-        else:
-            folds.append(one.winners)
-    return reduction.together(folds)
+    states = []
+    for own in group:
+        state = own.own_state
+        if rules.key or own.rules.key:
+            state = state._replace(fold=await refolding.fold(context.graph.all, own.id, rules, at, known))
+        states.append(state)
+    return reduction.merged_state(states, is_relationship=False)
 
 
-def _row(group: list[_Own], folded: Fold, changes: dict[str, set[int]]) -> EntityRow:
-    first = group[0]
-    said = [one for one in group if one.observations]
-    held = sorted(folded.items(), key=lambda pair: canonical.name_order(pair[0]))
-    texts = {name: winner.value for name, winner in held}
-    created = [one.created_at for one in said if one.created_at is not None]
-    latest = [one.last_observation_at for one in said if one.last_observation_at is not None]
+def _row(survivor: _Own, state: OwnState, version: int) -> EntityRow:
+    winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
+    texts = {name: winner.value for name, winner in winners}
     return EntityRow(
-        id=first.id,
-        type=first.type,
-        name=identity.name_of(first.type, first.id, texts),
-        version=len(changes[first.id]) if first.id in changes else first.version,
-        observation_count=sum(one.observations for one in said),
-        created_at=min(created, default=None),
-        last_observation_at=max(latest, default=None),
+        id=survivor.id,
+        type=survivor.type,
+        name=identity.name_of(survivor.type, survivor.id, texts),
+        version=version,
+        observation_count=state.observation_count,
+        created_at=state.created_at,
+        last_observation_at=state.last_observation_at,
         fields=list(texts),
         values=list(texts.values()),
-        winners=[winner.observation_id for _, winner in held],
-        live=first.turn is None or first.turn[2] != "delete",
+        winners=[winner.observation_id for _, winner in winners],
+        live=state.is_live,
         check=None,
         own=None,
         projection=None,
-        head=[[None, first.schema_version]],
+        head=[[None, survivor.schema_version]],
     )

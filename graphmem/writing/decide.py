@@ -188,7 +188,7 @@ def _turn_link(draft: Draft, link: Link, key: str, shown_key: str) -> StoredLink
 
 
 def _turned_at(thing: Thing) -> int | None:
-    return ranks.time_of(thing.turn.rank) if thing.turn else None
+    return ranks.time_of(thing.lifecycle.rank) if thing.lifecycle else None
 
 
 def _ends_live(draft: Draft, link: Link) -> bool:

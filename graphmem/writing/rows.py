@@ -158,7 +158,7 @@ class Node:
             "check": reduction.check(view.version, names, values, winners, own),
             "size": view.size,
             "live": self.live,
-            "turn": list(view.turn) if view.turn else None,
+            "turn": list(view.lifecycle) if view.lifecycle else None,
         }
         if self.is_entity:
             return found | {

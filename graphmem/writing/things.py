@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from graphmem.model import canonical, identity, reduction
-from graphmem.model.reduction import Observation, Turn, Winner
+from graphmem.model.reduction import Lifecycle, Observation, OwnState, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
 
@@ -37,14 +37,21 @@ class Thing:
     created_at: int = 0
     last_observation_at: int | None = None
     fold: Mapping[str, Winner] = field(default_factory=dict)
-    turn: Turn | None = None
+    lifecycle: Lifecycle | None = None
     into: str | None = None
     projection: str = ""
 
     @property
     def live(self) -> bool:
         """Whether it is there: an entity unless it was deleted, a relationship once it was created."""
-        return self.turn is None or self.turn.kind != "delete"
+        return self.lifecycle is None or self.lifecycle.is_live
+
+    @property
+    def own_state(self) -> OwnState:
+        """What its own observations come to."""
+        return OwnState(
+            self.observation_count, self.created_at, self.last_observation_at, self.lifecycle, self.fold
+        )
 
     def with_observation(self, said: Observation, rules: Rules = PLAIN) -> Thing:
         """Return it with one observation more."""
@@ -55,7 +62,7 @@ class Thing:
             created_at=min(self.created_at or said.recorded_at, said.recorded_at),
             last_observation_at=max(latest, said.observed_at),
             fold=reduction.fold(self.fold, said, rules),
-            turn=reduction.turned(self.turn, said),
+            lifecycle=reduction.newest_lifecycle(self.lifecycle, said),
             projection=rules.key,
         )
 
@@ -94,20 +101,20 @@ class Thing:
     def own(self) -> str:
         """What is its own, as canonical JSON: kept beside a snapshot that shows more than that."""
         held = [[name, *winner] for name, winner in self.held]
-        turn = list(self.turn) if self.turn else None
+        lifecycle = list(self.lifecycle) if self.lifecycle else None
         return canonical.encode([
-            self.observation_count, self.created_at, self.last_observation_at, turn, held,
+            self.observation_count, self.created_at, self.last_observation_at, lifecycle, held,
         ])  # fmt: skip
 
     def with_own(self, text: str) -> Thing:
         """Return it with what :attr:`own` says."""
-        count, created_at, last, turn, held = canonical.decode(text)
+        count, created_at, last, lifecycle, held = canonical.decode(text)
         return replace(
             self,
             observation_count=count,
             created_at=created_at,
             last_observation_at=last,
-            turn=Turn(*turn) if turn else None,
+            lifecycle=Lifecycle(*lifecycle) if lifecycle else None,
             fold={name: Winner(*winner) for name, *winner in held},
         )
 
@@ -207,23 +214,12 @@ class Things:
         members = self.members(root) if self._any_merged() else [one for one in [self.get(root)] if one]
         if len(members) == 1 and members[0].subject_id == root:
             return members[0]
-        said = [one for one in members if one.observation_count]
-        if not said:
-            return None
         first = self.get(root) or Thing(root, root.partition(":")[0])
-        is_relationship = ":" in root
-        turns = [one.turn for one in said if one.turn]
-        latest = [one.last_observation_at for one in said if one.last_observation_at is not None]
-        return replace(
-            first,
-            observation_count=sum(one.observation_count for one in said),
-            created_at=min(one.created_at for one in said),
-            last_observation_at=max(latest),
-            fold=reduction.together(one.fold for one in said),
-            turn=max(turns, key=lambda turn: (turn.kind != "delete", turn))
-            if is_relationship and turns
-            else first.turn,
-        )
+        others = [member.own_state for member in members if member.subject_id != root]
+        state = reduction.merged_state([first.own_state, *others], is_relationship=":" in root)
+        if not state.observation_count:
+            return None
+        return replace(first, **state._asdict())
 
     def is_alone(self, subject_id: str) -> bool:
         """Return whether a thing shows itself and nothing else."""
@@ -252,7 +248,7 @@ def thing(subject_id: str, kind: str, row: list[Any], *, whole: bool = True) -> 
         Torn: a commit fell into the reading of it, and it is wanted ``whole``.
     """
     (
-        version, updated_at, count, created_at, last, fields, values, winners, ranks, turn, check, own,
+        version, updated_at, count, created_at, last, fields, values, winners, ranks, lifecycle, check, own,
         into, projection,
     ) = row  # fmt: skip
     torn = check is not None and check != reduction.check(version, fields, values, winners, own)
@@ -268,7 +264,7 @@ def thing(subject_id: str, kind: str, row: list[Any], *, whole: bool = True) -> 
         created_at=created_at,
         last_observation_at=last,
         fold={name: Winner(rank, winner, value) for name, rank, winner, value in held},
-        turn=Turn(*turn) if turn else None,
+        lifecycle=Lifecycle(*lifecycle) if lifecycle else None,
         into=into,
         projection=projection or "",
     )
