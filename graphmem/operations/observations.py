@@ -48,6 +48,11 @@ class ObservationFilters(Arguments):
         Moment | None, Spelled("updated_since"), Field(description="Recorded at or after this time.")
     ] = None
 
+    @property
+    def by_time(self) -> bool:
+        """Whether observations are filtered by a time."""
+        return self.created_since is not None or self.observed_until is not None
+
 
 class QueryObservations(Arguments):
     """What ``observations.query`` takes."""
@@ -63,7 +68,7 @@ class QueryObservations(Arguments):
 class ObservationPage(TypedDict):
     """A page of observations, newest first.
 
-    ``version`` is that of the entity asked for; ``total`` counts those of the entity, of the type, or of all.
+    ``version`` is that of the entity asked for; ``total`` counts those that fit the filters.
     ``next_cursor`` is there where more follow. ``truncated`` says that the page ends early because its values
     are large: it goes on at ``next_offset`` too, where no cursor was given.
     """
@@ -96,12 +101,6 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     The order is by `observed_at`, then by id. Go on with `next_cursor`; `include_total_count` adds `total`.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
-    filters = arguments.filters
-    if arguments.include_total_count and (filters.created_since or filters.observed_until):
-        raise InvalidInput(
-            "$.include_total_count: the total is counted by entity or by type only",
-            issues=[{"path": "$.include_total_count", "message": "not together with a time"}],
-        )
     query = cursors.fingerprint(context, "observations.query", arguments)
     row = await _page(context, arguments, query)
     rows = [ObservationRow(*one) for one in row["page"]]
@@ -116,8 +115,42 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     if "version" in row:
         page["version"] = row["version"]
     if arguments.include_total_count:
-        page["total"] = row["total"]
+        page["total"] = await _total(context, arguments.filters, arguments.include_deleted, row)
     return page
+
+
+async def _total(
+    context: Context, filters: ObservationFilters, include_deleted: bool, row: dict[str, Any]
+) -> int:
+    """Return how many observations fit the filters. ``row`` holds the number where no time is filtered by."""
+    if not filters.by_time or filters.observation_id is not None or filters.source_id is not None:
+        return row["total"]
+    until = times.LATEST if filters.observed_until is None else filters.observed_until
+    since = times.EARLIEST if filters.created_since is None else filters.created_since
+    types = [filters.entity_type] if filters.entity_type else []
+    if filters.entity_id is not None:
+        if filters.entity_type not in (None, row["type"]):
+            return 0
+        counted = await context.graph.one(
+            "observation.count_of_entity",
+            entity_id=filters.entity_id,
+            recorded_since=since,
+            observed_until=until,
+        )
+    elif filters.created_since is None:
+        counted = await context.graph.one(
+            "observation.count_until", observed_until=until, types=types, include_deleted=include_deleted
+        )
+    else:
+        counted = await context.graph.one(
+            "observation.count_since",
+            recorded_since=since,
+            observed_until=until,
+            types=types,
+            include_deleted=include_deleted,
+        )
+    assert counted is not None
+    return counted["total"]
 
 
 async def _page(context: Context, arguments: QueryObservations, query: str) -> dict[str, Any]:

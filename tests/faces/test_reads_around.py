@@ -198,6 +198,26 @@ def test_observations_are_narrowed_by_their_times(run: Call, told: dict[str, Any
     assert listed(run("observations.query", source_id="src_none"), told) == []
 
 
+@pytest.mark.parametrize("limit", [1, 100])
+def test_observations_that_are_narrowed_by_a_time_are_counted(
+    run: Call, told: dict[str, Any], limit: int
+) -> None:
+    def total(**filters: Any) -> int:
+        return run("observations.query", filters=filters, limit=limit, include_total_count=True)["total"]
+
+    since = told["recorded"][1]
+    assert total(observed_until="2026-01-01") == 2
+    assert total(observed_until="2026-01-02", entity_type="task") == 1
+    assert total(created_since=since) == 3
+    assert total(created_since=since, entity_type="person") == 2
+    assert total(created_since=since, observed_until="2026-01-01") == 1
+    assert total(created_since=since, entity_id=told["ada"]) == 2
+    assert total(observed_until="2026-01-01", entity_id=told["ada"]) == 2
+    assert total(observed_until="2026-01-01", entity_id=told["ada"], entity_type="task") == 0
+    run("entities.delete", entity_id=told["task"])
+    assert total(created_since=since) == 2
+
+
 def test_pages_of_observations_tile(run: Call, told: dict[str, Any]) -> None:
     for filters in ({}, {"entity_id": told["ada"]}, {"entity_type": "person"}):
         whole = listed(run("observations.query", filters=filters), told)
