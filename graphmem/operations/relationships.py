@@ -17,6 +17,7 @@ from graphmem.arguments import (
     At,
     AtIngested,
     EntityId,
+    EntityType,
     IncludeDeleted,
     Limit,
     Offset,
@@ -74,6 +75,10 @@ class RelationshipFilters(Arguments):
     source_entity_id: Annotated[EntityId | None, Field(description="Those from this entity.")] = None
     target_entity_id: Annotated[EntityId | None, Field(description="Those to this entity.")] = None
     relationship_type: RelationshipType | None = None
+    entity_type: Annotated[
+        EntityType | None,
+        Field(description="Those with an entity of this type at an end; with entity_id, at the other end."),
+    ] = None
     direction: Literal["both", "outgoing", "incoming"] = Field(
         default="both", description="With entity_id: which of its relationships."
     )
@@ -212,6 +217,7 @@ def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:
         incoming=incoming,
         other=other,
         relationship_type=kind,
+        entity_type=filters.entity_type,
         limit=arguments.limit,
         offset=arguments.offset,
         counted=arguments.include_total_count,

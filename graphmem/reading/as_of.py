@@ -145,22 +145,31 @@ async def relationships(
 
 async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
     """Return whether each of some entities was not deleted as of the clocks; unknown ones are left out."""
-    return (await _lived(context, entity_ids, clocks))[0]
+    entities, _ = await _lived(context, entity_ids, clocks)
+    return {entity_id: lived for entity_id, lived, _ in entities}
 
 
 async def pinned(
     context: Context, entity_ids: Iterable[str], clocks: Clocks
 ) -> tuple[dict[str, bool], Clocks]:
     """Return which of some entities lived, and the clocks for the further queries of an answer."""
-    lived, known = await _lived(context, entity_ids, clocks)
-    return lived, clocks.pinned(known)
+    entities, known = await _lived(context, entity_ids, clocks)
+    return {entity_id: lived for entity_id, lived, _ in entities}, clocks.pinned(known)
 
 
-async def _lived(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> tuple[dict[str, bool], int]:
+async def types(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
+    """Return the type of each of some entities; unknown ones are left out."""
+    entities, _ = await _lived(context, entity_ids, clocks)
+    return {entity_id: entity_type for entity_id, _, entity_type in entities}
+
+
+async def _lived(
+    context: Context, entity_ids: Iterable[str], clocks: Clocks
+) -> tuple[list[tuple[str, bool, str]], int]:
     row = await context.graph.one("entity.lived", entity_ids=sorted(set(entity_ids)), **clocks.bounds)
     assert row is not None
     known = clocks.bounds["at_ingested"] if row["known"] is None else row["known"]
-    return dict(row["entities"]), known
+    return row["entities"], known
 
 
 class RecomputedRelationship(NamedTuple):

@@ -16,6 +16,7 @@ from graphmem.registry import Context
 class Wanted:
     """Which relationships: those at one entity, or all of the owner; ``other`` is what is at the far end.
 
+    With ``entity_type``, an entity of this type is at the far end, or at either end of those of the owner.
     They follow the place of ``time`` (microseconds) and ``after`` in the order of the newest first.
     """
 
@@ -26,6 +27,7 @@ class Wanted:
     incoming: bool = True
     other: str | None = None
     relationship_type: str | None = None
+    entity_type: str | None = None
     counted: bool = False
     expanded: bool = False
     include_deleted: bool = False
@@ -76,6 +78,7 @@ async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) ->
 
 async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
     common: dict[str, Any] = {
+        "entity_type": wanted.entity_type,
         "include_deleted": wanted.include_deleted,
         "counted": wanted.counted,
         "expanded": wanted.expanded,
@@ -153,12 +156,17 @@ async def _shown(
     groups: dict[str, list[list[Any]]] = {}
     for one in found:
         groups.setdefault(membership.surviving_key(one[0], into), []).append(one)
-    lived = await as_of.living(context, (end for key in groups for end in ids.ends(key)), clocks)
+    shown_ends = {end for key in groups for end in ids.ends(key)}
+    lived = await as_of.living(context, shown_ends, clocks)
+    types = await as_of.types(context, shown_ends, clocks) if wanted.entity_type else {}
     other = membership.survivor(wanted.other, into) if wanted.other else None
     shown: list[_Shown] = []
     for key, members in groups.items():
         source, target = ids.ends(key)
         if source == target or (other and other != (target if source == root else source)):
+            continue
+        far_ends = [end for end in (source, target) if end != root]
+        if wanted.entity_type and wanted.entity_type not in map(types.get, far_ends):
             continue
         live = any(alive for _, _, alive in members) and lived.get(source) and lived.get(target)
         if live or wanted.include_deleted:

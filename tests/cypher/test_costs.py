@@ -189,7 +189,14 @@ def test_a_range_costs_what_is_in_it(profiled: Profile) -> None:
 
 
 LISTED = {"include_deleted": False, "offset": 0, "limit": LIMIT, "reach": LIMIT + 1}
-RELATED = {**LISTED, "counted": False, "expanded": False, "time": times.LATEST, "after": LAST}
+RELATED = {
+    **LISTED,
+    "entity_type": None,
+    "counted": False,
+    "expanded": False,
+    "time": times.LATEST,
+    "after": LAST,
+}
 SEEN = {**LISTED, "at": times.LATEST, "after": LAST}
 
 

@@ -164,3 +164,24 @@ def test_a_deletion_ends_what_was_created_ahead_of_the_clock(run: Call, people: 
     created = create(run, *people[:2], observed_at=soon)
     assert not run("relationships.delete", relationship_key=created["relationship_key"])["is_live"]
     assert run("relationships.restore", relationship_key=created["relationship_key"])["is_live"]
+
+
+def test_relationships_are_listed_by_the_type_of_an_end(call: Call, run: Call, people: list[str]) -> None:
+    ann, bo, cy = people
+    (acme,) = run("store", entities=[{"entity_type": "company", "name": "Acme"}])["entities"]
+    works = create(run, ann, acme["entity_id"])["relationship_key"]
+    knows = create(run, ann, bo, kind="REFERS_TO")["relationship_key"]
+    create(run, bo, cy, kind="REFERS_TO")
+
+    def keys(**arguments: object) -> tuple[list[str], int]:
+        page = call("relationships.list", include_total_count=True, **arguments)
+        return [one["relationship_key"] for one in page["relationships"]], page["total"]
+
+    later = {"at": "2100-01-01"}
+    for clocks in ({}, later):
+        assert keys(filters={"entity_type": "company"}, **clocks) == ([works], 1)
+        assert keys(filters={"entity_type": "company", "relationship_type": "REFERS_TO"}, **clocks) == ([], 0)
+        assert keys(filters={"entity_type": "person"}, **clocks)[1] == 3
+        assert keys(filters={"entity_id": ann, "entity_type": "company"}, **clocks) == ([works], 1)
+        assert keys(filters={"entity_id": ann, "entity_type": "people"}, **clocks) == ([knows], 1)
+        assert keys(filters={"entity_id": cy, "entity_type": "company"}, **clocks) == ([], 0)

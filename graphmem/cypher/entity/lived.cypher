@@ -1,4 +1,4 @@
-// entity.lived: which of some entities there are, and whether each was deleted as of two clocks.
+// entity.lived: which of some entities there are, and whether each lived as of two clocks, and its type.
 //
 // params  entity_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns entities: LIST<LIST>, known: INTEGER
@@ -13,6 +13,6 @@ CALL (known) {
   CALL (entity, known) {
     <entity._lived>
   }
-  RETURN collect([entity.id, lived]) AS entities
+  RETURN collect([entity.id, lived, entity.type]) AS entities
 }
 RETURN entities, known

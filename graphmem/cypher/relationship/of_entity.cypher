@@ -2,7 +2,7 @@
 // other ends, and the total where it is asked for; no row if the entity is not the owner's, or deleted. An entity
 // that is merged is what it is merged into.
 //
-// params  entity_id: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, other: STRING,
+// params  entity_id: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, entity_type: STRING, other: STRING,
 //         include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN, time: INTEGER, after: STRING,
 //         offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns version: INTEGER, root: STRING, page: LIST<LIST>, others: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN,
@@ -11,7 +11,8 @@
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
 // A hub costs no more than its page: `reach` is offset + limit + 1. It goes on behind the place of `time` and `after`:
-// one seek for those of that time, one for the earlier ones. Counting reads all of the entity's own. The page ends
+// one seek for those of that time, one for the earlier ones. `entity_type` is that of the entity at the other end: with
+// it, all of the entity's own may be read. Counting reads all of the entity's own. The page ends
 // before `limit` where its values, with those of the entities if they are `expanded`, do not fit.
 MATCH (given:Entity {id: $entity_id})
 WHERE given.owner = $owner
@@ -34,7 +35,7 @@ CALL (origin, other) {
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
-      WHERE entity.live OR $include_deleted
+      WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
       RETURN relationship, entity
       ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
         relationship.id DESC LIMIT $reach
@@ -46,7 +47,7 @@ CALL (origin, other) {
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
-      WHERE entity.live OR $include_deleted
+      WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
       RETURN relationship, entity
       ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
         relationship.id DESC LIMIT $reach
@@ -62,7 +63,7 @@ CALL (origin, other) {
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
-      WHERE entity.live OR $include_deleted
+      WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
       RETURN relationship, entity
       ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
         relationship.id DESC LIMIT $reach
@@ -74,7 +75,7 @@ CALL (origin, other) {
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
-      WHERE entity.live OR $include_deleted
+      WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
       RETURN relationship, entity
       ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
         relationship.id DESC LIMIT $reach
@@ -98,7 +99,7 @@ CALL (origin, other) {
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
-      WHERE entity.live OR $include_deleted
+      WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
       RETURN count(relationship) AS found
     }
     RETURN found
@@ -112,7 +113,7 @@ CALL (origin, other) {
         AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
-      WHERE entity.live OR $include_deleted
+      WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
       RETURN count(relationship) AS found
     }
     RETURN found
