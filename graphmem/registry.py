@@ -28,12 +28,12 @@ from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
-from graphmem.observability import tracing
 from graphmem.settings import LIMITS, Limits, Settings
 from graphmem.writing import Writers
 
 if TYPE_CHECKING:
     from graphmem.observability.metrics import Metrics
+    from graphmem.observability.tracing import Tracer
 
 W = TypeVar("W")
 
@@ -76,6 +76,11 @@ class Services:
     def metrics(self) -> Metrics:
         """What this process counts."""
         return self.database.metrics
+
+    @property
+    def tracer(self) -> Tracer:
+        """What makes the spans of this process."""
+        return self.database.tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +192,7 @@ class Operation(Generic[A]):
             round_trips.reset(token)
             seconds = time.perf_counter() - start
             services.metrics.request(self.name, _FACES[face], outcome, seconds)
-            tracing.operation(self.name, _FACES[face], outcome, failed)
+            services.tracer.operation(self.name, _FACES[face], outcome, failed)
             _log.info(
                 self.name,
                 outcome=outcome,

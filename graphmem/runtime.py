@@ -7,7 +7,6 @@ import contextlib
 import shutil
 from collections.abc import AsyncIterator
 
-import stamina
 import structlog
 
 from graphmem import neo4j_local, operations
@@ -20,6 +19,8 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.neo4j_local import Connection, Progress
+from graphmem.observability.metrics import Metrics
+from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
 from graphmem.writing import Writers
@@ -27,9 +28,6 @@ from graphmem.writing import Writers
 _log = structlog.get_logger("graphmem.runtime")
 
 assert REGISTRY, operations
-
-# Retries are counted in the operation's own log line, not told one by one.
-stamina.instrumentation.set_on_retry_hooks([])
 
 WATCH_SECONDS = 1.0
 """How often a service looks whether its embedded database is up."""
@@ -46,6 +44,7 @@ async def open_services(
     settings: Settings,
     progress: Progress | None = None,
     on_notification: OnNotification | None = None,
+    tracer: Tracer = NO_TRACES,
 ) -> AsyncIterator[Services]:
     """Open what operations need: the database (started if it is the embedded one), migrated and online.
 
@@ -55,7 +54,7 @@ async def open_services(
     """
     failpoints.arm(settings)
     where = await connection(settings, progress)
-    database = Database(where.uri, where.username, where.password, where.database, settings, on_notification)
+    database = Database(where, settings, Metrics(), tracer, on_notification)
     try:
         if settings.neo4j_uri is not None:
             await wait_until_up(database, REMOTE_PATIENCE)
@@ -70,7 +69,7 @@ async def open_services(
 async def services_over(database: Database, settings: Settings) -> AsyncIterator[Services]:
     """Open what operations need over a database as it is: nothing is started, migrated or written."""
     vocabulary = Vocabulary(database, settings)
-    embedder = RemoteEmbedder(settings) if settings.embedding_url else LocalEmbedder()
+    embedder = RemoteEmbedder(settings, database.tracer) if settings.embedding_url else LocalEmbedder()
     writers = Writers(database, settings, embedder)
     database.metrics.waiting.set_function(writers.waiting)
     availability = Availability(database)
@@ -167,7 +166,7 @@ def _probe(settings: Settings) -> neo4j_local.Probe:
 
     def probe(where: Connection) -> None:
         async def ask() -> None:
-            database = Database(where.uri, where.username, where.password, where.database, settings)
+            database = Database(where, settings, Metrics())
             try:
                 await database.verify()
             except SetupError as exc:

@@ -21,7 +21,7 @@ from graphmem.auth import Scope, request_actor
 from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
-from graphmem.observability import metrics, tracing
+from graphmem.observability import metrics
 from graphmem.registry import BODY_METHODS, REGISTRY, Face, Operation, Services
 
 PREFIXES = ("", "/api")
@@ -61,7 +61,7 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
         path for operation in REGISTRY.values() if operation.public for _, path in operation.routes
     )
     app.add_middleware(Gate, settings=services.settings, public=public, authenticate=authenticate)
-    app.add_middleware(Trace, metrics=services.metrics)
+    app.add_middleware(Trace, metrics=services.metrics, tracer=services.tracer)
     return app
 
 
@@ -85,7 +85,7 @@ def _endpoint(
     path: str, operation: Operation[Any], services: Services
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        tracing.route(path)
+        services.tracer.route(path)
         if request.method in BODY_METHODS:
             raw = await read_json(request, services.settings)
         else:

@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.auth import Actor, public_actor
 from graphmem.errors import GraphmemError, HostRefused, InternalError, ServiceBusy
-from graphmem.observability import tracing
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
+from graphmem.observability.tracing import Tracer
 from graphmem.settings import LOOPBACK, Settings
 
 _log = structlog.get_logger("graphmem.http")
@@ -43,19 +43,20 @@ class Trace:
     The line has the method and the path, never the query string: it may hold what nobody should log.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, tracer: Tracer) -> None:
         self.app = app
         self.metrics = metrics
+        self.tracer = tracer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        with tracing.request(scope["method"], scope["headers"]):
+        with self.tracer.request(scope["method"], scope["headers"]):
             await self._answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        trace = tracing.trace_id() or new_trace_id()
+        trace = self.tracer.trace_id() or new_trace_id()
         started: list[int] = []
 
         async def tell(message: Message) -> None:
@@ -85,7 +86,7 @@ class Trace:
                 # An operation logs its own line; what never reached one is told here.
                 status = started[0] if started else 0
                 self.metrics.response(status)
-                tracing.answered(status)
+                self.tracer.answered(status)
                 (_log.info if status >= 400 else _log.debug)(
                     "request",
                     method=scope["method"],

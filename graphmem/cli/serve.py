@@ -14,6 +14,7 @@ from graphmem import __version__
 from graphmem.cli.session import fetching, log_folder, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
 from graphmem.observability import logs, tracing
+from graphmem.observability.tracing import Tracer
 from graphmem.registry import Services
 from graphmem.settings import Settings
 
@@ -70,15 +71,15 @@ def serve(settings: Settings) -> None:
     settings.check_bind()
     _check_port(settings)
     logs.configure(settings, log_folder(settings))
-    with _traced():
-        run_async(_serve(settings))
+    with _traced() as tracer:
+        run_async(_serve(settings, tracer))
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, tracer: Tracer) -> None:
     from graphmem.api.app import create_app
     from graphmem.runtime import open_services
 
-    async with open_services(settings, fetching()) as services:
+    async with open_services(settings, fetching(), tracer=tracer) as services:
         config = uvicorn.Config(
             create_app(services),
             host=settings.host,
@@ -140,23 +141,23 @@ def serve_stdio(settings: Settings) -> None:
     """
     logs.configure(settings, log_folder(settings), console_level="error")
 
-    async def run() -> None:
+    async def run(tracer: Tracer) -> None:
         from graphmem.auth import local_actor
         from graphmem.mcp.stdio import serve as serve_mcp
         from graphmem.runtime import open_services
 
-        async with open_services(settings) as services, _tended(services, HEAD_START):
+        async with open_services(settings, tracer=tracer) as services, _tended(services, HEAD_START):
             await serve_mcp(services, local_actor("mcp"))
 
-    with _traced():
-        run_async(run())
+    with _traced() as tracer:
+        run_async(run(tracer))
 
 
 @contextlib.contextmanager
-def _traced() -> Iterator[None]:
-    """Send traces meanwhile, where the environment says where to."""
-    tracing.start()
+def _traced() -> Iterator[Tracer]:
+    """Yield what makes spans, as the environment says."""
+    tracer = tracing.start()
     try:
-        yield
+        yield tracer
     finally:
-        tracing.stop()
+        tracer.close()

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
-from typing import Any, LiteralString, cast
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import neo4j
 import neo4j.exceptions
@@ -22,7 +22,7 @@ import structlog
 from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
 
 from graphmem import cypher
-from graphmem.database import failpoints
+from graphmem.database import failpoints, pool
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import TIMEOUT_CODES, FirstRunTimeout, refused, translate
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
@@ -35,8 +35,13 @@ from graphmem.errors import (
     InternalError,
 )
 from graphmem.model import relationship
-from graphmem.observability import tracing
+from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import DEFAULT_OWNER, Settings
+
+if TYPE_CHECKING:
+    # Both import libraries that take longer to load than all else that `graphmem --help` needs.
+    from graphmem.neo4j_local import Connection
+    from graphmem.observability.metrics import Metrics
 
 FIRST = (
     "write.look",
@@ -67,11 +72,10 @@ class Database:
 
     def __init__(
         self,
-        uri: str,
-        username: str,
-        password: str,
-        database: str,
+        address: Connection,
         settings: Settings,
+        metrics: Metrics,
+        tracer: Tracer = NO_TRACES,
         on_notification: OnNotification | None = None,
     ) -> None:
         """Make the pool; nothing is sent yet.
@@ -80,23 +84,21 @@ class Database:
             ConfigurationInvalid: the address cannot be used.
         """
         self._settings = settings
-        self._database_name = database
+        self._database_name = address.database
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries)
         self._first_runs = FirstRuns()
         self._asked_at = -math.inf
-        # Imported by who serves alone: the library takes longer than all else that `--help` needs.
-        from graphmem.observability.metrics import Metrics
-
-        self.metrics = Metrics()
-        self.metrics.connections_max.set(settings.pool_size)
-        self.metrics.connections.set_function(lambda: self._connections()[0])
-        self.metrics.connections_in_use.set_function(lambda: self._connections()[1])
+        self.metrics = metrics
+        self.tracer = tracer
+        metrics.connections_max.set(settings.pool_size)
+        metrics.connections.set_function(lambda: len(pool.connections(self._driver)))
+        metrics.connections_in_use.set_function(lambda: pool.connections(self._driver).count(True))
         level = "WARNING" if on_notification else "OFF"
         try:
             self._driver = AsyncGraphDatabase.driver(
-                uri,
-                auth=(username, password),
+                address.uri,
+                auth=(address.username, address.password),
                 max_connection_pool_size=settings.pool_size,
                 connection_acquisition_timeout=settings.acquisition_timeout,
                 connection_timeout=settings.connection_timeout,
@@ -300,7 +302,7 @@ class Database:
                     watch = asyncio.create_task(self._end_if_silent(wait, silent_after))
                 yield
         except TimeoutError:
-            await self._driver._pool.mark_all_stale()
+            await pool.close_soon(self._driver)
             raise
         finally:
             if watch:
@@ -343,16 +345,11 @@ class Database:
             self._asked_at = time.monotonic()
         start = time.perf_counter()
         try:
-            with tracing.statement(name, self._database_name):
+            with self.tracer.statement(name, self._database_name):
                 yield
         finally:
             self.metrics.statement(name, time.perf_counter() - start)
         failpoints.reach("after", name)
-
-    def _connections(self) -> tuple[int, int]:
-        """Return how many connections are open, and how many of them work; only the driver's pool knows."""
-        every = [one for some in list(self._driver._pool.connections.values()) for one in list(some)]
-        return len(every), sum(one.in_use for one in every)
 
     def _failed(self, name: str, exc: BaseException) -> GraphmemError:
         error = translate(exc)

@@ -16,6 +16,7 @@ from graphmem.embedding.meaning import DIMENSIONS
 from graphmem.errors import GraphmemError
 from graphmem.model import times
 from graphmem.neo4j_local import Connection
+from graphmem.observability.metrics import Metrics
 from graphmem.settings import Settings
 
 SUPPORTED = ("5.26.", "2026.")
@@ -33,7 +34,7 @@ Check = Callable[[Database, Settings], Awaitable[list[Finding]]]
 async def examine(where: Connection, settings: Settings, deep: bool) -> list[Finding]:
     """Look at a database, if it answers; nothing is written."""
     try:
-        database = Database(where.uri, where.username, where.password, where.database, settings)
+        database = Database(where, settings, Metrics())
     except GraphmemError as exc:
         return [Finding("database", "fail", str(exc), "Correct NEO4J_URI.")]
     try:

@@ -18,7 +18,7 @@ import stamina
 from graphmem.embedding.meaning import DIMENSIONS, Vector
 from graphmem.errors import EmbeddingRefused, EmbeddingUnavailable
 from graphmem.model import canonical
-from graphmem.observability import tracing
+from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings
 
 ATTEMPTS: Final = 3
@@ -37,12 +37,13 @@ class RemoteEmbedder:
 
     at_once = False
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, tracer: Tracer = NO_TRACES) -> None:
         """Make the client; nothing is sent yet."""
         assert settings.embedding_url is not None
         self.model = f"{settings.embedding_model} {DIMENSIONS}"
         self.floor = settings.embedding_floor
         self._name = settings.embedding_model
+        self._tracer = tracer
         url = settings.embedding_url.rstrip("/")
         self._url = url if url.endswith("/embeddings") else f"{url}/embeddings"
         self._seconds = settings.embedding_timeout
@@ -76,7 +77,7 @@ class RemoteEmbedder:
         asked = {
             "model": self._name, "input": list(texts), "dimensions": DIMENSIONS, "encoding_format": "float",
         }  # fmt: skip
-        with tracing.call("embeddings") as headers:
+        with self._tracer.call("embeddings") as headers:
             return await self._send(asked, headers)
 
     async def _send(self, asked: dict[str, Any], headers: dict[str, str]) -> bytes:

@@ -15,7 +15,6 @@ from graphmem import __version__
 from graphmem.auth import Actor, Scope
 from graphmem.errors import GraphmemError, RouteNotFound
 from graphmem.model import canonical
-from graphmem.observability import tracing
 from graphmem.observability.logs import new_trace_id
 from graphmem.registry import REGISTRY, Face, Operation, Services
 
@@ -66,7 +65,7 @@ def create_server(services: Services, actor: Callable[[], Actor]) -> Server[Any]
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         bound = structlog.contextvars.get_contextvars()
-        trace = tracing.trace_id() or bound.get("trace_id") or new_trace_id()
+        trace = services.tracer.trace_id() or bound.get("trace_id") or new_trace_id()
         with structlog.contextvars.bound_contextvars(trace_id=trace):
             try:
                 operation = known.get(params.name)

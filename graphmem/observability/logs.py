@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+import stamina
 import structlog
 
 from graphmem.settings import Settings
@@ -73,6 +74,8 @@ def configure(
         "urllib3",
     ):
         logging.getLogger(noisy).setLevel(logging.ERROR if noisy in ("neo4j", "urllib3") else logging.WARNING)
+    # Retries are counted in the operation's own line, and not logged one by one.
+    stamina.instrumentation.set_on_retry_hooks([])
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

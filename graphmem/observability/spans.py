@@ -20,6 +20,7 @@ from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, Statu
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from graphmem import __version__
+from graphmem.observability.tracing import Tracer
 
 CLOSING_SECONDS = 3.0
 """Seconds that the end of a process waits for its last spans to be sent."""
@@ -28,7 +29,7 @@ _carrier = TraceContextTextMapPropagator()
 _CARRIED = (b"traceparent", b"tracestate")
 
 
-class Spans:
+class Spans(Tracer):
     """Makes spans, and sends them where the standard variables say."""
 
     def __init__(self, exporter: SpanExporter | None = None) -> None:
@@ -120,15 +121,15 @@ class Spans:
         with _ended(span):
             yield headers
 
-    def here(self) -> SpanContext | None:
-        """Return what links to the span under way."""
-        found = trace.get_current_span().get_span_context()
-        return found if found.is_valid else None
+    def current_span(self) -> SpanContext | None:
+        """Return a link to the current span."""
+        context = trace.get_current_span().get_span_context()
+        return context if context.is_valid else None
 
     def trace_id(self) -> str:
-        """Return the id of the trace under way."""
-        found = self.here()
-        return "" if found is None else trace.format_trace_id(found.trace_id)
+        """Return the id of the current trace."""
+        context = self.current_span()
+        return "" if context is None else trace.format_trace_id(context.trace_id)
 
 
 @contextmanager

@@ -28,7 +28,6 @@ from graphmem.model import ids, state_hash, times
 from graphmem.model.identity import Alternatives
 from graphmem.model.items import Item
 from graphmem.model.reduction import Torn
-from graphmem.observability import tracing
 from graphmem.settings import Settings
 from graphmem.writing import disk, vectors
 from graphmem.writing import state as states
@@ -98,7 +97,7 @@ class Writers:
         answer: asyncio.Future[Receipt] = loop.create_future()
         trace_id = structlog.contextvars.get_contextvars().get("trace_id", "")
         deadline = loop.time() + self._settings.write_timeout
-        trips, span = round_trips.get(None), tracing.here()
+        trips, span = round_trips.get(None), self._database.tracer.current_span()
         waiting = Waiting(request, answer, trace_id, trips, deadline, request.weight, span)
         writer.waiting.append(waiting)
         writer.weight += waiting.weight
@@ -188,7 +187,7 @@ class _Writer:
         round_trips.set(trips)
         with (
             structlog.contextvars.bound_contextvars(trace_id=batch[0].trace_id, requests=len(batch)),
-            tracing.turn(waiting.span for waiting in batch),
+            self.database.tracer.turn(waiting.span for waiting in batch),
         ):
             try:
                 await self._settle(batch)

@@ -22,6 +22,7 @@ from graphmem.auth import Actor, Scope
 from graphmem.database.driver import Database
 from graphmem.errors import CATALOGUE, DatabaseUnavailable, GraphmemError
 from graphmem.model.reduction import Torn
+from graphmem.neo4j_local import Connection
 from graphmem.observability.metrics import TURNS, Metrics
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import DEFAULT_OWNER, Settings
@@ -177,7 +178,8 @@ def test_reads_that_are_tried_again_and_statements_that_fail_are_counted(
         async with proxied(settings.neo4j_uri or "") as proxy:
             password = settings.neo4j_password.get_secret_value()
             hasty = settings.model_copy(update={"retry_seconds": 1.0})
-            graph = Database(proxy.uri, settings.neo4j_username, password, settings.neo4j_database, hasty)
+            address = Connection(proxy.uri, settings.neo4j_username, password, "", settings.neo4j_database)
+            graph = Database(address, hasty, Metrics())
             await graph.verify()
             proxy.refuse()
             with pytest.raises(DatabaseUnavailable):

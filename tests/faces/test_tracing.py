@@ -18,7 +18,6 @@ from mcp import Client
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from graphmem.embedding.remote import RemoteEmbedder
-from graphmem.observability import tracing
 from graphmem.observability.spans import CLOSING_SECONDS, Spans
 from graphmem.settings import Settings, load
 from tests.support.event_loop import Loop
@@ -205,12 +204,9 @@ def test_a_collector_that_never_answers_disturbs_nobody(settings: Settings, tmp_
     assert lines == []
 
 
-def test_the_trace_goes_on_to_the_service_that_makes_vectors(
-    loop: Loop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_trace_goes_on_to_the_service_that_makes_vectors(loop: Loop) -> None:
     exporter = InMemorySpanExporter()
     spans = Spans(exporter)
-    monkeypatch.setattr(tracing, "_spans", spans)
     trace, _, header = carried()
     sent: list[httpx.Request] = []
 
@@ -220,9 +216,9 @@ def test_the_trace_goes_on_to_the_service_that_makes_vectors(
         return httpx.Response(200, content=json.dumps({"data": [vector]}))
 
     async def ask() -> None:
-        embedder = RemoteEmbedder(load(embedding_url="http://127.0.0.1:9/v1"))
+        embedder = RemoteEmbedder(load(embedding_url="http://127.0.0.1:9/v1"), spans)
         embedder._client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-        with tracing.request("POST", [(b"traceparent", header.encode()), (b"baggage", b"private=1")]):
+        with spans.request("POST", [(b"traceparent", header.encode()), (b"baggage", b"private=1")]):
             await embedder.embed(["a text"])
         await embedder.close()
 
@@ -237,15 +233,15 @@ def test_the_trace_goes_on_to_the_service_that_makes_vectors(
 def test_without_a_collector_opentelemetry_is_not_loaded() -> None:
     code = """
 import os, sys, graphmem.api.app, graphmem.runtime, graphmem.cli.serve
-from graphmem import tracing
+from graphmem.observability import tracing
 for more in {}, {"OTEL_SDK_DISABLED": "true"}, {"OTEL_TRACES_EXPORTER": "none"}:
     os.environ |= more and {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", **more}
-    tracing.start()
+    assert tracing.start() is tracing.NO_TRACES
     assert not [name for name in sys.modules if name.startswith("opentelemetry.sdk")], more
     for name in more:
         del os.environ[name]
-tracing.start()
+tracer = tracing.start()
 assert "opentelemetry.sdk.trace" in sys.modules
-tracing.stop()
+tracer.close()
 """
     subprocess.run([sys.executable, "-c", code], env={"PATH": ""}, check=True, timeout=60)

@@ -23,7 +23,6 @@ from graphmem.errors import (
     TransactionTooLarge,
 )
 from graphmem.model import canonical
-from graphmem.observability import tracing
 from graphmem.registry import REGISTRY, Services
 from graphmem.writing import Writers, turn
 from tests.support.actors import full_actor
@@ -206,7 +205,7 @@ def test_a_fault_of_tracing_answers_the_callers_of_the_turn(
         raise RuntimeError("a fault of tracing")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tracing, "turn", failing)
+        patch.setattr(broken.services.tracer, "turn", failing)
         assert [type(one) for one in broken.store(3)] == [InternalError] * 3
     assert isinstance(broken.store()[0], dict)
 
