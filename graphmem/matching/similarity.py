@@ -11,7 +11,6 @@ to at most ``CONFLICT``, which is below every threshold, see :data:`RULES`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +20,7 @@ from graphmem.matching import names
 from graphmem.matching.names import Kind, Name
 from graphmem.model import canonical, times
 from graphmem.model.identity import fold_text, identity_value
+from graphmem.text import identifiers, phones, urls
 
 LOWEST_THRESHOLD = 0.5
 CONFLICT = 0.3
@@ -30,17 +30,17 @@ NAMED_ALIKE = 0.6
 """From here on names agree enough to be evidence."""
 
 COMPARED: dict[str, str] = {
-    **dict.fromkeys(("canonical_name", "name", "full_name", "title", "aliases", "alias"), "name"),
-    **dict.fromkeys(("email", "email_address", "emails"), "email"),
-    **dict.fromkeys(("phone", "phone_number", "mobile", "phones"), "phone"),
-    **dict.fromkeys(("url", "website", "homepage"), "url"),
-    **dict.fromkeys(("id", "uuid", "external_id", "message_id"), "external_id"),
+    **{field: kind for field, kind in identifiers.FIELDS.items() if kind != "alias"},
+    **dict.fromkeys(("aliases", "alias"), "name"),
     **dict.fromkeys(("number", "invoice_number"), "number"),
     **dict.fromkeys(("date", "date_start", "start_date", "start_time", "due_date", "invoice_date"), "date"),
     **dict.fromkeys(("birth_date", "date_of_birth", "birthday", "born"), "born"),
-    "domain": "domain", "vendor": "vendor",
-}  # fmt: skip
-"""The fields that are compared, and as what."""
+    "vendor": "vendor",
+}
+"""The fields that are compared, and the kind of value that each holds: those of look-up, and some besides.
+
+Of the names by which an entity is also known, only the explicit aliases are compared: people share nicknames.
+"""
 
 
 class Weight(NamedTuple):
@@ -275,21 +275,6 @@ def _given(value: Any) -> Iterable[str]:
             yield text
 
 
-def _email(text: str) -> str:
-    return fold_text(text).removeprefix("mailto:")
-
-
-def _phone(text: str) -> str:
-    """Return the last nine digits of a number, which country and trunk prefixes leave alone."""
-    digits = re.sub(r"\D", "", fold_text(text).partition("ext")[0])
-    return digits[-9:] if len(digits) >= 6 else ""
-
-
-def _url(text: str) -> str:
-    bare = re.sub(r"^[a-z][a-z0-9+.-]*://", "", fold_text(text).partition("#")[0])
-    return bare.removeprefix("www.").rstrip("/")
-
-
 def _date(text: str) -> str:
     """Return the day as it is written, the day in UTC, and the moment where there is one."""
     text = text.strip()
@@ -301,13 +286,13 @@ def _date(text: str) -> str:
     return f"{text[:10]} {rendered[:10]}" + (f" {rendered}" if len(text) > 10 else "")
 
 
-def _domain(text: str) -> str:
-    return _url(text).partition("/")[0]
-
-
 _READ: dict[str, Callable[[str], str]] = {
-    "name": fold_text, "email": _email, "phone": _phone, "url": _url, "external_id": fold_text,
-    "number": fold_text, "date": _date, "born": _date, "domain": _domain, "vendor": fold_text,
+    "name": fold_text, "external_id": fold_text, "number": fold_text, "vendor": fold_text,
+    "email": lambda text: identifiers.normalise_email(fold_text(text)),
+    "phone": lambda text: phones.significant_digits(fold_text(text)),
+    "url": lambda text: urls.comparable(fold_text(text)),
+    "domain": lambda text: urls.comparable_host(fold_text(text)),
+    "date": _date, "born": _date,
 }  # fmt: skip
 
 

@@ -7,12 +7,12 @@ a setting but the reading of a phone number without a country code, and that onl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from graphmem.model import identity
 from graphmem.model.identity import fold_text, identity_value, index_key
+from graphmem.text import phones, urls
 
 EXACT: Final = ("external_id", "email", "phone", "url", "domain")
 """The kinds of identifier, the strongest first."""
@@ -39,10 +39,6 @@ FIELDS: Final[dict[str, str]] = {
 """The fields by whose current value an entity is looked up, and the kind of each."""
 LISTED: Final = 50
 """How many elements of a list are looked up."""
-
-_PHONE = re.compile(r"\+?[\s(]*[0-9](?:[\s().\-/]*[0-9]){4,19}(?:\s*(?:ext\.?|x)\s*[0-9]{1,7})?")
-_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?(?P<host>[^\s/?#@:]+\.[^\s/?#@:.]{2,})"
-                  r"(?::(?:80|443)(?![0-9]))?(?P<rest>(?::[0-9]+)?(?:[/?#]\S*)?)")  # fmt: skip
 
 
 def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]:
@@ -79,14 +75,19 @@ def _values(value: Any) -> Iterator[str]:
             yield text
 
 
+def normalise_email(folded: str) -> str:
+    """Return an e-mail address as look-up and similarity compare it."""
+    return folded.removeprefix("mailto:")
+
+
 def keys(kind: str, text: str) -> set[tuple[str, str]]:
     """Return the (kind, index key) pairs under which a folded value of a kind is found."""
     if kind == "phone":
-        return {("phone", index_key(_phone(text) or text))}
+        return {("phone", index_key(phones.normalise(text) or text))}
     if kind == "email":
-        return {("email", index_key(text.removeprefix("mailto:")))}
+        return {("email", index_key(normalise_email(text)))}
     if kind in ("url", "domain"):
-        address = _address(text)
+        address = urls.parse(text)
         if address is None:
             return {(kind, index_key(text))}
         host, rest = address
@@ -108,60 +109,15 @@ def candidates(given: str, region: str | None = None) -> set[tuple[str, str]]:
     found = {(kind, index_key(text)) for kind in ("external_id", "name", "alias")}
     for kind in ("email", "phone", "url", "domain"):
         found |= keys(kind, text)
-    if _PHONE.fullmatch(text):
-        found.update(("phone", number) for number in _elsewhere(text, region))
+    found.update(("phone", number) for number in phones.regional_forms(text, region))
     return found
 
 
 def is_identifier(given: str) -> bool:
     """Return whether a text is an address or a number rather than words: it means nothing beyond itself."""
     text = fold_text(given)
-    if _PHONE.fullmatch(text) or ("@" in text and " " not in text):
+    if phones.is_phone(text) or ("@" in text and " " not in text):
         return True
     if " " in text:
         return False
-    return _address(text) is not None or any(c.isdigit() for c in text)
-
-
-def _address(text: str) -> tuple[str, str] | None:
-    found = _URL.fullmatch(text)
-    return None if found is None else (found["host"], found["rest"].rstrip("/"))
-
-
-def _phone(text: str) -> str | None:
-    """Return a phone number in E.164; its digits where it names no country; ``None`` where it is none."""
-    if _PHONE.fullmatch(text) is None:
-        return None
-    digits = re.sub(r"\s*(?:ext\.?|x)\s*[0-9]+$", "", text)
-    digits = ("+" if digits.startswith("+") else "") + re.sub(r"\D", "", digits)
-    # 00 is how most countries dial another one.
-    dialled = f"+{digits[2:]}" if digits.startswith("00") else digits
-    return _parsed(dialled, None) or digits if dialled.startswith("+") else digits
-
-
-def _parsed(number: str, region: str | None) -> str | None:
-    import phonenumbers
-
-    try:
-        found = phonenumbers.parse(number, region)
-    except phonenumbers.NumberParseException:
-        return None
-    if not phonenumbers.is_possible_number(found):
-        return None
-    return phonenumbers.format_number(found, phonenumbers.PhoneNumberFormat.E164)
-
-
-def _elsewhere(text: str, region: str | None) -> Iterator[str]:
-    """Yield how a number of a region may be stored otherwise: with its country, or as it is dialled there."""
-    import phonenumbers
-
-    if region is None:
-        return
-    try:
-        found = phonenumbers.parse(text, region)
-    except phonenumbers.NumberParseException:
-        return
-    if phonenumbers.region_code_for_country_code(found.country_code or 0) == region:
-        yield phonenumbers.format_number(found, phonenumbers.PhoneNumberFormat.E164)
-        national = phonenumbers.format_number(found, phonenumbers.PhoneNumberFormat.NATIONAL)
-        yield re.sub(r"\D", "", national)
+    return urls.parse(text) is not None or any(c.isdigit() for c in text)
