@@ -1,4 +1,4 @@
-// audit.counts: the counters of an owner and the state hash, with the revision that they belong to.
+// audit.counts: the counters of an owner, its state hash, and the revision at which both were read.
 //
 // params  none
 // returns counts: LIST<LIST>, revision: INTEGER, state_hash: STRING

@@ -1,11 +1,13 @@
-// audit.homes: a stretch of an owner's entities, or relationships, of one type, whatever their state, by id.
+// audit.homes: a stretch of the subjects (entities or relationships) of one type, live or not, by id.
 //
 // params  entities: BOOLEAN, type: STRING, live: BOOLEAN, after: STRING, since: INTEGER, limit: INTEGER
 // returns homes: LIST<STRING>, last: LIST
 // mode    read
 // index   entity_by_state (owner, type, live, id), relationship_by_type (owner, type, last_observation_at, id)
 // cost    heavy
-// Relationships are in the order of their last observation, then of their ids: `since` and `after` say where to go on.
+// Entities come in the order of ids; `after` is the last id of the previous stretch. Relationships come in the order
+// of their last observation, then of ids; `since` and `after` are the place of the previous stretch. `last` is the
+// place to continue at, null at the end. `home` is the stored name of a subject's id.
 CALL () {
   WITH $entities AS wanted WHERE wanted
   MATCH (entity:Entity)

@@ -1,4 +1,4 @@
-// audit.nodes: what the nodes of some entities and relationships hold, with the edges that are derived for them.
+// audit.nodes: what is stored of some entities and relationships: their nodes and the edges derived for them.
 //
 // params  entities: LIST<STRING>, relationships: LIST<STRING>
 // returns entities: LIST<LIST>, relationships: LIST<LIST>, revision: INTEGER

@@ -1,4 +1,4 @@
-// audit.settle: set the counters of an owner and the state hash, if nothing was written since they were summed up.
+// audit.settle: set the counters and the state hash of an owner, if nothing was written since they were added up.
 //
 // params  revision: INTEGER, state_hash: STRING, counts: LIST<MAP>
 // returns revision: INTEGER

@@ -1,11 +1,11 @@
-// audit.types: the types of everything that an owner has, and how much there is.
+// audit.types: the types of all entities and relationships of an owner, and how many there are in total.
 //
 // params  none
 // returns entities: LIST<STRING>, relationships: LIST<STRING>, total: INTEGER
 // mode    read
 // index   entity_by_state (owner, type, live, id), relationship_by_type (owner, type, last_observation_at, id)
 // cost    heavy
-// They are taken from the things themselves: what counts them is derived as well.
+// The types are read from the entities and relationships: the counters are what the audit checks.
 CALL () {
   MATCH (entity:Entity)
   USING INDEX SEEK entity:Entity(owner, type, live, id)

@@ -1,5 +1,5 @@
-// context.gather: what is known about some live entities, in the order given: snapshots, where each value comes
-// from, what contests it, and the relationships at each.
+// context.gather: the facts of some live entities for a context, in the given order: snapshot, the observation of each
+// value, values that contradict it, and relationships.
 //
 // params  entity_ids: LIST<STRING>, newest: INTEGER, relationships: INTEGER, earliest: INTEGER
 // returns entities: LIST<LIST>
@@ -7,8 +7,9 @@
 // index   entity_id, schema_head, observation_id, observed_in_time (home, at),
 //         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    heavy
-// What contests a value is a value that is not older and did not win, among the `newest` observations of the entity.
-// The last 18 digits of a rank are its time, counted from `earliest`; that of a union is none, and nothing contests it.
+// A value contradicts another if it is not older and did not win; only the `newest` observations of an entity are
+// compared. The last 18 digits of a rank are its time, counted from `earliest`. The rank of a union of values has no
+// time, so nothing contradicts a union.
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL

@@ -1,4 +1,4 @@
-// dump.cut: about how much an owner has, and the types of relationships.
+// dump.cut: about how many observations an owner has, and the types of its relationships.
 //
 // params  none
 // returns observations: INTEGER, relationship_types: LIST<STRING>

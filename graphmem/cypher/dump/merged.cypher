@@ -1,4 +1,4 @@
-// dump.merged: note that an entity was once merged into another, so that the facts of it are found.
+// dump.merged: record that an entity was once merged into another, so that a reader finds the facts of both.
 //
 // params  source: STRING, target: STRING
 // returns noted: BOOLEAN

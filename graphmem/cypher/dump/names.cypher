@@ -1,4 +1,4 @@
-// dump.names: what names of entity types mean to an owner: all other names of types, and which of some are types.
+// dump.names: which of some names are entity types of an owner, and all other names of its types.
 //
 // params  names: LIST<STRING>
 // returns aliases: LIST<LIST>, types: LIST<STRING>

@@ -1,4 +1,4 @@
-// dump.owners: a stretch of the owners of the database who have written something, by id.
+// dump.owners: a stretch of the owners of the database that have written something, by id.
 //
 // params  after: STRING, limit: INTEGER
 // returns owners: LIST<STRING>, last: STRING
@@ -6,7 +6,7 @@
 // index   owner_id
 // cost    light
 // tenancy global: a dump of the database holds every owner; only a local command makes one
-// `limit` bounds what is looked at; `last` is where to go on, null at the end.
+// `limit` bounds how many owners are read. `last` is the id to continue after, null at the end.
 MATCH (owner:Owner)
 USING INDEX SEEK owner:Owner(id)
 WHERE owner.id > $after

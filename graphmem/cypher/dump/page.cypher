@@ -1,11 +1,11 @@
-// dump.page: a stretch of an owner's transactions in the order in which they were recorded, with their observations.
+// dump.page: a stretch of an owner's transactions with their observations, in the order in which they were recorded.
 //
 // params  since: INTEGER, after: STRING, sequence: INTEGER, limit: INTEGER
 // returns transactions: LIST<LIST>, more: BOOLEAN
 // mode    read
 // index   transaction_by_recorded (owner, recorded_at, id)
 // cost    heavy
-// It goes on after the transaction `after` of the time `since`. A stretch ends early where its values are large.
+// The stretch begins after the transaction `after` of the time `since`. It ends early if its values are large.
 CALL () {
   MATCH (transaction:Transaction)
   USING INDEX SEEK transaction:Transaction(owner, recorded_at, id)

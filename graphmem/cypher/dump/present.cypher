@@ -1,4 +1,5 @@
-// dump.present: which of some facts are here already, and what they say; of another owner's, that they are here.
+// dump.present: which records of a dump are in the database already, with their content; for those of another owner,
+// only that they exist.
 //
 // params  transactions: LIST<STRING>, keys: LIST<STRING>, observations: LIST<STRING>, schemas: LIST<STRING>,
 //         entities: LIST<STRING>, relationships: LIST<STRING>
@@ -7,7 +8,8 @@
 // mode    read
 // index   transaction_id, transaction_key, observation_id, schema_id, entity_id, relationship_key
 // cost    light
-// `entities` and `relationships` are those of the asked ones that are there; `foreign` are ids of another owner's.
+// `entities` and `relationships` are those of the given ids that exist. `foreign` are ids that belong to another
+// owner.
 CALL () {
   UNWIND $transactions AS id
   MATCH (one:Transaction {id: id})

@@ -1,11 +1,11 @@
-// dump.relationship_types: every relationship type that was registered, by name.
+// dump.relationship_types: every registered relationship type, by name.
 //
 // params  none
 // returns types: LIST<LIST>
 // mode    read
 // index   relationship_type_name
 // cost    light
-// tenancy global: the vocabulary belongs to the database, and no type says anything about anybody's data
+// tenancy global: the vocabulary belongs to the database, and a type says nothing about the data of an owner
 MATCH (type:RelationshipType)
 USING INDEX SEEK type:RelationshipType(name)
 WHERE type.name > ''

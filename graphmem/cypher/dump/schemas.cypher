@@ -1,11 +1,12 @@
-// dump.schemas: every registered version of the schema of an owner's next type, up to a place in the order of writes.
+// dump.schemas: every registered version of the schema of an owner's next entity type after `after`, up to a sequence
+// number.
 //
 // params  after: STRING, sequence: INTEGER
 // returns type: STRING, versions: LIST<LIST>
 // mode    read
 // index   schema_by_type (owner, entity_type)
 // cost    light
-// `type` is null at the end.
+// `type` is null if no type is left.
 CALL () {
   MATCH (schema:Schema)
   USING INDEX SEEK schema:Schema(owner, entity_type)

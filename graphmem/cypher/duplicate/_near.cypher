@@ -1,9 +1,10 @@
-// For each of `$probes` the live entities that share an exact identifier with it, or whose names stand next to its own in
-// the order of names: their ids as `near`, and each of them once as `found`.
-// A probe: id, type, exact and beside (pairs of kind and value), and reach: how far to look on each side. `$reach` is the
-// greatest of them, since no LIMIT can be a probe's own. That a found one is not the probe is no comparison: for one, the
-// planner may read all ids there are. Of the bearers of an identifier 200 are looked at, the deleted and those of other
-// types among them: this runs under the owner's lock.
+// The live entities near each of `$probes`: those that share an exact identifier with the probe, and those whose names
+// are next to its name in the order of names. Answers pairs of probe and entity ids as `near`, and each entity once as
+// `found`.
+// A probe has an id, a type, `exact` and `beside` (pairs of kind and value), and `reach`: how many names are read on
+// each side. `$reach` is the greatest reach, because a LIMIT cannot differ by probe. The query does not compare ids to
+// exclude the probe itself: the planner may then read all ids. At most 200 entities with one identifier are read,
+// deleted ones and those of other types included, because this runs under the owner's lock.
 CALL () {
   UNWIND $probes AS probe
   CALL (probe) {

@@ -1,13 +1,13 @@
-// duplicate.by_name: the live entities of some types along the order of names, with those that share an exact
-// identifier with them, wherever in that order these are.
+// duplicate.by_name: the live entities of some types in the order of names, each with the entities that share an exact
+// identifier with it.
 //
 // params  types: LIST<STRING>, after: STRING, limit: INTEGER, compared: LIST<STRING>
 // returns page: LIST<LIST>, last: STRING
 // mode    read
 // index   identifier_value (owner, kind, value): a range of it, in order
 // cost    heavy
-// `last` is the last name that was looked at, null at the end. Of the many that bear one name, or share one
-// identifier, the first 50 that are met.
+// `last` is the last name that was read, null at the end. At most 50 entities with one name, or with one identifier,
+// are read.
 CALL () {
   MATCH (identifier:Identifier)
   USING INDEX SEEK identifier:Identifier(owner, kind, value)

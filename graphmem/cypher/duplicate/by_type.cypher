@@ -1,11 +1,11 @@
-// duplicate.by_type: of each of some types, the live entities that follow an id, with what is compared of them.
+// duplicate.by_type: the live entities of some types after an id, with the part of each that is compared for likeness.
 //
 // params  types: LIST<STRING>, after: STRING, limit: INTEGER, compared: LIST<STRING>
 // returns page: LIST<LIST>
 // mode    read
 // index   entity_by_type (owner, listed, id): a seek for each type
 // cost    heavy
-// The limit is that of each type.
+// `limit` bounds the entities of each type.
 UNWIND $types AS type
 CALL (type) {
   MATCH (entity:Entity)

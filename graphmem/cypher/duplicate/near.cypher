@@ -1,10 +1,11 @@
-// duplicate.near: for each of some entities the live ones that share an exact identifier with it, or whose
-// names stand next to its own in the order of names.
+// duplicate.near: the live entities near some entities: those that share an exact identifier, and those with
+// neighbouring names.
 //
 // params  probes: LIST<MAP>, reach: INTEGER, compared: LIST<STRING>
 // returns near: LIST<LIST>, found: LIST<LIST>
 // mode    read
 // index   identifier_value (owner, kind, value): a seek for each value, a short range on both sides of each name
 // cost    light
-// What a store creates is looked for by the statement that writes it (write.turn); this is for what is only planned.
+// It serves stores that are only planned. A store that writes finds its duplicates in the statement that writes
+// (write.turn).
 <duplicate._near>

@@ -1,4 +1,5 @@
-// How many entities of some types there are, those counted that are not listed, where these are counted one by one.
+// How many entities of some types exist, as `counted`: those that counters do not cover (deleted or merged ones) are
+// counted one by one.
 CALL (types, total) {
   UNWIND CASE WHEN total < 0 AND $counted THEN types ELSE [] END AS type
   CALL (type) {

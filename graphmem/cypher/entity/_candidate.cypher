@@ -1,6 +1,6 @@
-// What of an entity decides whether, and where, it stands in an answer; domain side: graphmem.reading.scan.Candidate.
-// Takes `entity` and `$fields`. Values are cut short: an empty text stands for one that is longer than `$cut`, and null
-// for all of them where the entity is so large that they are not looked at one by one.
+// The part of an entity that decides whether and where it is in an answer; in Python: graphmem.reading.scan.Candidate.
+// Takes `entity` and `$fields`. An empty text stands for a value that is longer than `$cut`. Null stands for all
+// values of an entity that is too large to read them one by one.
 [entity.id, entity.type, entity.merged_into, entity.projection, entity.created_at,
  coalesce(entity.updated_at, 0),
  CASE WHEN size($fields) = 0 THEN [] WHEN entity.size > 20000 THEN null

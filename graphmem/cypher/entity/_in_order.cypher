@@ -1,6 +1,7 @@
-// The entities of some types in the order of a property, then of ids, after the place of `$key` and `$after`, where
-// that property is `$least` at least; at most `$reach`. Takes `types`. Of a place in an order of two keys there are two
-// seeks: one condition for both would read all that have the same first key. What is not listed is sorted.
+// The entities of some types in the order of a property, then of ids: those after `$key` and `$after`, at most
+// `$reach`. Takes `types`; `$least` is the least value of the property. Each type takes two seeks, one for the rest of
+// the same key and one for greater keys: a single condition would read every entity of the same key. Unlisted entities
+// (deleted or merged) are sorted here.
 UNWIND types AS type
 CALL (type) {
   MATCH (entity:Entity)

@@ -1,4 +1,4 @@
-// The candidates that index entries named, in their order. Takes `entries`, [id, key].
+// The candidates of index entries, in the order of the entries. Takes `entries`, a list of [id, key].
 UNWIND entries AS entry
 MATCH (entity:Entity {id: entry[0]})
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL

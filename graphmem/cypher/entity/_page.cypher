@@ -1,5 +1,5 @@
-// The rows of `found`, as many as fit, and whether that was all: `page`, `merged` and `more`. Takes `found`, which is
-// one longer than a page where there is more. Of what is merged the rules are those of the type of what shows it.
+// The rows of a page: `page`, `merged`, `truncated` and `more`. Takes `found`, which holds one entity more than the
+// page if there is a next page. `merged` gives each merged entity the schema of its survivor's type.
 WITH found[..$limit] AS found, size(found) > $limit AS longer
 WITH found, longer, [one IN found | one.size] AS sizes
 WITH found, longer, <entity._fitting> AS fitting

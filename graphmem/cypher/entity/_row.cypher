@@ -1,5 +1,5 @@
-// One entity with its current snapshot; domain side: graphmem.reading.answers.EntityRow. The last part is the
-// head of its type's schema: the rules that the snapshot must be folded under, and the registered version.
+// One entity with its current snapshot; in Python: graphmem.reading.answers.EntityRow. The last part is the head of
+// its type's schema: the rules by which the snapshot must be folded, and the registered version.
 [<entity._columns>,
  COLLECT {
    MATCH (head:Schema)

@@ -1,5 +1,6 @@
-// The rows of the first `fitting` of `found`, as `page`, each as <entity._row> has it. Takes `found` and `fitting`. The
-// heads of schemas are read once for each type: a seek for each of a hundred entities is a fifth of what a page costs.
+// The rows of the first `fitting` entities of `found`, as `page`; a row is that of <entity._row>. Takes `found` and
+// `fitting`. The head of each type's schema is read once: to read it for each entity would take a fifth of the page's
+// cost.
 CALL (found, fitting) {
   WITH found[..fitting] AS shown
   CALL (shown) {

@@ -1,6 +1,6 @@
-// Whether the index of filterable values holds a field of every one of some types, `trusted`: it is declared filterable,
-// and no entity waits to be folded again. It comes before that index is read: what was missing there may be folded in
-// between. The limit keeps the planner from moving it. Takes `types` and `$field`.
+// Whether the index of filterable values holds a field of every entity of some types, as `trusted`: the field is
+// declared filterable, and no entity waits to be folded again. Takes `types` and `$field`. It is read before the
+// index: an entity that was missing there may be folded in between. The LIMIT keeps the planner from moving it.
 WITH *, size(types) = COUNT {
   UNWIND types AS type
   MATCH (head:Schema)

@@ -1,5 +1,5 @@
-// The types of an owner's entities, of those asked for, as `types`, with how many there are, as `total`; -1 where what
-// is merged counts too. Takes `$types` (none means all), `$include_deleted` and `$include_merged`.
+// The entity types of an owner, as `types`, and how many entities they have, as `total`; -1 if merged entities count
+// too. Takes `$types` (none means all), `$include_deleted` and `$include_merged`.
 CALL () {
   MATCH (counted:Count)
   USING INDEX SEEK counted:Count(owner, kind, type)

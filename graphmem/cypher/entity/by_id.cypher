@@ -1,4 +1,4 @@
-// entity.by_id: some live entities by their ids, in the order given; those whose values do not fit are left out.
+// entity.by_id: some live entities by their ids, in the given order; entities whose values do not fit are left out.
 //
 // params  entity_ids: LIST<STRING>
 // returns entities: LIST<LIST>

@@ -1,4 +1,4 @@
-// entity.by_value: a stretch of the entities of some types under whose values of a field some keys are, by id.
+// entity.by_value: a stretch of the entities of some types whose field has one of some values, by id.
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING, values: LIST<STRING>,
 //         after: STRING, fields: LIST<STRING>, cut: INTEGER, reach: INTEGER
@@ -8,7 +8,7 @@
 // index   field_value (owner, type, field, value, entity_id), a seek for each type and key; entity_id, count_type (owner, kind, type), schema_head
 //         (owner, head)
 // cost    light
-// `entries` counts what the index named, `last` is the last of it. Live entities alone are in that index.
+// `entries` counts the index entries that were read; `last` is the last of them. The index holds live entities only.
 <entity._types>
 <entity._trusted>
 CALL (types) {

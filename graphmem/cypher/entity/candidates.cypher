@@ -1,5 +1,5 @@
-// entity.candidates: all of an owner's entities of some types, those only that were recorded since some time where one
-// is said, with the values of some fields; in no order.
+// entity.candidates: the entities of some types, in no order, with the values of some fields; only those recorded
+// since a time if `since` names one.
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, since: STRING,
 //         updated_since: INTEGER, created_since: INTEGER, key: STRING, fields: LIST<STRING>, cut: INTEGER, most: INTEGER
@@ -8,7 +8,7 @@
 // index   entity_by_updated or entity_by_created (owner, listed, the time, id), or entity_by_type (owner, listed, id), as
 //         `since` says; entity_unlisted (owner, unlisted, id); count_type (owner, kind, type), schema_head (owner, head)
 // cost    heavy
-// `most` bounds what is looked at. `keys` are of the property `key`.
+// `most` bounds the entities that are read. `keys` are the values of the property `key`.
 <entity._types>
 CALL (types) {
   UNWIND types AS type

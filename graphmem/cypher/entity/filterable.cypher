@@ -1,4 +1,4 @@
-// entity.filterable: the fields whose values stand in an index, by type of some types, where nothing waits to be folded.
+// entity.filterable: the filterable fields of some types, if no entity of these types waits to be folded again.
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN
 // returns types: INTEGER, fields: LIST<LIST>

@@ -1,13 +1,13 @@
-// entity.find: the live entities that one of some normalised identifiers names, the strongest kind of identifier
-// first; what is merged is found as what it is merged into.
+// entity.find: the live entities with one of some normalised identifiers, the strongest kind of identifier first; a
+// merged entity is answered as its survivor.
 //
 // params  pairs: LIST<LIST>, kinds: LIST<STRING>, types: LIST<STRING>, limit: INTEGER
 // returns found: LIST<LIST>, totals: LIST<INTEGER>
 // mode    read
 // index   identifier_value (owner, kind, value): one seek for each pair, also on a miss
 // cost    light
-// A pair is [kind, value]; `kinds` is in the order of their strength. No types means any. `totals` counts the entities
-// of each kind, in that order; an entity counts under its strongest one.
+// A pair is [kind, value]. `kinds` is in the order of their strength. No types means every type. `totals` counts the
+// entities of each kind, in that order; an entity counts for its strongest kind only.
 CALL () {
   <search._exact>
 }

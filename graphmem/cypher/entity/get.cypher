@@ -1,5 +1,5 @@
-// entity.get: one entity, or the one that it is merged into, with its current snapshot; no row if it is not the
-// owner's, or deleted.
+// entity.get: one entity with its current snapshot, or the survivor that it is merged into; no row if it is not the
+// owner's, or is deleted.
 //
 // params  entity_id: STRING, include_deleted: BOOLEAN
 // returns entity: LIST

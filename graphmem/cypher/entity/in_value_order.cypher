@@ -1,4 +1,4 @@
-// entity.in_value_order: a stretch of the entities of some types in the order of their values of a field, then of ids.
+// entity.in_value_order: a stretch of the entities of some types in the order of a field's values, then of ids.
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING, key: STRING,
 //         after: STRING, beyond: STRING, fields: LIST<STRING>, cut: INTEGER, reach: INTEGER
@@ -8,7 +8,7 @@
 // index   field_value (owner, type, field, value, entity_id), two seeks for each type; entity_id, count_type (owner, kind, type), schema_head
 //         (owner, head)
 // cost    light
-// As entity.by_value. Elements of lists, and what has no place in the order, stand at `beyond` and behind it.
+// As entity.by_value. Elements of lists, and values without a place in the order, have keys from `beyond` on.
 <entity._types>
 <entity._trusted>
 CALL (types) {

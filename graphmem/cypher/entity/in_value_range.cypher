@@ -1,4 +1,4 @@
-// entity.in_value_range: the entities of some types of which a value of a field is in some ranges, in no order.
+// entity.in_value_range: the entities of some types with a value of a field in some ranges, in no order.
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING, ranges: LIST<LIST>,
 //         lossy: INTEGER, key: STRING, fields: LIST<STRING>, cut: INTEGER, most: INTEGER
@@ -8,8 +8,8 @@
 // index   field_value (owner, type, field, value, entity_id), a range of it for each type and range; entity_id, count_type (owner, kind, type), schema_head
 //         (owner, head)
 // cost    light
-// A range is [from, up to, what its keys hold]; keys longer than `lossy` may stand for what they do not hold. `most`
-// bounds the entities. `keys` are of the property `key`.
+// A range is [from, up to, what its keys hold]. A key that is longer than `lossy` may stand for another value, which
+// the reader then compares. `most` bounds the entities. `keys` are the values of the property `key`.
 <entity._types>
 <entity._trusted>
 CALL (types) {

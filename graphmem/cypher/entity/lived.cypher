@@ -1,4 +1,4 @@
-// entity.lived: which of some entities there are, and whether each lived as of two clocks, and its type.
+// entity.lived: which of some entities exist, with the type of each, and whether it was live as of two clocks.
 //
 // params  entity_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns entities: LIST<LIST>, known: INTEGER

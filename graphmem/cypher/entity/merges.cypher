@@ -1,5 +1,5 @@
-// entity.merges: every merge and unmerge among all entities that were ever merged with some, directly or through
-// others.
+// entity.merges: every merge and unmerge of some entities and of all entities that were ever merged with them,
+// directly or through others.
 //
 // params  entity_ids: LIST<STRING>, at_ingested: INTEGER
 // returns entities: LIST<STRING>, facts: LIST<LIST>

@@ -1,4 +1,5 @@
-// entity.page: one page of an owner's entities of some types, by id, with their total; live ones unless said.
+// entity.page: one page of an owner's entities of some types, by id, with the total; deleted and merged ones only on
+// request.
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, counted: BOOLEAN, after: STRING,
 //         offset: INTEGER, limit: INTEGER, reach: INTEGER
@@ -7,7 +8,7 @@
 // index   entity_by_type (owner, listed, id), entity_unlisted (owner, unlisted, id), a seek for each type, merged;
 //         count_type (owner, kind, type)
 // cost    light
-// No types means all that the owner has. `reach` is offset + limit + 1: no type is read further than that.
+// No types means every type. `reach` is offset + limit + 1: at most so many entities of a type are read.
 <entity._types>
 <entity._beyond>
 CALL (types) {

@@ -1,14 +1,14 @@
-// entity.recompute: what entities come to from their own observations, as of two clocks, under plain rules.
-// No row for an entity that is not the owner's; counts of 0 where nothing is visible.
+// entity.recompute: the own state of some entities as of two clocks: their own observations reduced without schema
+// rules. No row for an entity of another owner; counts of 0 where no observation is visible.
 //
 // params  entity_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns snapshots: LIST<LIST>, known: INTEGER
 // mode    read
 // index   owner_id, entity_id, observed_in_time (home, at), schema_head
 // cost    light
-// What is committed while this runs is left out of all of it: the owner's last recorded_at is read first, and is
-// `known`. The last parts say whether it was ever part of a merge, and the head of its type's schema: where that has
-// rules of its own, its observations are folded by the caller.
+// `known` is the owner's last recorded_at. It is read first, and commits after it are left out of the whole answer.
+// The last parts of a row say whether the entity was ever merged, and give the head of its type's schema: if that has
+// rules, the caller folds the observations.
 <owner._known>
 CALL (known) {
   UNWIND $entity_ids AS home

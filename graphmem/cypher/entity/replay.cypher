@@ -1,11 +1,11 @@
-// entity.replay: a stretch of the observations of one home that say something, oldest first, as of two clocks.
+// entity.replay: a stretch of the value-setting observations of one subject, oldest first, as of two clocks.
 //
 // params  subject_id: STRING, from: INTEGER, after: STRING, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
 // returns observations: LIST<LIST>, more: BOOLEAN
 // mode    read
 // index   observed_in_time (home, at)
 // cost    light
-// It goes on after the observation `after` at the time `from`. A stretch ends early where its values are large.
+// The stretch begins after the observation `after` of the time `from`. It ends early if its values are large.
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)

@@ -1,4 +1,5 @@
-// entity.rows: some entities by their ids, in the order given, as many as fit; live ones unless said.
+// entity.rows: some entities by their ids, in the given order, as many as fit; deleted and merged ones only on
+// request.
 //
 // params  entity_ids: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, limit: INTEGER
 // returns page: LIST<LIST>, merged: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN

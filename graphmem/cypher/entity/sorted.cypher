@@ -1,5 +1,5 @@
-// entity.sorted: one page of an owner's entities of some types, in the order of a property, then of ids, with their
-// total; live ones unless said.
+// entity.sorted: one page of an owner's entities of some types, in the order of a property, then of ids, with the
+// total; deleted and merged ones only on request.
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, counted: BOOLEAN, least: ANY,
 //         key: ANY, after: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
@@ -10,7 +10,7 @@
 //         count_type (owner, kind, type)
 // cost    light
 // keys    name_key, last_observation_at, observation_count, created_at, updated_at
-// `keys` are those of the page, for the cursor. `reach` is offset + limit + 1.
+// `keys` are the property's values on the page, for the cursor. `reach` is offset + limit + 1.
 <entity._types>
 <entity._beyond>
 CALL (types) {

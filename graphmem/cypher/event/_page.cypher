@@ -1,4 +1,4 @@
-// The rows of the events `found`, in their order: `page`.
+// The rows of the events `found`, in their order, as `page`.
 CALL (found) {
   UNWIND found AS event
   MATCH (event)<-[:HAS_EVENT]-(entity:Entity)

@@ -1,6 +1,6 @@
-// The types of an owner, `pending`, whose entities are yet to be folded under the rules of today. It comes before what
-// is read of these: one that is folded in between would be told as it was, and its type not as pending any more. The
-// limit keeps the planner from moving it.
+// The types of an owner, as `pending`, whose entities wait to be folded by changed rules. It is read before the
+// events: an entity that is folded in between would otherwise be answered in its old state, without its type in
+// `pending`. The LIMIT keeps the planner from moving it.
 CALL () {
   MATCH (head:Schema)
   USING INDEX SEEK head:Schema(owner, pending)

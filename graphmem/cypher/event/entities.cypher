@@ -1,5 +1,4 @@
-// event.entities: the ids of an owner's entities, of one type where it is given, whatever their state; one more
-// than `limit` at most.
+// event.entities: the ids of an owner's entities, of all types or of one, live or not; at most one more than `limit`.
 //
 // params  entity_type: STRING, limit: INTEGER
 // returns entities: LIST<STRING>

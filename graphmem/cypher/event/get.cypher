@@ -1,11 +1,11 @@
-// event.get: one timeline event, whether it is listed or superseded; no row if it is not the owner's.
+// event.get: one timeline event, current or superseded; no row if it is not the owner's.
 //
 // params  event_id: STRING
 // returns event: LIST, listed: BOOLEAN, stale: STRING
 // mode    read
 // index   event_id, entity_id, observation_id, schema_head
 // cost    light
-// `stale` is the id of its entity where that was folded under other rules than those of today.
+// `stale` is the id of its entity if that was folded by rules that have changed since.
 MATCH (event:TimelineEvent {id: $event_id})
 WHERE event.owner = $owner
 MATCH (entity:Entity {id: event.entity_id})

@@ -1,5 +1,5 @@
-// event.of_entity: one page of the events of an entity, or of the one that it is merged into; no row if it is not
-// the owner's, or deleted.
+// event.of_entity: one page of the timeline events of an entity, or of the survivor that it is merged into; no row if
+// it is not the owner's, or is deleted.
 //
 // params  entity_id: STRING, event_type: STRING, entity_type: STRING, since: INTEGER, until: INTEGER,
 //         descending: BOOLEAN, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER
@@ -7,8 +7,8 @@
 // mode    read
 // index   entity_id, schema_head
 // cost    light
-// An entity has 100 events at most: they are all sorted. `stale` is its id where it was folded under other rules
-// than those of today.
+// An entity has at most 100 events, which are all sorted. `stale` is the entity's id if it was folded by rules that
+// have changed since.
 MATCH (given:Entity {id: $entity_id})
 WHERE given.owner = $owner
 MATCH (given)-[:MERGED_INTO*0..]->(shown:Entity)

@@ -1,4 +1,4 @@
-// event.page: one page of an owner's timeline, by time and id, with the total where it is asked for.
+// event.page: one page of an owner's timeline, by time and id, with the total on request.
 //
 // params  since: INTEGER, until: INTEGER, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER,
 //         counted: BOOLEAN
@@ -6,8 +6,8 @@
 // mode    read
 // index   event_by_time (owner, listed_at, id), schema_waiting (owner, pending)
 // cost    light
-// It goes on behind the event `after` at the time `at`, which is outside of [since, until) at the beginning: one seek
-// for those of that time, one for those beyond. `reach` is offset + limit: neither reads further than that.
+// The page begins after the event `after` of the time `at`; on the first page `at` is outside of [since, until). One
+// seek reads the events of that time, one the events beyond. `reach` is offset + limit: neither seek reads more.
 <event._pending>
 CALL () {
   CALL () {

@@ -1,5 +1,6 @@
-// event.page_of: one page of an owner's events of one type, or of the entities of one type, by time and id, with the
-// total where it is asked for. `entity_type` narrows what is read of an event type; it is null where it is the key.
+// event.page_of: one page of an owner's timeline, restricted to one event type or to one entity type, by time and id,
+// with the total on request. `entity_type` also restricts a page of an event type; it is null if the entity type is
+// the key.
 //
 // params  key: STRING, entity_type: STRING, since: INTEGER, until: INTEGER, at: INTEGER, after: STRING,
 //         offset: INTEGER, reach: INTEGER, counted: BOOLEAN
@@ -8,7 +9,7 @@
 // index   event_by_type or event_by_entity_type (owner, the key, listed_at, id), schema_waiting (owner, pending)
 // cost    light
 // keys    event_type, entity_type
-// It goes on as event.page does.
+// The page begins as that of event.page does.
 <event._pending>
 CALL () {
   CALL () {

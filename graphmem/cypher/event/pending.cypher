@@ -1,4 +1,4 @@
-// event.pending: the types of an owner whose entities, and their events, are yet to be folded under the rules of today.
+// event.pending: the types of an owner whose entities and events wait to be folded by changed rules.
 //
 // params  none
 // returns pending: LIST<LIST>

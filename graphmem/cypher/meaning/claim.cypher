@@ -1,11 +1,11 @@
-// meaning.claim: have all entities be given vectors of a model, by the workers that use it.
+// meaning.claim: make a model the one whose vectors all entities get; the workers that use it make them.
 //
 // params  model: STRING
 // returns before: STRING
 // mode    write
 // index   model_use
 // cost    light
-// tenancy global: one model serves every owner, as vectors of several cannot stand in one index
+// tenancy global: one model serves every owner, because one index cannot hold vectors of several models
 MERGE (used:Model {use: 'meaning'})
 WITH used, used.model AS before
 SET used.model = $model

@@ -1,13 +1,13 @@
-// meaning.place: put some vectors into the vector index that are in none yet.
+// meaning.place: put some new vectors into the vector index.
 //
 // params  limit: INTEGER
 // returns placed: INTEGER
 // mode    write
 // index   meaning_fresh (fresh, owner)
 // cost    light
-// tenancy global: the worker serves every owner; it moves their vectors into the index and tells nobody of them
-// In the order of ids, as a turn of the writer takes them: neither waits for the other in a circle. The first SET takes
-// the lock and changes nothing, as in meaning.set: what a turn wrote meanwhile may have no vector.
+// tenancy global: the worker serves every owner; it moves vectors into the index and answers none of them
+// Vectors come in the order of ids, as in a turn of the writer, so that neither waits for the other in a circle. The
+// first SET takes the lock and changes nothing, as in meaning.set: a turn may have removed the vector meanwhile.
 MATCH (meaning:Meaning)
 USING INDEX SEEK meaning:Meaning(fresh, owner)
 WHERE meaning.fresh > '' AND meaning.owner IS NOT NULL

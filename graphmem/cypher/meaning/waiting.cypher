@@ -1,12 +1,12 @@
-// meaning.waiting: some entities that have no vector of a model yet, with what they say now.
+// meaning.waiting: some entities without a vector of a model, with the text to embed.
 //
 // params  model: STRING, only: STRING, limit: INTEGER
 // returns waiting: LIST<LIST>
 // mode    read
 // index   model_use, meaning_by_model (model), entity_id
 // cost    light
-// tenancy global: the worker serves every owner; what it reads goes to the model and back, and to nobody else
-// Nothing where the model in use is another one. `only` is an owner, null for all.
+// tenancy global: the worker serves every owner; it sends the texts to the model and answers them to nobody
+// No rows if another model is in use. `only` is an owner, null for all owners.
 MATCH (used:Model {use: 'meaning'})
 WHERE used.model = $model
 CALL () {

@@ -1,5 +1,5 @@
-// The rows of a page, as many as fit: `page`, `truncated` and `more`. Takes `every`, which is one longer than a page
-// where there is more.
+// The rows of a page: `page`, `truncated` and `more`. Takes `every`, which holds one observation more than the page if
+// there is a next page.
 WITH every[..$limit] AS found, size(every) > $limit AS longer
 WITH found, longer, [one IN found | one.size] AS sizes
 WITH found, longer, <entity._fitting> AS fitting

@@ -1,5 +1,6 @@
-// How many observations a home has as of two clocks, and what decides whether it lives. Takes `home` and `known`.
-// No two transactions of an owner share a recorded_at: as many transactions touched it as there are of those.
+// How many observations a subject has as of two clocks, and what decides whether it is live. Takes `home` (the stored
+// name of a subject's id) and `known`. Two transactions of an owner never have the same recorded_at, so the number of
+// different times is the number of transactions.
 MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known

@@ -1,5 +1,5 @@
-// What holds each field of a home as of two clocks, under plain rules, as [field, correction, observed_at, observation,
-// value]. Takes `home` and `known`.
+// The winner of each field of a subject as of two clocks, without schema rules, as [field, correction, observed_at,
+// observation, value]. Takes `home` (the stored name of a subject's id) and `known`.
 MATCH ()-[seen:OBSERVED]->(observation:Observation)
 USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known

@@ -1,4 +1,4 @@
-// observation.by_id: the observations named by id, with their transactions: provenance is a path.
+// observation.by_id: some observations by their ids, with their transactions.
 //
 // params  observation_ids: LIST<STRING>, include_deleted: BOOLEAN
 // returns observations: LIST<LIST>

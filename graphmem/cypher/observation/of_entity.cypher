@@ -1,5 +1,5 @@
-// observation.of_entity: one page of an entity's observations and of those merged into it, newest first; no row if it
-// is not the owner's. An entity that is merged itself is what it is merged into.
+// observation.of_entity: one page of the observations of an entity and of its members, newest first; no row if it is
+// not the owner's. A merged entity is answered as its survivor.
 //
 // params  entity_id: STRING, at: INTEGER, after: STRING, recorded_since: INTEGER, recorded_until: INTEGER,
 //         subject_ids: LIST<STRING>, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
@@ -7,8 +7,8 @@
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
-// `homes` are those that it showed at some time, instead of those of now. It goes on behind the place of `at` and
-// `after`. `reach` is offset + limit + 1: no member's history is read further than that.
+// `subject_ids` are the entity's members at some time, in place of its present ones. The page begins after the place
+// of `at` and `after`. `reach` is offset + limit + 1: at most so many observations of each member are read.
 MATCH (given:Entity {id: $entity_id})
 WHERE given.owner = $owner
 MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)

@@ -5,8 +5,8 @@
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), read backwards
 // cost    light
-// It goes on behind the place of `at` and `after`: one seek for those of that time, one for the earlier ones. `reach`
-// is offset + limit + 1.
+// The page begins after the place of `at` and `after`: one seek reads the observations of that time, one the earlier
+// ones. `reach` is offset + limit + 1.
 CALL () {
   CALL () {
     MATCH (observation:Observation)

@@ -1,4 +1,4 @@
-// observation.page_since: one page of the observations of entities recorded since some time, newest first.
+// observation.page_since: one page of the observations of entities that were recorded since some time, newest first.
 //
 // params  recorded_since: INTEGER, types: LIST<STRING>, at: INTEGER, after: STRING, include_deleted: BOOLEAN,
 //         offset: INTEGER, limit: INTEGER
@@ -6,7 +6,7 @@
 // mode    read
 // index   observation_by_recorded (owner, recorded_at, id, entity_id), entity_id
 // cost    light
-// It reads what was recorded since then, and sorts that by when it was so. No types means any.
+// All observations that were recorded since then are read, and sorted by observed_at. No types means every type.
 MATCH (observation:Observation)
 USING INDEX SEEK observation:Observation(owner, recorded_at, id, entity_id)
 WHERE observation.owner = $owner AND observation.recorded_at >= $recorded_since AND observation.id IS NOT NULL

@@ -1,4 +1,4 @@
-// owner.create: make an owner's node before its first write.
+// owner.create: create the node of an owner before the owner's first write.
 //
 // params  state_hash: STRING
 // returns created: BOOLEAN

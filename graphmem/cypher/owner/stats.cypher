@@ -1,4 +1,5 @@
-// owner.stats: how much of what an owner has, from counters kept under its lock.
+// owner.stats: how many entities, observations and relationships an owner has, from the counters that its lock
+// protects.
 //
 // params  empty: STRING, model: STRING
 // returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER, state_hash: STRING,

@@ -1,5 +1,6 @@
-// One level of a small walk. Takes `revision`, `origin`, `levels`, `seen`, `frontier`, `left` and `whole`, and gives
-// them on. It is not taken where it would pass a hub, or look at more than is left: then the walk is not `whole`.
+// One level of a small walk. Takes and returns `revision`, `origin`, `levels`, `seen`, `frontier`, `left` and `whole`.
+// The level is not walked if it would pass a hub, or read more than `left` relationships: then the walk is not
+// `whole`.
 CALL (frontier) {
   UNWIND frontier AS node
   WITH COUNT { (node)--() } AS every

@@ -1,5 +1,5 @@
-// The rows of a page, as many as fit, with the entities at the ends: `page`, `others`, `truncated` and `more`. Takes
-// `every`, `ends` (lists of entities) and `sizes`, one longer than a page where there is more.
+// The rows of a page with the entities at the ends: `page`, `others`, `truncated` and `more`. Takes `every`, `ends`
+// (lists of entities) and `sizes`; each holds one item more than the page if there is a next page.
 WITH every[..$limit] AS found, ends, sizes[..$limit] AS sizes, size(every) > $limit AS longer
 WITH found, ends, longer, <entity._fitting> AS fitting
 CALL (ends, fitting) {

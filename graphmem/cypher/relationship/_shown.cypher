@@ -1,2 +1,3 @@
-// Whether a relationship is shown: it stands for itself, and lives unless said. Takes `relationship`.
+// Whether a relationship is listed: it is no member of a merged relationship, and it is live, unless deleted ones are
+// included. Takes `relationship`.
 relationship.shown_as IS NULL AND (relationship.live OR $include_deleted)

@@ -1,5 +1,5 @@
-// The lifecycle observation that decides whether a relationship lived as of two clocks, as [at, id, kind]; null
-// where it was not there yet. Takes `key` and `known`.
+// The creation, deletion or restoration that decides whether a relationship was live as of two clocks, as [at, id,
+// kind]; null if it did not exist. Takes `key` and `known`.
 MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = key AND seen.at <= $at AND seen.recorded_at <= known

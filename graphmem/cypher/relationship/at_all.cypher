@@ -1,11 +1,11 @@
-// relationship.at_all: every relationship of an owner, of one type or of all, as of two clocks.
+// relationship.at_all: every relationship of an owner as of two clocks, of all types or of one.
 //
 // params  type: STRING, at: INTEGER, at_ingested: INTEGER
 // returns found: LIST<LIST>
 // mode    read
 // index   owner_id, relationship_by_owner (owner, last_observation_at, id), observed_in_time (home, at)
 // cost    heavy
-// As relationship.at_homes: each relationship of the owner that was recorded by then is asked.
+// As relationship.at_homes: every relationship that was recorded by then is read.
 <owner._known>
 CALL (known) {
   MATCH (relationship:Relationship)

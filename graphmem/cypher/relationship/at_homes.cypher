@@ -1,4 +1,4 @@
-// relationship.at_homes: every relationship that was written at some entities, as of two clocks.
+// relationship.at_homes: every relationship at some entities as of two clocks.
 //
 // params  subject_ids: LIST<STRING>, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, at: INTEGER, at_ingested: INTEGER
 // returns found: LIST<LIST>
@@ -6,8 +6,8 @@
 // index   owner_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id),
 //         observed_in_time (home, at)
 // cost    light
-// Each is its key, the time of its last observation by then, and whether it lived. What was recorded later was not
-// there. Their order is that of then, so all are asked.
+// A row is the relationship's key, the time of its last observation by then, and whether it was live. Relationships
+// that were recorded later did not exist. Their order is that of their observations by then, so all of them are read.
 <owner._known>
 CALL (known) {
   CALL (known) {

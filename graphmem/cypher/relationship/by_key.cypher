@@ -1,5 +1,5 @@
-// relationship.by_key: some live relationships by their keys, in the order given; those whose metadata do not fit
-// are left out.
+// relationship.by_key: some live relationships by their keys, in the given order; relationships whose metadata does
+// not fit are left out.
 //
 // params  keys: LIST<STRING>
 // returns relationships: LIST<LIST>

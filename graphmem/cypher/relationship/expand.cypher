@@ -1,4 +1,4 @@
-// relationship.expand: one level of a walk: what is one live step away from some entities, by id.
+// relationship.expand: one level of a walk: the entities one live relationship away from some entities, by id.
 //
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
 //         through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER
@@ -7,12 +7,13 @@
 // mode    read
 // index   entity_id, relationship_type_name
 // cost    light
-// `found` holds, for each entity at the other end, its id and the keys of the relationships to it; those with an id
-// greater than `after`, `room` at most, of the `total` that there are with `links` relationships. Entities of more
-// than `hub` relationships are not passed `through`; of the others as many are as have `most` relationships together
-// (`spent`), in the order given; the others are `unexplored`. A degree counts what ended too: it is a look-up.
-// No value is read. Strings alone are sent: the server takes three times as long to pack a number.
-// `revision` is that of the vocabulary of relationship types, read before the relationships are.
+// `found` has, for each entity that is reached, its id and the keys of the relationships to it: entities with an id
+// greater than `after`, at most `room`. `total` and `links` count all of them and their relationships. The walk does
+// not go `through` entities with more than `hub` relationships (`hubs`). Of the others it expands, in the given order,
+// as many as have `most` relationships together (`spent`); the rest is `unexplored`. A degree includes deleted
+// relationships, because Neo4j answers it from a counter. No value is read, and only strings are sent: the server
+// needs three times as long for a number. `revision` is that of the vocabulary of relationship types, read before the
+// relationships.
 OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 MATCH (given:Entity {id: $origin})

@@ -1,4 +1,5 @@
-// relationship.expand_as_of: one level of a walk as of two clocks: what was one step away from some entities then.
+// relationship.expand_as_of: one level of a walk as of two clocks: the entities one relationship away from some
+// entities at that time.
 //
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
 //         through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER, at: INTEGER, at_ingested: INTEGER
@@ -7,9 +8,9 @@
 // mode    read
 // index   owner_id, relationship_type_name, entity_id, observed_in_time (home, at)
 // cost    heavy
-// As relationship.expand, with other answers to what lived: an edge is there for every relationship that ever was,
-// and its own observations say whether it was there then. What came later makes no entity a hub: where there are more
-// than `hub` edges now, those seen by then are counted, unless there are more than `most`.
+// As relationship.expand, but edges of all relationships that ever existed are read, and the observations of each say
+// whether it existed then. Later relationships make no entity a hub: if an entity has more than `hub` edges now, those
+// that existed by then are counted, unless there are more than `most`.
 OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 CALL () {

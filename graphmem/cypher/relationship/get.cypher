@@ -1,5 +1,5 @@
-// relationship.get: one relationship by its key or its id, as it is shown; no row if it is not the owner's, or
-// deleted. A key whose ends are merged is that of the entities that show them.
+// relationship.get: one relationship by its key or its id, or the survivor that it is merged into; no row if it is not
+// the owner's, or is deleted. A key with merged entities is answered as the key of their survivors.
 //
 // params  key: STRING, include_deleted: BOOLEAN
 // returns relationship: LIST

@@ -1,4 +1,4 @@
-// relationship.named: the key of the relationship that has an id; no row if it is not the owner's.
+// relationship.named: the key of the relationship with an id; no row if it is not the owner's.
 //
 // params  id: STRING
 // returns key: STRING

@@ -1,5 +1,5 @@
-// relationship.observations: the observations of some relationships as of two clocks, newest first, with those of
-// all that they show now (`shown`), or without.
+// relationship.observations: the observations of some relationships as of two clocks, newest first; with `shown`,
+// those of their present members as well.
 //
 // params  keys: LIST<STRING>, shown: BOOLEAN, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
 // returns observations: LIST<LIST>

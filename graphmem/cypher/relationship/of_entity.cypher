@@ -1,6 +1,6 @@
-// relationship.of_entity: one page of the relationships at one entity, newest first, with the entities at their
-// other ends, and the total where it is asked for; no row if the entity is not the owner's, or deleted. An entity
-// that is merged is what it is merged into.
+// relationship.of_entity: one page of the relationships of one entity, newest first, with the entities at their other
+// ends, and the total on request; no row if the entity is not the owner's, or is deleted. A merged entity is answered
+// as its survivor.
 //
 // params  entity_id: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, entity_type: STRING, other: STRING,
 //         include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN, time: INTEGER, after: STRING,
@@ -10,10 +10,10 @@
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// A hub costs no more than its page: `reach` is offset + limit + 1. It goes on behind the place of `time` and `after`:
-// one seek for those of that time, one for the earlier ones. `entity_type` is that of the entity at the other end: with
-// it, all of the entity's own may be read. Counting reads all of the entity's own. The page ends
-// before `limit` where its values, with those of the entities if they are `expanded`, do not fit.
+// The page of a hub costs no more than another page: `reach` is offset + limit + 1. The page begins after the place of
+// `time` and `after`: one seek reads the relationships of that time, one the earlier ones. `entity_type` is that of
+// the entity at the other end: with it, and for the total, all relationships of the entity may be read. The page ends
+// before `limit` if its values do not fit, with those of the entities if they are `expanded`.
 MATCH (given:Entity {id: $entity_id})
 WHERE given.owner = $owner
 MATCH (given)-[:MERGED_INTO*0..]->(origin:Entity)

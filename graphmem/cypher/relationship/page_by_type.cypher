@@ -1,5 +1,5 @@
-// relationship.page_by_type: one page of an owner's relationships of one type, newest first, with the entities at
-// both ends, and the total where it is asked for.
+// relationship.page_by_type: one page of an owner's relationships of one type, newest first, with the entities at both
+// ends, and the total on request.
 //
 // params  type: STRING, entity_type: STRING, include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN,
 //         time: INTEGER, after: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
@@ -7,8 +7,8 @@
 // mode    read
 // index   relationship_by_type (owner, type, last_observation_at, id), entity_id
 // cost    light
-// It goes on behind the place of `time` and `after`: one seek for those of that time, one for the earlier ones.
-// With `entity_type` it reads on until the page is full: a rare type costs as much as a total.
+// The page begins after the place of `time` and `after`: one seek reads the relationships of that time, one the
+// earlier ones. With `entity_type` it reads on until the page is full: a rare type costs as much as a total.
 CALL () {
   CALL () {
     MATCH (relationship:Relationship)

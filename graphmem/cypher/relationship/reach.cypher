@@ -1,13 +1,14 @@
-// relationship.reach: a small walk whole: what is up to five live steps away from an entity, level by level.
+// relationship.reach: a whole small walk: the entities up to five live relationships away from an entity, level by
+// level.
 //
 // params  origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, depth: INTEGER, hub: INTEGER, most: INTEGER
 // returns origin: LIST, levels: LIST<LIST>, whole: BOOLEAN, revision: INTEGER
 // mode    read
 // index   entity_id, relationship_type_name
 // cost    heavy
-// `levels` hold, for each entity at the other end, its id and the keys of the relationships to it. Where more than
-// `most` relationships would have to be looked at, or an entity of more than `hub` passed, the walk is not `whole` and
-// is to be walked level by level. `revision` is that of the vocabulary, read before the relationships are.
+// `levels` has, for each entity that is reached, its id and the keys of the relationships to it. If the walk would
+// read more than `most` relationships, or pass an entity with more than `hub`, it is not `whole`, and the caller walks
+// level by level (relationship.expand). `revision` is that of the vocabulary, read before the relationships.
 OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 MATCH (given:Entity {id: $origin})

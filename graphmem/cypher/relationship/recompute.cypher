@@ -1,12 +1,12 @@
-// relationship.recompute: what the own observations of relationships come to, as of two clocks, in the order given;
-// those that were not there yet, and those whose metadata do not fit, are left out.
+// relationship.recompute: the own state of some relationships as of two clocks, in the given order; relationships that
+// did not exist then, or whose metadata does not fit, are left out.
 //
 // params  keys: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns relationships: LIST<LIST>, known: INTEGER
 // mode    read
 // index   owner_id, relationship_key, observed_in_time (home, at)
 // cost    light
-// What fits is judged by what they hold today.
+// Whether the metadata fits is judged by its present size.
 <owner._known>
 CALL () {
   UNWIND $keys AS key

@@ -1,12 +1,12 @@
-// relationship_type.all: every relationship type that is registered, by name, and the revision of the vocabulary.
+// relationship_type.all: every registered relationship type, by name, and the revision of the vocabulary.
 //
 // params  none
 // returns revision: INTEGER, types: LIST<LIST>
 // mode    read
 // index   relationship_type_name
 // cost    light
-// tenancy global: the vocabulary belongs to the database, and no type says anything about anybody's data
-// The revision is read first: a type that is registered meanwhile makes it an old one, and is read again.
+// tenancy global: the vocabulary belongs to the database, and a type says nothing about the data of an owner
+// The revision is read first: if a type is registered meanwhile, the answer has the old revision and is read again.
 OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 CALL () {

@@ -1,5 +1,5 @@
-// relationship_type.register: write a relationship type, if the vocabulary is still as it was looked at; else
-// nothing, and no row.
+// relationship_type.register: register a relationship type if the vocabulary still has the given revision; else no
+// row, and nothing is written.
 //
 // params  revision: INTEGER, name: STRING, inverse: STRING, description: STRING, registered_at: INTEGER,
 //         agent: STRING
@@ -8,8 +8,8 @@
 // index   relationship_type_name
 // cost    light
 // tenancy global: the vocabulary belongs to the database, so that a type means the same to every owner
-// The first SET takes the lock of the vocabulary before its revision is read: two processes that register at the
-// same time do so one after the other, and the second looks again.
+// The first SET takes the lock of the vocabulary before the revision is compared. Of two processes that register at
+// the same time, the second finds another revision, and reads the vocabulary again.
 MERGE <relationship_type._gate>
 ON CREATE SET gate.revision = 0
 SET gate.locked = true

@@ -1,4 +1,4 @@
-// schema.page: one page of an owner's schemas by type, each with how many entities it has, and the total.
+// schema.page: one page of an owner's schemas, by type, each with the number of its entities, and the total.
 //
 // params  keyword: STRING, named: LIST<STRING>, shipped: LIST<STRING>, after: STRING, offset: INTEGER,
 //         limit: INTEGER
@@ -6,8 +6,8 @@
 // mode    read
 // index   schema_head (owner, head)
 // cost    light
-// `named` are the shipped types in which the keyword stands, `shipped` those of them that are listed though nothing of
-// them is stored. An owner has some hundred types at most: they are all sorted and counted.
+// `named` are the shipped types that match the keyword. `shipped` are those of them that are listed although the owner
+// stores none of their entities. An owner has some hundred types, which are all sorted and counted.
 CALL () {
   MATCH (schema:Schema)
   USING INDEX SEEK schema:Schema(owner, head)

@@ -1,11 +1,11 @@
-// schema.sample: types of an owner, each with the beginnings of what its newest observations say.
+// schema.sample: some types of an owner, each with the newest observations, their values cut short.
 //
 // params  entity_type: STRING, types: INTEGER, limit: INTEGER, cut: INTEGER
 // returns types: LIST<LIST>
 // mode    read
 // index   schema_head (owner, head), observation_by_type (owner, entity_type, observed_at, id), entity_id
 // cost    heavy
-// `types` is how many at most, `limit` how many observations of each, `cut` how many characters of each value.
+// `types` bounds the types, `limit` the observations of each, and `cut` the characters of each value.
 MATCH (schema:Schema)
 USING INDEX SEEK schema:Schema(owner, head)
 WHERE schema.owner = $owner AND schema.head IS NOT NULL AND ($entity_type IS NULL OR schema.head = $entity_type)

@@ -1,5 +1,5 @@
-// schema.sample_of_entity: the type of an entity, with the beginnings of what its newest observations say; no row if
-// it is not the owner's, or deleted.
+// schema.sample_of_entity: the type of an entity with the newest observations of the entity, their values cut short;
+// no row if it is not the owner's, or is deleted.
 //
 // params  entity_id: STRING, limit: INTEGER, cut: INTEGER
 // returns type: STRING, document: STRING, sample: LIST<LIST>

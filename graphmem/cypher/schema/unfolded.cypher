@@ -1,11 +1,11 @@
-// schema.unfolded: a stretch of the entities of a type that were folded under other rules than these, by id.
+// schema.unfolded: a stretch of the entities of a type that were folded by other rules than the given ones, by id.
 //
 // params  type: STRING, live: BOOLEAN, projection: STRING, after: STRING, limit: INTEGER
 // returns entities: LIST<STRING>, last: STRING
 // mode    read
 // index   entity_by_state (owner, type, live, id)
 // cost    light
-// `limit` bounds what is looked at; `last` is where to go on, null at the end.
+// `limit` bounds the entities that are read. `last` is the id to continue after, null at the end.
 MATCH (entity:Entity)
 USING INDEX SEEK entity:Entity(owner, type, live, id)
 WHERE entity.owner = $owner AND entity.type = $type AND entity.live = $live AND entity.id > $after

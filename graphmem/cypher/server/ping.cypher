@@ -5,5 +5,5 @@
 // mode    read
 // index   none
 // cost    light
-// tenancy global: it reads nothing that is anybody's
+// tenancy global: it reads no data
 RETURN 1 AS answer

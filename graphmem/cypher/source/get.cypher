@@ -1,5 +1,5 @@
-// source.get: one source with a page of the entities observed from it, by id, and their total; no row if it is not
-// the owner's.
+// source.get: one source with a page of the entities that were observed from it, by id, and their total; no row if it
+// is not the owner's.
 //
 // params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, offset: INTEGER, limit: INTEGER
 // returns source: LIST, entities: LIST<STRING>, total: INTEGER, known: INTEGER

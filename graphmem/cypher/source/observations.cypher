@@ -5,7 +5,7 @@
 // mode    read
 // index   entity_id
 // cost    light
-// Those of entities and relationships; of what was deleted by then they are left out.
+// Observations of entities and of relationships; those of subjects that were deleted by then are left out.
 MATCH (source:Source {id: $source_id})
 WHERE source.owner = $owner
 CALL (source) {

@@ -5,7 +5,7 @@
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
-// `most` observations are looked at.
+// At most `most` observations are read.
 MATCH (entity:Entity {id: $entity_id})
 WHERE entity.owner = $owner
 CALL () {

@@ -1,6 +1,6 @@
-// Write the timeline events of a turn, after its entities. What is superseded hangs on the history of its entity from
-// then on, out of all indexes of the timeline, so that its id still leads there. Each property is set by its name and
-// edges are made in a pass of their own: otherwise the planner holds every event of the turn in memory once more.
+// Write the timeline events of a turn, after its entities. A superseded event moves to the history of its entity, out
+// of all indexes of the timeline: its id is still found there. Properties are set one by one, and edges in a pass of
+// their own: otherwise the planner holds every event of the turn in memory twice.
 CALL () {
   CALL () {
     UNWIND $renewed AS home

@@ -1,5 +1,5 @@
-// Write what an entity means: nothing where it is as it was, and away with it where the entity is not listed any more.
-// A new vector is in no index yet. Takes `row`.
+// Write the text of an entity that is embedded: nothing if the text has not changed; the node is deleted if the entity
+// is no longer listed. A new vector is not in the index yet. Takes `row`.
 CALL (row) {
   WITH row WHERE row.meaning IS NOT NULL AND row.meaning.of IS NULL
   MATCH (gone:Meaning {entity_id: row.home})

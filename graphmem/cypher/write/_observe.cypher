@@ -1,4 +1,4 @@
-// Write the new observations of one row under its history. Takes `row` and `history`.
+// Write the new observations of one row below its history. Takes `row` and `history`.
 UNWIND row.observations AS said
 MATCH (transaction:Transaction {id: said.transaction_id})
 CREATE (observation:Observation)

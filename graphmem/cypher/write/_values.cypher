@@ -1,5 +1,5 @@
-// Make the filterable values of an entity those that `row` has, where it has any to tell. Takes `row` and `entity`.
-// What there is is found from the entity alone: a pattern that names the value may be sought in all of its index.
+// Set the filterable values of an entity to those of `row`, if `row` has any. Takes `row` and `entity`. The present
+// values are found from the entity alone: the planner may look for a pattern that names a value in the whole index.
 WITH row, entity WHERE row.values IS NOT NULL
 WITH row, entity, [(entity)-[:HAS_VALUE]->(held)
   WHERE [held.owner, held.type, held.entity_id] = [$owner, entity.type, row.home] | [held.field, held.value]] AS kept

@@ -1,4 +1,4 @@
-// write.look: what the waiting requests touch, and the owner's place in its order, in one round trip.
+// write.look: what the waiting requests of a turn touch, and the owner's sequence, in one round trip.
 //
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, moved: LIST<STRING>, onto: STRING
@@ -8,14 +8,14 @@
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
 //         type_alias_name, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// Types may be other names of types: `aliases` says of which. Keys are those of idempotency. Transactions are the ids
-// of requests whose acknowledgement may be lost. Entities come with all that are merged with them. Relationships are
-// [key, type, source, target]; they come with what shows them and with all that it shows. `moved` are entities that a
-// merge or its end moves (`onto` another, or off): their relationships come as well, with those that will be shown
-// together with them.
-// The sequence is read before everything else: what is committed after it makes the write find another one. Read
-// later, it could be that of a commit whose entities were read before it. The limit keeps the planner from moving it.
-// As with write.turn, its plan stays as it is.
+// `types` may hold other names of types: `aliases` says of which. `keys` are idempotency keys. `transactions` are the
+// ids of requests whose acknowledgement may have been lost. Entities come with all entities that are merged with them.
+// `relationships` are [key, type, source, target]; they come with their survivors and with all members of these.
+// `moved` are entities that a merge moves `onto` another entity, or that an unmerge moves off: their relationships
+// come as well, with those that they will be merged with.
+// The sequence is read before everything else: if a commit comes after it, the write finds another sequence. Read
+// later, it could be that of a commit whose entities were read before. The LIMIT keeps the planner from moving it. As
+// in write.turn, the plan is not made again.
 CYPHER replan=skip
 OPTIONAL MATCH (found:Owner {id: $owner})
 WITH CASE WHEN found IS NULL THEN null

@@ -1,4 +1,5 @@
-// write.turn: write what a turn decided, if the owner is still where it was looked at; else nothing, and no row.
+// write.turn: write what a turn decided, if the owner still has the revision that the turn read; else no row, and
+// nothing is written.
 //
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
@@ -9,9 +10,9 @@
 // index   owner_id and the constraints of every label that it writes
 // cost    light
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
-// without transactions folds entities again whose rules have changed: it raises the revision alone.
-// Its seeks are demanded, so what Neo4j counts changes nothing in its plan: making it again, as it would whenever the
-// data has grown by some, would only have a writer wait for half a second.
+// without transactions folds entities by changed rules: it raises the revision alone. Each seek is demanded, so the
+// plan does not depend on what Neo4j counts. `replan=skip` keeps the plan: otherwise a writer would wait for half a
+// second whenever the data has grown.
 CYPHER replan=skip
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
