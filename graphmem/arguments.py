@@ -40,11 +40,13 @@ class Spelled:
     """Further spellings of an argument, in use by existing clients.
 
     ``option`` is the one that the command line takes as an option beside the positional argument.
+    ``shown`` is the one that REST and the command line describe, while MCP tools describe the field's name.
     """
 
-    def __init__(self, *names: str, option: str = "") -> None:
-        self.names = names
+    def __init__(self, *names: str, option: str = "", shown: str = "") -> None:
+        self.names = (*names, shown) if shown else names
         self.option = option
+        self.shown = shown
 
 
 class Arguments(BaseModel):
@@ -270,6 +272,17 @@ def _lists(model: type[Arguments]) -> set[str]:
 def path(loc: Sequence[int | str]) -> str:
     """Return a JSON path such as ``$.entities[0].name``."""
     return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:200]}" for part in loc)
+
+
+def shown_names(model: type[Arguments]) -> dict[str, str]:
+    """Return the names that REST and the command line describe, by the fields whose own names differ."""
+    marks = (
+        (name, mark)
+        for name, info in model.model_fields.items()
+        for mark in info.metadata
+        if isinstance(mark, Spelled)
+    )
+    return {name: mark.shown for name, mark in marks if mark.shown}
 
 
 def _names(name: str, info: FieldInfo) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from graphmem import __version__
-from graphmem.arguments import nested_filters
+from graphmem.arguments import nested_filters, shown_names
 from graphmem.errors import (
     AuthInvalid,
     AuthRequired,
@@ -136,11 +136,18 @@ def _arguments(model: type[BaseModel], components: dict[str, Any]) -> dict[str, 
 
 def _query(operation: Operation[Any], model: dict[str, Any], in_path: list[str]) -> list[dict[str, Any]]:
     filters = nested_filters(operation.arguments)
-    properties = {n: p for n, p in model["properties"].items() if not (filters and n == "filters")}
+    properties: dict[str, Any] = {
+        n: p for n, p in model["properties"].items() if not (filters and n == "filters")
+    }
     if filters:
         properties |= filters.model_json_schema(ref_template=REF)["properties"]
     required = set(model.get("required", ()))
-    return [_parameter(n, p, "query", n in required) for n, p in properties.items() if n not in in_path]
+    shown = shown_names(operation.arguments)
+    return [
+        _parameter(shown.get(n, n), p, "query", n in required)
+        for n, p in properties.items()
+        if n not in in_path
+    ]
 
 
 def _inner(operation: Operation[Any], name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
-from graphmem.arguments import Spelled, nested_filters
+from graphmem.arguments import Spelled, nested_filters, shown_names
 from graphmem.cli.session import console, current, telling_errors
 from graphmem.cli.tables import show
 from graphmem.errors import InvalidInput, InvalidJson
@@ -25,6 +25,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Operation
 
 _FILE = "from_file"
+_HIDDEN = "_hidden"
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -53,8 +54,9 @@ def example_line(operation: Operation[Any]) -> str:
     fields = _fields(operation)
     positional: list[str] = []
     options: list[str] = []
+    shown = shown_names(operation.arguments)
     for name, value in operation.example.items():
-        option = f"--{name.replace('_', '-')}"
+        option = _flag(shown.get(name, name))
         if isinstance(value, bool):
             options.append(option if value else f"--no-{option[2:]}")
         elif _is_json(fields[name]):
@@ -71,12 +73,16 @@ def example_line(operation: Operation[Any]) -> str:
 def _command(operation: Operation[Any]) -> Any:
     fields = _fields(operation)
     options = {_option(info): name for name, info in fields.items() if _option(info)}
+    shown = shown_names(operation.arguments)
 
     def command(context: typer.Context, as_json: bool, **given: Any) -> None:
         session = current(context)
         as_json = as_json or session.as_json
         with telling_errors(as_json):
+            hidden = {name: given.pop(f"{name}{_HIDDEN}") for name in shown}
             raw = _arguments({**fields, **{option: fields[name] for option, name in options.items()}}, given)
+            raw = {shown.get(name, name): value for name, value in raw.items()}
+            raw |= {name: value for name, value in hidden.items() if value is not None}
             if not as_json:
                 raw = {**operation.people, **raw}
             body = session.run(operation, raw)
@@ -90,7 +96,8 @@ def _command(operation: Operation[Any]) -> Any:
                 raise typer.Exit(1)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    parameters += [_parameter(name, info) for name, info in fields.items()]
+    parameters += [_parameter(name, shown.get(name, name), info) for name, info in fields.items()]
+    parameters += [_hidden_option(name) for name in shown]
     parameters += [_keyword(option, _spelled_option(name, option), None) for option, name in options.items()]
     if any(_is_json(info) for info in fields.values()):
         file = typer.Option(
@@ -113,8 +120,18 @@ def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
     return fields
 
 
-def _parameter(name: str, info: FieldInfo) -> inspect.Parameter:
-    option = f"--{name.replace('_', '-')}"
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _hidden_option(name: str) -> inspect.Parameter:
+    """Return the option of an argument's own name, which is taken beside the shown one."""
+    option = typer.Option(_flag(name), hidden=True)
+    return _keyword(f"{name}{_HIDDEN}", Annotated[str | None, option], None)
+
+
+def _parameter(name: str, shown: str, info: FieldInfo) -> inspect.Parameter:
+    option = _flag(shown)
     text = info.description or _inner_description(info)
     if info.annotation is bool:
         return _keyword(

@@ -37,17 +37,17 @@ class ListTimeline(Arguments):
 
     event_type: Annotated[
         Annotated[str, Field(max_length=200)] | None,
-        Spelled("type"),
+        Spelled(shown="type"),
         Field(description="Type of the events, such as EventStart, TaskDue or Birthday, exactly."),
     ] = None
     start_date: Annotated[
         Moment | None,
-        Spelled("from"),
+        Spelled(shown="from"),
         Field(description="From this time on; a date alone is its first moment in UTC."),
     ] = None
     end_date: Annotated[
         Moment | None,
-        Spelled("to"),
+        Spelled(shown="to"),
         Field(description="Before this time, itself left out; a date alone is its first moment in UTC."),
     ] = None
     entity_type: EntityType | None = None
@@ -96,9 +96,9 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     """List timeline events, the latest first: of all entities, of one type, or of one entity.
 
     Events are the dates in the fields of live entities: those that the schema of their type declares as
-    temporal fields, else those whose names say so (date_start, due_date, ...). From `start_date` (or `from`)
-    up to and without `end_date` (or `to`). `include_total_count` adds `total`; `next_cursor` leads on.
-    `at` and `at_ingested` answer what the entities said then, of up to 2,000 of them.
+    temporal fields, else those whose names say so (date_start, due_date, ...). The range begins with `from`
+    (`start_date`) and ends before `to` (`end_date`). `include_total_count` adds `total`; `next_cursor` leads
+    on. `at` and `at_ingested` answer what the entities said then, of up to 2,000 of them.
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)
@@ -137,7 +137,7 @@ def _range(arguments: ListTimeline) -> tuple[int, int]:
     since = times.EARLIEST if arguments.start_date is None else arguments.start_date
     until = times.LATEST + 1 if arguments.end_date is None else arguments.end_date
     if since > until:
-        message = "it lies before start_date (from): give a range that begins before it ends"
+        message = "it lies before `from` (start_date): give a range that begins before it ends"
         raise invalid([{"path": "$.end_date", "message": message}])
     return since, until
 

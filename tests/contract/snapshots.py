@@ -43,6 +43,8 @@ def commands(command: Any, words: str) -> Iterator[str]:
     """Yield each command with its parameters and help, in a form that no terminal's width changes."""
     yield f"{words}: {_flat(command.help)}"
     for parameter in command.params:
+        if getattr(parameter, "hidden", False):
+            continue
         names = ", ".join((*parameter.opts, *parameter.secondary_opts))
         need = " (required)" if parameter.required else ""
         yield f"    {names}{need}: {_flat(getattr(parameter, 'help', ''))}"

@@ -6,8 +6,12 @@ import uuid
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from graphmem.api import openapi
+from graphmem.cli.main import app as command_line
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput, NotFound, UnknownField
+from graphmem.mcp import tools
 from graphmem.reading import timeline_pages
 from graphmem.registry import Services
 from graphmem.worker import work_once
@@ -323,6 +327,24 @@ def test_a_late_report_is_known_only_from_when_it_came(call: Call, run: Call, wo
     assert listed(call, entity_id=world[1], at="2026-01-01") == [DUE]
     assert listed(call, at="2025-01-01") == []
     assert listed(call, at="2026-01-01", entity_type="task", include_total_count=True) == [DUE]
+
+
+def test_a_range_is_described_by_the_interface_s_names_and_taken_by_both(
+    rest: Call, mcp: Call, cli: Call, world: list[str]
+) -> None:
+    described = {one["name"] for one in openapi.document()["paths"]["/timeline"]["get"]["parameters"]}
+    assert {"type", "from", "to"} <= described
+    assert not {"event_type", "start_date", "end_date"} & described
+    (tool,) = [one for one in tools.described() if one.name == "list_timeline_events"]
+    assert {"entity_type", "start_date", "end_date"} <= set(tool.input_schema["properties"])
+    shown = CliRunner().invoke(command_line, ["timeline", "list", "--help"], env={"COLUMNS": "200"}).stdout
+    assert all(option in shown for option in ("--type", "--from", "--to"))
+    assert not any(option in shown for option in ("--event-type", "--start-date", "--end-date"))
+    for call in (rest, mcp, cli):
+        assert listed(call, **{"type": "EventEnd", "from": "2026-01-31", "to": "2026-03-01"}) == [END]
+        assert listed(call, event_type="EventEnd", start_date="2026-01-31", end_date="2026-03-01") == [END]
+        with pytest.raises(InvalidInput, match="twice"):
+            call("timeline.list", **{"from": "2026-01-31", "start_date": "2026-02-01"})
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
