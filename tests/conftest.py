@@ -44,6 +44,11 @@ def pytest_configure() -> None:
     reached_outcomes.install_if_wanted()
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are cores, as processes often wait for a database."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files of tests/reliability, which take longest."""
     items.sort(key=lambda item: "reliability" not in item.path.parts)

@@ -21,6 +21,7 @@ from graphmem.registry import REGISTRY, Operation, Services
 from tests.faces.test_http_edges import JSON, ROUTES, Http, envelope, http, sender, url
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.examples import examples
 from tests.support.service import Service
 
 __all__ = ["http"]
@@ -237,6 +238,7 @@ def test_no_body_makes_a_fault(loop: Loop, services: Services, owner: str, name:
     operation = REGISTRY[name]
     paths = [path for method, path in operation.routes if method == "POST"]
 
+    @examples(10)
     @given(arguments(operation))
     def tried(body: Any) -> None:
         for path in paths:
@@ -253,6 +255,7 @@ def test_no_query_makes_a_fault(loop: Loop, services: Services, owner: str, path
     )
     pairs = st.lists(st.tuples(names | st.text(), st.text() | st.integers().map(str)), max_size=4)
 
+    @examples(10)
     @given(pairs, st.binary(max_size=20))
     def tried(query: list[tuple[str, str]], odd: bytes) -> None:
         told(sender(loop, app)("GET", url(path), params=query))

@@ -255,7 +255,14 @@ def expected(world: World) -> Outcomes:
     return by_runner(world)
 
 
-@pytest.fixture(scope="session", params=FACES)
+@pytest.fixture(
+    scope="session",
+    params=[
+        # Each part of it is compared without: the former protocol by HTTP and in memory, stdio by today's.
+        pytest.param(name, marks=pytest.mark.long if name == "mcp-stdio-legacy" else ())
+        for name in FACES
+    ],
+)
 def outcomes(request: pytest.FixtureRequest, world: World, expected: Outcomes) -> Outcomes:
     return FACES[request.param](world)
 

@@ -16,11 +16,12 @@ from graphmem.runtime import open_services
 from tests.support import faces
 from tests.support.embedded_neo4j import engine_settings
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.figures import Figures
 from tests.support.killed_services import Found, Victims, compare, cycle
 from tests.support.write_load import Ledger, Sent
 
-CLIENTS = 16
+CLIENTS = 16 if LONG else 8
 QUICK = ("service", "both")
 LONG = ("service", "neo4j", "both", "twice")
 CYCLES = int(os.environ.get("GRAPHMEM_TEST_CRASHES", "200"))
