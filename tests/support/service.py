@@ -26,7 +26,7 @@ from graphmem import settings as graphmem_settings
 from graphmem.settings import Settings
 from tests.support import reached_outcomes
 
-READY_SECONDS = 40.0
+READY_SECONDS = 60
 STOP_SECONDS = 30.0
 EACH = "each"
 """Instead of an owner: the bearer token names it, call by call."""
