@@ -1,4 +1,4 @@
-"""``graphmem demo``: store the example world in an instance of its own, and show what comes back."""
+"""``graphmem demo``: store the examples in a separate instance and print what graphmem answers."""
 
 from __future__ import annotations
 
@@ -21,36 +21,75 @@ from graphmem.cli.tables import Snapshot, plain, render
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.requests import read_request
 from graphmem.model import canonical
+from graphmem.neo4j_local.files import private_directory, used_as_data
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
-from graphmem.settings import Settings
+from graphmem.settings import Settings, variable
+
+MARKER = "demo"
+"""File in a data directory that was made by the demo."""
 
 
 def run(session: Session, folder: Path) -> None:
-    """Store the JSON files of ``folder`` in the order of their names, then print what is known.
+    """Store the JSON files of ``folder`` in the order of their names, then print what graphmem answers.
 
     Raises:
-        ConfigurationInvalid: there are no such files.
-        GraphmemError: the database cannot be had, or a file is refused.
+        ConfigurationInvalid: the folder holds no JSON files, or the data directory holds other data.
+        GraphmemError: the database does not start, or a file is refused.
     """
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ConfigurationInvalid(f"{folder} holds no .json files: give the folder of the examples")
-    # Never the user's own data: an instance of its own, whatever the environment says.
-    own = {"neo4j_uri": None, "base_url": None, "data_dir": session.overrides.get("data_dir")}
-    chosen = session.settings(env="demo").model_copy(update=own)
+    chosen, ignored = demo_settings(session)
     session.log_to_file(chosen)
+    mark(chosen)
+    for name in ignored:
+        console.print(plain(f"{name} is set and not used: the demo runs a Neo4j of its own.", "yellow"))
     run_async(_run(chosen, files))
 
 
+def demo_settings(session: Session) -> tuple[Settings, list[str]]:
+    """Return the settings of the demo, and the names of the variables that it does not use.
+
+    The examples must not get into anybody's own data. The demo therefore runs an embedded Neo4j, in the data
+    directory that was set or in the one of ``GRAPHMEM_ENV=demo``.
+
+    Raises:
+        ConfigurationInvalid: the data directory that was set holds an instance that the demo did not make.
+    """
+    chosen = session.settings(env="demo")
+    ignored = [name for name in ("neo4j_uri", "base_url") if getattr(chosen, name) is not None]
+    chosen = chosen.model_copy(update=dict.fromkeys(ignored))
+    path = chosen.data_path
+    if chosen.data_dir is not None and (path / "neo4j").exists() and not (path / MARKER).exists():
+        raise ConfigurationInvalid(
+            f"{path} holds data that the demo did not store: set GRAPHMEM_DATA_DIR (or --data-dir) to an "
+            "empty directory, or unset it",
+            setting="GRAPHMEM_DATA_DIR",
+        )
+    return chosen, [variable(name) for name in ignored]
+
+
+def mark(settings: Settings) -> None:
+    """Mark the data directory as the demo's.
+
+    Raises:
+        DataDirectoryRefused: the directory cannot be written.
+    """
+    with used_as_data(settings.data_path):
+        private_directory(settings.data_path)
+        (settings.data_path / MARKER).touch()
+
+
 async def _run(settings: Settings, files: list[Path]) -> None:
-    console.print("Starting Neo4j (the first time it is fetched, 155 MB) …")
+    console.print(plain(f"The demo's data directory is {settings.data_path}."))
+    console.print("Starting Neo4j (its 155 MB are downloaded the first time) …")
     begin = time.monotonic()
     async with open_services(settings, fetching()) as services:
         console.print(f"Neo4j is up after {time.monotonic() - begin:.1f} s.")
         await _store(services, files)
         await _show(services)
-    _next(settings)
+    _print_next_steps(settings)
 
 
 async def _call(services: Services, name: str, **arguments: Any) -> dict[str, Any]:
@@ -64,24 +103,24 @@ async def _store(services: Services, files: Iterable[Path]) -> None:
     for file in files:
         answer = await _call(services, "store", **read_request(file.read_bytes(), file.name))
         counts = len(answer["entities"]), answer["entities_created"], len(answer["relationships_created"])
-        table.add_row(file.name, *map(str, counts), "known already" if answer["replayed"] else "")
+        table.add_row(file.name, *map(str, counts), "stored before" if answer["replayed"] else "")
     console.print(table)
 
 
 async def _show(services: Services) -> None:
     stats = await _call(services, "server.stats")
-    table = Table(title=Text("What is known, by type", style="bold"), title_justify="left")
+    table = Table(title=Text("Entities by type", style="bold"), title_justify="left")
     for name in ("type", "entities", "observations"):
         table.add_column(name)
     for kind, count in stats["entities_by_type"].items():
         table.add_row(kind, str(count), str(stats["observations_by_type"][kind]))
     console.print(table)
-    star = await _most_observed(services, stats["entities_by_type"])
-    name, entity_id = star["canonical_name"], star["entity_id"]
+    entity = await _most_observed(services, stats["entities_by_type"])
+    name, entity_id = entity["canonical_name"], entity["entity_id"]
     now = await _call(services, "entities.snapshot", entity_id=entity_id, expand_provenance=True)
     console.print(Snapshot(now, f"{name}, now: each field names its observation, its time and its writer"))
-    seen = await _call(services, "observations.query", entity_id=entity_id)
-    earlier = seen["observations"][len(seen["observations"]) // 3]["observed_at"]
+    page = await _call(services, "observations.query", entity_id=entity_id)
+    earlier = page["observations"][len(page["observations"]) // 3]["observed_at"]
     then = await _call(services, "entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
     console.print(Snapshot(then, f"{name}, as of {earlier[:10]}"))
     console.print(plain(f"\nRelated to {name}, one step away", style="bold"))
@@ -89,13 +128,13 @@ async def _show(services: Services) -> None:
 
 
 async def _most_observed(services: Services, types: Iterable[str]) -> dict[str, Any]:
-    """Return the person of whom most is told; where there are no persons, the entity."""
-    kind = "person" if "person" in types else None
-    found = await _call(services, "entities.query", limit=500, **({"entity_type": kind} if kind else {}))
-    return max(found["entities"], key=lambda one: (one["observation_count"], one["entity_id"]))
+    """Return the person with the most observations; without persons, the entity with the most."""
+    filters = {"entity_type": "person"} if "person" in types else {}
+    page = await _call(services, "entities.query", limit=500, **filters)
+    return max(page["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
 
 
-def _next(settings: Settings) -> None:
+def _print_next_steps(settings: Settings) -> None:
     login = neo4j_local.info(settings)
     program = shutil.which("graphmem") or str(Path(sys.executable).with_name("graphmem"))
     where = ["--env", "demo", *(["--data-dir", str(settings.data_dir)] if settings.data_dir else [])]
