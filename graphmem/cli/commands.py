@@ -90,7 +90,7 @@ def _command(operation: Operation[Any]) -> Any:
             if as_json:
                 sys.stdout.write(body.decode() + "\n")
             else:
-                show(console, answer)
+                show(console, operation.name, answer)
             if answer.get("healthy") is False:
                 # For a script that asks whether all is well.
                 raise typer.Exit(1)

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from graphmem.cli.session import Session, console, current, fetching, run_async, telling_errors
-from graphmem.cli.tables import render
+from graphmem.cli.tables import pairs
 from graphmem.errors import ConfigurationInvalid
 from graphmem.settings import Settings
 
@@ -34,7 +34,7 @@ def show(answer: dict[str, Any], as_json: bool, to: Console = console) -> None:
     if as_json:
         sys.stdout.write(orjson.dumps(answer, default=str).decode() + "\n")
     else:
-        to.print(render({name: str(v) if v is not None else None for name, v in answer.items()}))
+        to.print(pairs({name: str(v) if v is not None else None for name, v in answer.items()}))
 
 
 @app.command()

@@ -124,7 +124,7 @@ async def _show(services: Services) -> None:
     then = await _call(services, "entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
     console.print(Snapshot(then, f"{name}, as of {earlier[:10]}"))
     console.print(plain(f"\nRelated to {name}, one step away", style="bold"))
-    console.print(render(await _call(services, "entities.related", entity_id=entity_id)))
+    console.print(render("entities.related", await _call(services, "entities.related", entity_id=entity_id)))
 
 
 async def _most_observed(services: Services, types: Iterable[str]) -> dict[str, Any]:
