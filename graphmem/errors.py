@@ -1,4 +1,4 @@
-"""Every error that graphmem answers, in one place.
+"""All errors that graphmem answers.
 
 GraphmemError                     500  exit 1
 ├── InvalidInput                  400  exit 2   VALIDATION_INVALID_FORMAT
@@ -33,16 +33,16 @@ GraphmemError                     500  exit 1
 │   └── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE
 │       └── EmbeddingRefused
 ├── InternalError                 500  exit 1   INTERNAL_ERROR
-└── SetupError                    500  exit 6   (what only a local command meets)
+└── SetupError                    500  exit 6   (local commands only)
     ├── ConfigurationInvalid                    CONFIGURATION_INVALID
     ├── DataDirectoryRefused                    DATA_DIRECTORY_REFUSED
     ├── EngineFetchFailed                       ENGINE_FETCH_FAILED
     ├── EngineStartFailed                       ENGINE_START_FAILED
     └── MigrationRefused                        MIGRATION_REFUSED
 
-A subclass that names a ``code`` is filed in :data:`CATALOGUE`. The first line of its docstring is its
-default message. The envelope is that of the interface: ``error_code``, ``message``, ``details``,
-``trace_id``, ``timestamp``, the same on every face.
+A subclass with a ``code`` of its own is entered in :data:`CATALOGUE`. The first paragraph of its docstring is
+its default message. Every face answers the same envelope: ``error_code``, ``message``, ``details``,
+``trace_id``, ``timestamp``.
 """
 
 from __future__ import annotations
@@ -54,12 +54,13 @@ from typing import Any, ClassVar
 from typing_extensions import TypedDict
 
 CATALOGUE: dict[str, type[GraphmemError]] = {}
+"""The error class of each code."""
 
 
 class Envelope(TypedDict):
-    """The one shape of an error answer.
+    """The error answer.
 
-    ``timestamp`` is ISO 8601 in UTC; ``trace_id`` is on every log line of the request.
+    ``timestamp`` is ISO 8601 in UTC. ``trace_id`` is on every log line of the request.
     """
 
     error_code: str
@@ -70,7 +71,7 @@ class Envelope(TypedDict):
 
 
 class GraphmemError(Exception):
-    """Something went wrong."""
+    """The request failed."""
 
     code: ClassVar[str]
     status: ClassVar[int] = 500
@@ -95,9 +96,9 @@ class GraphmemError(Exception):
         return re.sub(r"\s+", " ", (cls.__doc__ or "").strip().partition("\n\n")[0])
 
     def envelope(self, trace_id: str) -> Envelope:
-        """Return the answer that every face gives for this error.
+        """Return the answer of every face for this error.
 
-        An error that came from another process keeps the trace id that it has there.
+        An error that a service answered to a client keeps the trace id of the service.
         """
         details = {**self.details, "retryable": True} if self.retryable else self.details
         return {
@@ -110,31 +111,31 @@ class GraphmemError(Exception):
 
 
 class InvalidInput(GraphmemError):
-    """The arguments do not fit the operation: details.issues names each offending path."""
+    """An argument is not valid: details.issues names the path of each and what is wrong with it."""
 
     code, status, exit_code = "VALIDATION_INVALID_FORMAT", 400, 2
 
 
 class UnknownField(InvalidInput):
-    """An argument is not known to this operation: details.allowed_fields lists those that are."""
+    """The operation has no argument of this name: details.allowed_fields lists its arguments."""
 
     code = "ERR_UNKNOWN_FIELD"
 
 
 class InvalidJson(InvalidInput):
-    """The body is not a JSON object that can be read: details.reason says where it fails."""
+    """The body is not a valid JSON object: details.reason says why."""
 
     code = "INVALID_JSON"
 
 
 class UnsupportedMediaType(InvalidInput):
-    """The body must be sent as Content-Type: application/json."""
+    """The media type of the body is not supported: send Content-Type: application/json."""
 
     code = "UNSUPPORTED_MEDIA_TYPE"
 
 
 class InvalidCursor(InvalidInput):
-    """The cursor is none of this query: give next_cursor of the answer before, all else being the same."""
+    """The cursor is of another query: send next_cursor of the last answer with the same arguments."""
 
     code = "INVALID_CURSOR"
 
@@ -146,21 +147,19 @@ class StoreRefused(InvalidInput):
 
 
 class SchemaRefused(InvalidInput):
-    """The schema is not valid, or this is how it is already: details.issues names each fault by path."""
+    """The schema is not valid, or it equals the current one: details.issues names each fault by path."""
 
     code = "SCHEMA_VALIDATION_FAILED"
 
 
 class DumpRefused(InvalidInput):
-    """The dump cannot be read or written at this path: details.path names it."""
+    """The dump cannot be read or written: details.path names its file."""
 
     code = "DUMP_REFUSED"
 
 
 class DumpDamaged(InvalidInput):
-    """The dump is not as it was written, or of a format that this version does not read:
-    nothing was restored.
-    """
+    """The dump is damaged, or this version does not read its format: nothing was restored."""
 
     code = "DUMP_DAMAGED"
 
@@ -172,84 +171,84 @@ class PayloadTooLarge(GraphmemError):
 
 
 class TransactionTooLarge(PayloadTooLarge):
-    """The database cannot hold this in one transaction, and nothing was written: send fewer items, fields or
-    relationships at once, or smaller values.
+    """The request needs more memory than one transaction of the database has, and nothing was written:
+    send fewer items, fields or relationships at once, or smaller values.
     """
 
     code = "TRANSACTION_TOO_LARGE"
 
 
 class AuthRequired(GraphmemError):
-    """This service wants a token: send the header Authorization: Bearer <token>."""
+    """The service requires a token: send the header Authorization: Bearer <token>."""
 
     code, status, exit_code = "AUTH_REQUIRED", 401, 3
     headers: ClassVar[dict[str, str]] = {"WWW-Authenticate": "Bearer"}
 
 
 class AuthInvalid(GraphmemError):
-    """The bearer token is not valid here: check SERVICE_BEARER_TOKEN on both sides."""
+    """The bearer token is wrong: compare SERVICE_BEARER_TOKEN of the client and the service."""
 
     code, status, exit_code = "AUTH_INVALID", 401, 3
     headers: ClassVar[dict[str, str]] = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
 
 
 class Forbidden(GraphmemError):
-    """The caller lacks the scope that this operation needs."""
+    """The caller lacks the scope of this operation: details.needs names it."""
 
     code, status, exit_code = "FORBIDDEN", 403, 3
 
 
 class HostRefused(Forbidden):
-    """The Host or Origin header names a site that this service does not answer for:
-    add it to GRAPHMEM_ALLOWED_HOSTS if it should.
+    """The Host or Origin header names a host that the service does not serve:
+    add it to GRAPHMEM_ALLOWED_HOSTS.
     """
 
     code = "HOST_NOT_ALLOWED"
 
 
 class SandboxDisabled(Forbidden):
-    """This operation is switched off in the public sandbox."""
+    """The operation is disabled in the public sandbox."""
 
     code = "SANDBOX_DISABLED"
 
 
 class RouteNotFound(GraphmemError):
-    """There is no such method and path: GET /openapi.yaml lists all that there are."""
+    """The service has no such method and path: GET /openapi.yaml lists all."""
 
     code, status, exit_code = "NOT_FOUND", 404, 4
 
 
 class MethodNotAllowed(GraphmemError):
-    """This path takes POST only."""
+    """The path accepts only POST."""
 
     code, status, exit_code = "METHOD_NOT_ALLOWED", 405, 4
     headers: ClassVar[dict[str, str]] = {"Allow": "POST"}
 
 
 class NotFound(GraphmemError):
-    """There is no such thing among the caller's own: details names what was looked for."""
+    """There is no such object, or it belongs to another owner: details names it."""
 
     code, status, exit_code = "RESOURCE_NOT_FOUND", 404, 4
 
 
 class IdempotencyMismatch(GraphmemError):
-    """The idempotency key was used for a request with other content: nothing was written.
-    Use a new key, or send the first content again to have its answer replayed.
+    """The idempotency key was used before with other content, and nothing was written:
+    use a new key, or send the first content again to get its answer.
     """
 
     code, status, exit_code = "ERR_IDEMPOTENCY_MISMATCH", 409, 5
 
 
 class DumpConflicts(GraphmemError):
-    """Some facts of the dump contradict what is here: what is here stays, all other facts are restored, and
-    details.conflicts names them.
+    """Some facts of the dump contradict stored facts: details.conflicts names them. The stored facts stay,
+    and all other facts are restored.
     """
 
     code, status, exit_code = "DUMP_CONFLICTS", 409, 5
 
 
 class Unavailable(GraphmemError):
-    """The service cannot answer just now: try again."""
+    """The service cannot answer at the moment: try again."""
 
     status, exit_code, retryable = 503, 7, True
     headers: ClassVar[dict[str, str]] = {"Retry-After": "1"}
@@ -268,37 +267,39 @@ class DatabaseTimeout(Unavailable):
 
 
 class DatabaseFull(Unavailable):
-    """The database ran out of memory for this, and nothing was written: ask for less, or try again."""
+    """The database has too little memory for this request, and nothing was written:
+    ask for less, or try again.
+    """
 
     code = "DB_OUT_OF_MEMORY"
 
 
 class DatabaseCrowded(DatabaseFull):
-    """The memory that all transactions of the database share is used up, and nothing was written: try again
-    in a moment, or ask for less.
+    """The transactions of the database use all memory that they share, and nothing was written:
+    try again in a moment, or ask for less.
     """
 
 
 class DiskFull(Unavailable):
-    """The disk of the database is nearly full, and nothing was written: free some space there."""
+    """The disk of the database is nearly full, and nothing was written: free some space on it."""
 
     code = "DB_DISK_FULL"
 
 
 class ServiceBusy(Unavailable):
-    """Too much is waiting already: try again in a moment."""
+    """Too many requests are waiting: try again in a moment."""
 
     code = "SERVICE_BUSY"
 
 
 class ServiceUnreachable(Unavailable):
-    """No service answers at this address: start it with `graphmem serve`, or correct --base-url."""
+    """No graphmem service answers at this address: start it with `graphmem serve`, or correct --base-url."""
 
     code = "SERVICE_UNREACHABLE"
 
 
 class EmbeddingUnavailable(Unavailable):
-    """The service at GRAPHMEM_EMBEDDING_URL does not answer as it should: see that it runs, and its key."""
+    """The service at GRAPHMEM_EMBEDDING_URL does not answer with vectors: check that it runs, and its key."""
 
     code = "EMBEDDING_UNAVAILABLE"
 
@@ -308,19 +309,19 @@ class EmbeddingRefused(EmbeddingUnavailable):
 
 
 class InternalError(GraphmemError):
-    """An unexpected fault: it is in the service's log under this trace_id."""
+    """An unexpected fault: the log of the service has it under this trace_id."""
 
     code, status, exit_code = "INTERNAL_ERROR", 500, 1
 
 
 class SetupError(GraphmemError):
-    """This installation cannot start as it is."""
+    """The installation cannot start."""
 
     status, exit_code = 500, 6
 
 
 class ConfigurationInvalid(SetupError):
-    """A setting is wrong."""
+    """A setting is not valid."""
 
     code = "CONFIGURATION_INVALID"
 
@@ -332,7 +333,7 @@ class DataDirectoryRefused(SetupError):
 
 
 class EngineFetchFailed(SetupError):
-    """Neo4j could not be fetched."""
+    """Neo4j could not be downloaded."""
 
     code = "ENGINE_FETCH_FAILED"
 
@@ -349,6 +350,6 @@ class MigrationRefused(SetupError):
     code = "MIGRATION_REFUSED"
 
 
-def validation_message(said: str) -> str:
-    """Return what a validator said, without what pydantic puts before it."""
-    return said.removeprefix("Value error, ")
+def validation_message(message: str) -> str:
+    """Return the message of a validator without the prefix of pydantic."""
+    return message.removeprefix("Value error, ")

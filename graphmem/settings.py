@@ -1,7 +1,7 @@
-"""Every setting, once: name, default, meaning and the environment variables that set it.
+"""All settings: name, default, description and environment variable.
 
-One frozen :class:`Settings` is made by the runtime (or a command) and passed on; it is never a global.
-The table of settings in ``docs/reference.md`` is made from this class.
+A command makes one frozen :class:`Settings` and passes it on; it is never a global. The table of settings in
+``docs/reference.md`` is generated from this class.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from graphmem.errors import ConfigurationInvalid, validation_message
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 DEFAULT_OWNER = "00000000-0000-0000-0000-000000000000"
-"""The nil UUID: whose data it is while there is one user."""
+"""The owner of all data while there are no accounts: the nil UUID."""
 
-TOKEN_LENGTH = 32
-"""Characters that a bearer token must have at least."""
+TOKEN_LENGTH_MIN = 32
+"""Least number of characters of a bearer token."""
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
 
 
 def _named(name: str, default: Any, description: str, **kwargs: Any) -> Any:
-    """Return a field that is set by an environment variable of another system's own name."""
+    """Return a field with an environment variable that does not begin with ``GRAPHMEM_``."""
     return Field(default=default, description=description, validation_alias=AliasChoices(name), **kwargs)
 
 
 class Settings(BaseSettings):
-    """What a graphmem process is told from outside; ``GRAPHMEM_`` and the field's name unless noted."""
+    """The settings of one process. The variable is ``GRAPHMEM_`` and the field's name unless noted."""
 
     model_config = SettingsConfigDict(
         env_prefix="GRAPHMEM_", env_ignore_empty=True, extra="ignore", frozen=True, populate_by_name=True
@@ -44,61 +44,69 @@ class Settings(BaseSettings):
 
     env: Literal["development", "production", "demo", "test"] = Field(
         default="development",
-        description="Which instance: it chooses the default port and the default data directory.",
+        description="The instance: it selects the default port and the default data directory.",
     )
     data_dir: Path | None = Field(
         default=None,
-        description="Everything of an embedded instance: database, objects, keys, logs. "
-        "Default: the platform's user data directory, one per env.",
+        description="Directory of the database, its password and the logs. "
+        "Default: one per env in the platform's directory for user data.",
     )
     cache_dir: Path | None = Field(
-        default=None, description="Where fetched engine files are kept. Default: the user's cache directory."
+        default=None, description="Directory of downloaded Neo4j files. Default: the user's cache directory."
     )
     host: str = Field(default="127.0.0.1", description="Address that `graphmem serve` binds.")
     port: Port | None = Field(
         default=None, description="Port that `graphmem serve` binds. Default: 3080, in production 3180."
     )
     base_url: str | None = Field(
-        default=None, description="Where clients reach the service. The command line then talks to it."
+        default=None,
+        description="Address of a running service. The command line then sends its requests there.",
     )
     public_url: str | None = Field(
         default=None,
         pattern="^https?://",
-        description="Where others reach this service, through a proxy say: what it tells of itself. "
-        "Default: GRAPHMEM_BASE_URL, else the address that it binds.",
+        description="Address at which others reach this service, such as that of a proxy; `/server-info` "
+        "tells it. "
+        "Default: GRAPHMEM_BASE_URL, else the address that is bound.",
     )
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Host names that the service answers for, separated by commas. "
-        "Default: loopback names, and any once a token is set.",
+        description="Host names that the service accepts, separated by commas. "
+        "Default: loopback names; every name if a token is set.",
     )
     bearer_token: SecretStr | None = _named(
         "SERVICE_BEARER_TOKEN", None, "Token that callers must send; at least 32 characters."
     )
     neo4j_uri: str | None = _named(
-        "NEO4J_URI", None, "A Neo4j to use (bolt://, neo4j://, neo4j+s://). Default: the embedded one."
+        "NEO4J_URI",
+        None,
+        "Address of a Neo4j server (bolt://, neo4j://, neo4j+s://). Default: the embedded Neo4j.",
     )
     neo4j_username: str = _named("NEO4J_USERNAME", "neo4j", "User name at NEO4J_URI.")
     neo4j_password: SecretStr = _named("NEO4J_PASSWORD", SecretStr(""), "Password at NEO4J_URI.")
     neo4j_database: str = _named("NEO4J_DATABASE", "neo4j", "Database at NEO4J_URI.")
-    neo4j_version: str = Field(default="5.26", description="Which embedded Neo4j to run.")
+    neo4j_version: str = Field(default="5.26", description="Version of the embedded Neo4j.")
     neo4j_heap: str = Field(default="512m", description="Heap of the embedded Neo4j.")
     neo4j_page_cache: str = Field(default="128m", description="Page cache of the embedded Neo4j.")
     neo4j_start_timeout: Seconds = Field(
-        default=120.0, description="Seconds that the embedded Neo4j may take until it answers."
+        default=120.0, description="Seconds that the embedded Neo4j may take to start."
     )
     neo4j_fast_start: bool = Field(
         default=False,
-        description="Start the embedded Neo4j with the quick compiler only: up sooner, slower later.",
+        description="Run the embedded Neo4j with Java's quick compiler only: it starts sooner and runs "
+        "slower.",
     )
     disk_reserve: int = Field(
         default=256_000_000,
         ge=0,
-        description="Bytes that writes leave free on the disk of the embedded Neo4j: full, it falls.",
+        description="Bytes that writes leave free on the disk of the embedded Neo4j, which fails on a "
+        "full disk.",
     )
-    pool_size: int = Field(default=64, ge=1, description="Most connections to Neo4j of one process.")
+    pool_size: int = Field(
+        default=64, ge=1, description="Largest number of connections of one process to Neo4j."
+    )
     acquisition_timeout: Seconds = Field(
-        default=5.0, description="Seconds that a request waits for a connection to Neo4j."
+        default=5.0, description="Seconds that a request waits for a free connection to Neo4j."
     )
     connection_timeout: Seconds = Field(default=5.0, description="Seconds to open a connection to Neo4j.")
     read_timeout: Seconds = Field(default=10.0, description="Seconds that one read may take in Neo4j.")
@@ -106,53 +114,68 @@ class Settings(BaseSettings):
     heavy_queries: int | None = Field(
         default=None,
         ge=1,
-        description="Searches, walks and scans that one process runs at once; one less than there are cores.",
+        description="Searches, walks and scans that one process runs at once. Default: one less than the "
+        "cores.",
     )
     retry_seconds: Seconds = Field(
-        default=8.0, description="Seconds that a request goes on trying while Neo4j fails."
+        default=8.0, description="Seconds for which a request is tried again while Neo4j fails."
     )
     max_body_bytes: int = Field(
-        default=10_000_000, ge=1024, description="Largest JSON body, in bytes; more is refused with 413."
+        default=10_000_000,
+        ge=1024,
+        description="Largest JSON body in bytes; a larger one is refused with 413.",
     )
     sandbox: bool = Field(
-        default=False, description="Run as a shared public sandbox: operations that rewrite are refused."
+        default=False,
+        description="Run as a shared public sandbox: merges, schema changes and checks of all snapshots "
+        "are refused.",
     )
     embedding_url: str | None = Field(
         default=None,
         pattern="^https?://",
-        description="A service that makes vectors (POST …/embeddings, of 256 dimensions). "
+        description="Address of a service that makes vectors of 256 dimensions (POST …/embeddings). "
         "Default: a small model in this process.",
     )
     embedding_model: str = Field(
-        default="text-embedding-3-small", min_length=1, max_length=200, description="The model to ask it for."
+        default="text-embedding-3-small",
+        min_length=1,
+        max_length=200,
+        description="Model that GRAPHMEM_EMBEDDING_URL is asked for.",
     )
-    embedding_key: SecretStr | None = Field(default=None, description="Its key, sent as a bearer token.")
+    embedding_key: SecretStr | None = Field(
+        default=None, description="Key for GRAPHMEM_EMBEDDING_URL, sent as a bearer token."
+    )
     embedding_timeout: Seconds = Field(
-        default=10.0, description="Seconds that it may take, retries included."
+        default=10.0, description="Seconds that GRAPHMEM_EMBEDDING_URL may take, retries included."
     )
     embedding_floor: float = Field(
-        default=0.3, ge=-1, le=1, description="Least cosine similarity that its vectors mean something from."
+        default=0.3,
+        ge=-1,
+        le=1,
+        description="Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related.",
     )
     phone_region: str | None = Field(
         default=None,
         pattern="^[A-Z]{2}$",
-        description="Country whose phone numbers are meant in a look-up that names none, such as DE.",
+        description="Country of phone numbers without a country code in a look-up, such as DE.",
     )
     max_waiting: int = Field(
         default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."
     )
     body_timeout: Seconds = Field(default=30.0, description="Seconds that a client may take to send a body.")
     shutdown_seconds: Seconds = Field(
-        default=20.0, description="Seconds that requests under way may take once the service is told to stop."
+        default=20.0,
+        description="Seconds that running requests may take to finish once the service is told to stop.",
     )
     failpoints: str = Field(
         default="",
-        description="Where this process is to die, fail or stand still; refused unless GRAPHMEM_ENV is test.",
+        description="Places where this process dies, fails or waits, for tests; refused unless "
+        "GRAPHMEM_ENV is test.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least severity that is logged."
+        default="info", description="Lowest level that is logged."
     )
-    log_json: bool = Field(default=False, description="Write JSON lines to the console as well.")
+    log_json: bool = Field(default=False, description="Write the log to the console too, as JSON lines.")
 
     @model_validator(mode="before")
     @classmethod
@@ -164,29 +187,30 @@ class Settings(BaseSettings):
 
     @field_validator("port", mode="before")
     @classmethod
-    def _port_is_ours(cls, value: Any) -> Any:
+    def _check_port(cls, value: Any) -> Any:
         if isinstance(value, str) and value.startswith("tcp://"):
             raise ValueError(
-                "this is what Kubernetes says of a service named graphmem: give the pod "
-                "enableServiceLinks: false, or a GRAPHMEM_PORT of its own"
+                "Kubernetes sets this variable for a service named graphmem: set enableServiceLinks: "
+                "false in the "
+                "pod, or set GRAPHMEM_PORT to a number"
             )
         return value
 
     @field_validator("neo4j_uri")
     @classmethod
-    def _uri_speaks_bolt(cls, value: str | None) -> str | None:
+    def _check_uri(cls, value: str | None) -> str | None:
         if value is not None and not re.match(r"(bolt|neo4j)(\+s|\+ssc)?://[^/]", value):
             raise ValueError(
-                "it must be like bolt://host:7687 or neo4j://host:7687, with +s for TLS (neo4j+s://host)"
+                "the address must look like bolt://host:7687 or neo4j://host:7687, with +s for TLS (neo4j+s://host)"
             )
         return value
 
     @model_validator(mode="after")
-    def _token_is_long(self) -> Self:
+    def _check_token(self) -> Self:
         token = self.bearer_token.get_secret_value() if self.bearer_token else None
-        if token is not None and len(token) < TOKEN_LENGTH:
+        if token is not None and len(token) < TOKEN_LENGTH_MIN:
             raise ValueError(
-                f"SERVICE_BEARER_TOKEN has {len(token)} characters and needs {TOKEN_LENGTH}: "
+                f"SERVICE_BEARER_TOKEN has {len(token)} characters and needs {TOKEN_LENGTH_MIN}: "
                 'make one with python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
             )
         if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
@@ -195,34 +219,34 @@ class Settings(BaseSettings):
 
     @property
     def service_port(self) -> int:
-        """The port to bind: the one that was set, else that of the environment."""
+        """The port to bind: ``port``, else 3080, in production 3180."""
         if self.port is not None:
             return self.port
         return 3180 if self.env == "production" else 3080
 
-    def bound(self, port: int | None = None) -> str:
-        """Return host and port as a URL has them, IPv6 in brackets; ``port`` where it is another."""
+    def authority(self, port: int | None = None) -> str:
+        """Return ``host:port`` as in a URL, IPv6 in brackets. ``port`` replaces the one of the settings."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.service_port if port is None else port}"
 
-    def told_url(self, port: int | None = None) -> str:
-        """Return where the service says that it is; ``port`` where another was bound than was set."""
-        told = self.public_url or self.base_url
-        return told.rstrip("/") if told else f"http://{self.bound(port)}"
+    def advertised_url(self, port: int | None = None) -> str:
+        """Return the address that the service tells callers. ``port``: the bound one, if 0 was set."""
+        url = self.public_url or self.base_url
+        return url.rstrip("/") if url else f"http://{self.authority(port)}"
 
     @cached_property
     def data_path(self) -> Path:
-        """The data directory: the one that was set, else the user's, one per environment.
+        """The real path of the data directory, without links and ``..``.
 
-        By whatever name it is reached (a link, ``..``), it has this one, by which its server is known.
+        The embedded Neo4j is identified by this path.
         """
-        ours = platformdirs.user_data_path("graphmem", appauthor=False)
-        # Path.resolve raises for links that go round in a circle; who uses the directory tells of those.
-        return Path(os.path.realpath(self.data_dir or ours / self.env))
+        default = platformdirs.user_data_path("graphmem", appauthor=False) / self.env
+        # Path.resolve raises for a circle of links; os.path.realpath leaves the error to the first use.
+        return Path(os.path.realpath(self.data_dir or default))
 
     @property
     def cache_path(self) -> Path:
-        """Where fetched files are kept."""
+        """The directory of downloaded files."""
         return (self.cache_dir or platformdirs.user_cache_path("graphmem", appauthor=False)).absolute()
 
     @property
@@ -231,15 +255,15 @@ class Settings(BaseSettings):
         return self.host in LOOPBACK and self.env != "production"
 
     def check_bind(self) -> None:
-        """Refuse to serve strangers without a token.
+        """Refuse to serve other machines without a token.
 
         Raises:
-            ConfigurationInvalid: no token is set, and the bind is not loopback or it is production.
+            ConfigurationInvalid: no token is set, and the host is not loopback or the env is production.
         """
         if self.bearer_token is None and not self.is_local_only:
             raise ConfigurationInvalid(
                 f"without SERVICE_BEARER_TOKEN graphmem serves only 127.0.0.1 in development, not "
-                f"{self.host} in {self.env}: set a token of at least {TOKEN_LENGTH} characters",
+                f"{self.host} in {self.env}: set a token of at least {TOKEN_LENGTH_MIN} characters",
                 setting="SERVICE_BEARER_TOKEN",
             )
 
@@ -274,30 +298,30 @@ LIMITS: Final = Limits()
 
 
 def load(**overrides: Any) -> Settings:
-    """Read the settings from the environment; ``overrides`` (by field name) win, ``None`` means not given.
+    """Read the settings from the environment. ``overrides`` win, by field name; ``None`` does not override.
 
     Raises:
-        ConfigurationInvalid: a value does not fit; ``details.issues`` names the settings.
+        ConfigurationInvalid: a value is not valid; ``details.issues`` names the settings.
     """
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as exc:
         issues = [
             {
-                "path": _told(str(error["loc"][0]) if error["loc"] else ""),
+                "path": _variable_of(str(error["loc"][0]) if error["loc"] else ""),
                 "message": validation_message(error["msg"]),
             }
             for error in exc.errors(include_url=False, include_input=False, include_context=False)
         ]
-        said = "; ".join(": ".join(filter(None, (i["path"], i["message"]))) for i in issues)
-        raise ConfigurationInvalid(f"a setting is wrong: {said}", issues=issues) from exc
+        listed = "; ".join(": ".join(filter(None, (i["path"], i["message"]))) for i in issues)
+        raise ConfigurationInvalid(f"a setting is not valid: {listed}", issues=issues) from exc
 
 
-def _told(name: str) -> str:
+def _variable_of(name: str) -> str:
     return variable(name) if name in Settings.model_fields else name
 
 
 def variable(name: str) -> str:
-    """Return the environment variable that sets a field."""
+    """Return the environment variable of a field."""
     alias = Settings.model_fields[name].validation_alias
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"GRAPHMEM_{name.upper()}"

@@ -50,7 +50,7 @@ class _Server(uvicorn.Server):
 
 def announce(settings: Settings, port: int) -> None:
     """Say on stderr where the faces are; ``port`` is the one that was bound."""
-    base = settings.told_url(port)
+    base = settings.advertised_url(port)
     token = "send Authorization: Bearer …" if settings.bearer_token else "none (loopback only)"
     stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
     for name, value in (
@@ -127,7 +127,7 @@ def _check_port(settings: Settings) -> None:
             probe.bind(address)
     except OSError as exc:
         raise ConfigurationInvalid(
-            f"{settings.bound()} cannot be bound ({exc.strerror or exc}): another program may be there; "
+            f"{settings.authority()} cannot be bound ({exc.strerror or exc}): another program may be there; "
             "choose another with --port",
             setting="GRAPHMEM_PORT",
         ) from exc

@@ -39,7 +39,7 @@ async def embedding(settings: Settings) -> list[Finding]:
 async def service(settings: Settings) -> list[Finding]:
     """Look whether a service answers where one should be, and whether it is of this version."""
     near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
-    here = settings.model_copy(update={"host": near}).bound()
+    here = settings.model_copy(update={"host": near}).authority()
     base = (settings.base_url or f"http://{here}").rstrip("/")
     try:
         async with httpx.AsyncClient(base_url=base, timeout=PATIENCE) as http:

@@ -108,7 +108,7 @@ def _of_access(settings: Settings) -> Finding:
             "access", "warn", what, "Put a TLS proxy in front, and name its https address instead."
         )
     if settings.bearer_token:
-        return Finding("access", "ok", f"a token is set; {settings.bound()} is served")
+        return Finding("access", "ok", f"a token is set; {settings.authority()} is served")
     return Finding("access", "ok", "no token is set, and loopback only is served")
 
 

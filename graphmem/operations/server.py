@@ -88,7 +88,7 @@ class ServerInfo(TypedDict):
 async def info(context: Context, arguments: Nothing) -> ServerInfo:
     """Say what this server is, its version and where its faces are."""
     settings = context.services.settings
-    base = settings.told_url()
+    base = settings.advertised_url()
     return {
         "name": "graphmem",
         "version": __version__,

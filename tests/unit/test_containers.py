@@ -59,7 +59,7 @@ def test_what_the_image_and_the_service_set_are_settings() -> None:
     settings = Settings(**fields)
     settings.check_bind()
     assert settings.neo4j_uri == "bolt://neo4j:7687"
-    assert settings.told_url() == "http://127.0.0.1:3080"
+    assert settings.advertised_url() == "http://127.0.0.1:3080"
 
 
 def test_what_is_copied_is_there_and_reaches_the_builder() -> None:

@@ -62,4 +62,4 @@ def test_a_data_directory_has_one_name(tmp_path: Path) -> None:
     ],
 )
 def test_a_service_says_where_others_reach_it(given: dict[str, str], told: str) -> None:
-    assert load(**given).told_url(9) == told
+    assert load(**given).advertised_url(9) == told
