@@ -34,15 +34,16 @@ from graphmem.reading import (
     compared_pages,
     cursors,
     entities_as_of,
-    paging,
+    entity_pages,
     recomputed,
     search_engine,
 )
 from graphmem.reading.answers import EntityRow, ObservationRow
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
+from graphmem.reading.entity_pages import FIELD, ORDERS, Asked, Order
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.paging import FIELD, ORDERS, Asked, Order
+from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.search_engine import SearchText, Semantic
 from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
 from graphmem.registry import Context, Scope, operation
@@ -264,7 +265,7 @@ class QueryEntities(Arguments):
     search: Annotated[SearchText | None, Spelled("query", "search_query")] = None
 
 
-class EntityPage(AsOf):
+class EntityPage(AsOf, PageEnvelope):
     """A page of entities.
 
     ``next_cursor`` is there where more follow. ``truncated`` says that the page ends before ``limit`` where
@@ -275,13 +276,7 @@ class EntityPage(AsOf):
     """
 
     entities: list[answers.Entity]
-    limit: int
-    offset: int
-    truncated: NotRequired[bool]
-    next_offset: NotRequired[int]
-    next_cursor: NotRequired[str]
     scanned: NotRequired[int]
-    total: NotRequired[int]
     applied_search_strategies: NotRequired[list[str]]
     semantic: NotRequired[Semantic]
     hint: NotRequired[str]
@@ -315,28 +310,18 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     query = cursors.fingerprint(context, "entities.query", arguments)
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if clocks.now:
-        page_of = paging.page if asked.is_indexed else compared_pages.page
+        page_of = entity_pages.page if asked.is_indexed else compared_pages.page
         found = await page_of(context, asked, query, arguments.cursor)
     else:
         _refuse_then(arguments)
         found = await entities_as_of.page(context, asked, clocks, query, arguments.cursor)
     page: EntityPage = {
-        "entities": [answers.entity(one, snapshot=arguments.include_snapshots) for one in found.rows],
-        "limit": arguments.limit,
-        "offset": arguments.offset,
+        "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in found.items],
+        **found.envelope(arguments, query),
         **clocks.said,
     }
-    if found.truncated:
-        page["truncated"] = True
-        if found.scanned is None and arguments.cursor is None:
-            page["next_offset"] = arguments.offset + len(found.rows)
-    if found.place is not None:
-        page["next_cursor"] = cursors.encode(query, found.place)
     if found.scanned is not None:
         page["scanned"] = found.scanned
-    if arguments.include_total_count:
-        assert found.total is not None
-        page["total"] = found.total
     return page
 
 
@@ -360,20 +345,15 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     results = await search_engine.search(
         context, search, types=arguments.filters.types, limit=arguments.limit, offset=arguments.offset
     )
+    found = Page(results.rows, truncated=results.truncated, total=results.total)
     page: EntityPage = {
-        "entities": answers.entities(results.rows, snapshot=arguments.include_snapshots),
-        "limit": arguments.limit,
-        "offset": arguments.offset,
+        "entities": answers.entities(found.items, snapshot=arguments.include_snapshots),
+        **found.envelope(arguments, query=""),
         "applied_search_strategies": results.ran,
         "semantic": results.semantic,
     }
-    if results.truncated:
-        page["truncated"] = True
-        page["next_offset"] = arguments.offset + len(results.rows)
     if results.notes:
         page["hint"] = "; ".join(results.notes)
-    if arguments.include_total_count:
-        page["total"] = results.total
     return page
 
 

@@ -28,6 +28,7 @@ from graphmem.reading import answers, cursors
 from graphmem.reading.answers import ObservationRow
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.lookup import find_exactly
+from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.receipts import Observing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation
 
@@ -65,7 +66,7 @@ class QueryObservations(Arguments):
     include_deleted: IncludeDeleted = False
 
 
-class ObservationPage(TypedDict):
+class ObservationPage(PageEnvelope):
     """A page of observations, newest first.
 
     ``version`` is that of the entity asked for; ``total`` counts those that fit the filters.
@@ -74,13 +75,7 @@ class ObservationPage(TypedDict):
     """
 
     observations: list[answers.Observation]
-    limit: int
-    offset: int
-    truncated: NotRequired[bool]
-    next_offset: NotRequired[int]
-    next_cursor: NotRequired[str]
     version: NotRequired[int]
-    total: NotRequired[int]
 
 
 @operation(
@@ -103,19 +98,18 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     cursors.refuse_both(arguments.cursor, arguments.offset)
     query = cursors.fingerprint(context, "observations.query", arguments)
     row = await _page(context, arguments, query)
-    rows = [ObservationRow(*one) for one in row["page"]]
-    found = [answers.observation(one) for one in rows]
-    page: ObservationPage = {"observations": found, "limit": arguments.limit, "offset": arguments.offset}
-    if row["truncated"]:
-        page["truncated"] = True
-        if arguments.cursor is None:
-            page["next_offset"] = arguments.offset + len(found)
-    if row["more"] and rows:
-        page["next_cursor"] = cursors.encode(query, {"at": rows[-1].observed_at, "id": rows[-1].id})
+    rows = [ObservationRow(*values) for values in row["page"]]
+    place = {"at": rows[-1].observed_at, "id": rows[-1].id} if row["more"] and rows else None
+    total = None
+    if arguments.include_total_count:
+        total = await _total(context, arguments.filters, arguments.include_deleted, row)
+    found = Page(rows, place, row["truncated"], total)
+    page: ObservationPage = {
+        "observations": [answers.observation(row) for row in found.items],
+        **found.envelope(arguments, query),
+    }
     if "version" in row:
         page["version"] = row["version"]
-    if arguments.include_total_count:
-        page["total"] = await _total(context, arguments.filters, arguments.include_deleted, row)
     return page
 
 

@@ -32,6 +32,7 @@ from graphmem.reading.answers import ObservationRow, RelationshipRow
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.registry import Context, Scope, operation
 
@@ -100,7 +101,7 @@ class ListRelationships(Arguments):
     at_ingested: AtIngested = None
 
 
-class RelationshipPage(AsOf):
+class RelationshipPage(AsOf, PageEnvelope):
     """A page of relationships, newest first.
 
     Of one entity, ``version`` is the entity's today, and ``outgoing`` and ``incoming`` are the page by
@@ -109,16 +110,10 @@ class RelationshipPage(AsOf):
     """
 
     relationships: list[answers.Relationship]
-    limit: int
-    offset: int
-    truncated: NotRequired[bool]
-    next_offset: NotRequired[int]
-    next_cursor: NotRequired[str]
     entity_id: NotRequired[str]
     version: NotRequired[int]
     outgoing: NotRequired[list[answers.Relationship]]
     incoming: NotRequired[list[answers.Relationship]]
-    total: NotRequired[int]
     related_entities: NotRequired[list[answers.Entity]]
 
 
@@ -151,26 +146,18 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     wanted = replace(_wanted(arguments, kind), time=time, after=after)
     found = await relationship_page(context, wanted, clocks)
     rows = [answers.relationship(one) for one in found.relationships]
+    place = _place(found) if found.more and found.relationships else None
     page: RelationshipPage = {
         "relationships": rows,
-        "limit": arguments.limit,
-        "offset": arguments.offset,
+        **Page(rows, place, found.truncated, found.total).envelope(arguments, query),
         **Clocks(arguments.at, arguments.at_ingested).said,
     }
-    if found.truncated:
-        page["truncated"] = True
-        if arguments.cursor is None:
-            page["next_offset"] = arguments.offset + len(rows)
-    if found.more and found.relationships:
-        page["next_cursor"] = _cursor(query, found)
     if filters.entity_id is not None:
         page["entity_id"] = found.root or filters.entity_id
         if found.version is not None:
             page["version"] = found.version
         page["outgoing"] = [one for one in rows if one["source_entity_id"] == found.root]
         page["incoming"] = [one for one in rows if one["target_entity_id"] == found.root]
-    if arguments.include_total_count:
-        page["total"] = found.total
     if arguments.expand_entities:
         page["related_entities"] = [answers.entity(one) for one in found.others]
     return page
@@ -192,12 +179,12 @@ def _start(query: str, arguments: ListRelationships) -> tuple[Clocks, int, str]:
     return clocks.pinned(min(place["known"], clocks.bounds["at_ingested"])), place["at"], place["id"]
 
 
-def _cursor(query: str, found: Found) -> str:
+def _place(found: Found) -> dict[str, Any]:
     last = found.relationships[-1]
     place: dict[str, Any] = {"at": last.last_observation_at, "id": last.id}
     if not found.clocks.now:
         place["known"] = found.clocks.bounds["at_ingested"]
-    return cursors.encode(query, place)
+    return place
 
 
 def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -16,6 +16,7 @@ from graphmem.model import schema
 from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, schema_rows
 from graphmem.reading.cursors import Cursor
+from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.receipts import SchemaReceipt, Writing, change_schema
 from graphmem.reading.schema_rows import VERSIONS_TOLD, Declared, Schema, SchemaRow, declared
 from graphmem.registry import Context, Scope, operation
@@ -41,7 +42,7 @@ class ListSchemas(Arguments):
     include_total_count: Total = False
 
 
-class SchemaPage(TypedDict):
+class SchemaPage(PageEnvelope):
     """A page of schemas by type.
 
     ``next_cursor`` is there where more follow. ``truncated`` says that the page ends early because its
@@ -49,12 +50,6 @@ class SchemaPage(TypedDict):
     """
 
     schemas: list[Schema]
-    limit: int
-    offset: int
-    truncated: NotRequired[bool]
-    next_offset: NotRequired[int]
-    next_cursor: NotRequired[str]
-    total: NotRequired[int]
 
 
 @operation(
@@ -85,16 +80,9 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     )
     assert row is not None
     found = [schema_rows.answer(SchemaRow(*one)) for one in row["page"]]
-    page: SchemaPage = {"schemas": found, "limit": arguments.limit, "offset": arguments.offset}
-    if row["truncated"]:
-        page["truncated"] = True
-        if arguments.cursor is None:
-            page["next_offset"] = arguments.offset + len(found)
-    if row["more"] and found:
-        page["next_cursor"] = cursors.encode(query, {"type": found[-1]["entity_type"]})
-    if arguments.include_total_count:
-        page["total"] = row["total"]
-    return page
+    place = {"type": found[-1]["entity_type"]} if row["more"] and found else None
+    page = Page(found, place, row["truncated"], row["total"])
+    return {"schemas": found, **page.envelope(arguments, query)}
 
 
 def _stands_in(keyword: str, entity_type: str) -> bool:

@@ -7,7 +7,7 @@ parsing them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, NotRequired
+from typing import Any, Final, NamedTuple, NotRequired
 
 import orjson
 from typing_extensions import TypedDict
@@ -18,6 +18,8 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale, Torn, check
 
 Fields = dict[str, Any]
+ANSWER_CHARACTERS: Final = 8_000_000
+"""Characters of values in one answer; one item at least. ``entity/_fitting.cypher`` has the same limit."""
 
 
 class Entity(TypedDict):

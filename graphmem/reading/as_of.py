@@ -17,8 +17,6 @@ from graphmem.writing import refolding
 
 _AT_ONCE = 50
 """Entities recomputed in one query: between two of them it is asked whether the answer is large enough."""
-_CHARACTERS = 8_000_000
-"""Characters of values in one answer; one entity at least."""
 
 
 class Bounds(TypedDict):
@@ -108,7 +106,7 @@ async def entities(
         then = await recomputed.entities(context, some, **clocks.bounds)
         for one in filter(None, map(then.get, some)):
             characters += sum(map(len, one.values))
-            if found and characters > _CHARACTERS:
+            if found and characters > answers.ANSWER_CHARACTERS:
                 return found
             if one.live or include_deleted:
                 found.append(one)

@@ -9,7 +9,9 @@ from graphmem.errors import InvalidInput
 from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import value_index
-from graphmem.reading.paging import Asked, Found, Place, place_of, placed, too_many
+from graphmem.reading.answers import EntityRow
+from graphmem.reading.entity_pages import Asked, Place, place_of, placed, too_many
+from graphmem.reading.pages import Page
 from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted, place_at
 from graphmem.registry import Context
 
@@ -17,7 +19,7 @@ STRETCHES = (500, 2_000, 5_000)
 """Entities that one read takes: few at first, for what is frequent is found soon."""
 
 
-async def page(context: Context, asked: Asked, query: str, cursor: str | None) -> Found:
+async def page(context: Context, asked: Asked, query: str, cursor: str | None) -> Page[EntityRow]:
     """Return a page of what has to be compared.
 
     Raises:
@@ -64,7 +66,7 @@ def _refused(asked: Asked) -> InvalidInput:
     return too_many("$.include_total_count", message)
 
 
-async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, skip: int) -> Found:
+async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, skip: int) -> Page[EntityRow]:
     """Return a page of all that fits, sorted here; what follows a place, where one is given."""
     asked = scan.asked
     fitting, known = await scan.fitting(candidates)
@@ -80,7 +82,7 @@ async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, 
     if part and (last or len(behind) > skip + len(part)):
         following = place_of(asked, places[(last or part[-1]).id])
     compared = scan.scanned if asked.filters or asked.order.field else None
-    return Found(rows, following, last is not None, len(found), compared)
+    return Page(rows, following, last is not None, len(found), compared)
 
 
 def _sorted(scan: Scan, found: Iterable[Candidate]) -> list[Candidate]:
@@ -120,7 +122,7 @@ async def _along(
     place: Place,
     skip: int,
     stretches: Sequence[int] = STRETCHES,
-) -> Found:
+) -> Page[EntityRow]:
     """Return a page read along an index, and compared on the way."""
     asked = scan.asked
     found: list[Candidate] = []
@@ -138,6 +140,6 @@ async def _along(
     rows, last = await scan.answered(part)
     if part and (last or len(found) > skip + len(part)):
         following = place_of(asked, place_at(last or part[-1]))
-        return Found(rows, following, last is not None, scan.total, scan.scanned)
+        return Page(rows, following, last is not None, scan.total, scan.scanned)
     following = None if ended else place_of(asked, place, max(0, skip - len(found)))
-    return Found(rows, following, not ended, scan.total, scan.scanned)
+    return Page(rows, following, not ended, scan.total, scan.scanned)

@@ -7,20 +7,21 @@ from typing import Final
 
 from graphmem import cypher
 from graphmem.model import identity, times
-from graphmem.reading import as_of, cursors, recomputed
+from graphmem.reading import answers, as_of, cursors, recomputed
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.paging import Asked, Found, too_many
+from graphmem.reading.entity_pages import Asked, too_many
+from graphmem.reading.pages import Page
 from graphmem.registry import Context
 
 REDUCED: Final = 2_000
 """Most entities that one call reduces."""
 _AT_ONCE: Final = 50
-_CHARACTERS: Final = 8_000_000
-"""Characters of values in one answer; one entity at least."""
 
 
-async def page(context: Context, asked: Asked, clocks: Clocks, query: str, cursor: str | None) -> Found:
+async def page(
+    context: Context, asked: Asked, clocks: Clocks, query: str, cursor: str | None
+) -> Page[EntityRow]:
     """Return a page of the entities that were there, by id.
 
     What is committed meanwhile, or after the first page, is in none of the pages.
@@ -37,16 +38,16 @@ async def page(context: Context, asked: Asked, clocks: Clocks, query: str, curso
     found: list[EntityRow] = []
     while not walk.ended and walk.reduced < REDUCED and len(found) <= skip + asked.limit:
         found += await walk.stretch()
-        if walk.characters > _CHARACTERS and len(found) > skip:
+        if walk.characters > answers.ANSWER_CHARACTERS and len(found) > skip:
             break
     part = found[skip : skip + asked.limit]
     if len(found) > skip + len(part):
         place = {"id": part[-1].id, "skip": 0, "known": known}
-        return Found(part, place)
+        return Page(part, place)
     if walk.ended:
-        return Found(part)
+        return Page(part)
     place = {"id": walk.after, "skip": max(0, skip - len(found)), "known": known}
-    return Found(part, place, truncated=len(part) < asked.limit, scanned=walk.reduced)
+    return Page(part, place, truncated=len(part) < asked.limit, scanned=walk.reduced)
 
 
 async def _start(
@@ -63,7 +64,7 @@ async def _start(
     return place["id"], place["skip"], clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
 
 
-async def _counted(context: Context, asked: Asked, clocks: Clocks, after: str, skip: int) -> Found:
+async def _counted(context: Context, asked: Asked, clocks: Clocks, after: str, skip: int) -> Page[EntityRow]:
     """Return a page with the total: everything is reduced for that."""
     walk = _Walk(context, asked, clocks, "")
     found: list[EntityRow] = []
@@ -80,7 +81,7 @@ async def _counted(context: Context, asked: Asked, clocks: Clocks, after: str, s
     place = None
     if len(found) > skip + len(part):
         place = {"id": part[-1].id, "skip": 0, "known": clocks.bounds["at_ingested"]}
-    return Found(part, place, total=total)
+    return Page(part, place, total=total)
 
 
 class _Walk:

@@ -36,8 +36,6 @@ Source = Annotated[ObservationSource | None, Field(description="Kind of writer; 
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
 ]
-ANSWER_CHARACTERS = 8_000_000
-"""Characters of values that the snapshots of one receipt may have together."""
 Parts = tuple[list[Item | None], list[Link | None]]
 
 
@@ -215,7 +213,7 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
     """
     sizes = [sum(len(winner.value) for winner in fold.values()) for fold in receipt.folds]
     last = {item.entity_id: index for index, item in enumerate(receipt.items)}
-    whole = sum(sizes) <= ANSWER_CHARACTERS
+    whole = sum(sizes) <= answers.ANSWER_CHARACTERS
     found: list[StoredEntity] = []
     for index, (item, name, fold) in enumerate(zip(receipt.items, receipt.names, receipt.folds, strict=True)):
         entry: StoredEntity = {

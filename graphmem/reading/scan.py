@@ -16,8 +16,8 @@ from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import answers
 from graphmem.reading.answers import EntityRow
+from graphmem.reading.entity_pages import Asked, Key, Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
-from graphmem.reading.paging import Asked, Key, Place
 from graphmem.registry import Context
 
 SCANNED: Final = 20_000

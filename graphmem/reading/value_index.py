@@ -12,8 +12,8 @@ from typing import Any, Final, LiteralString
 from graphmem import cypher
 from graphmem.model import comparison
 from graphmem.model.comparison import Filter
+from graphmem.reading.entity_pages import Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
-from graphmem.reading.paging import Place
 from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted
 
 FREQUENT: Final = 2_000

@@ -12,7 +12,7 @@ import pytest
 from graphmem import cypher
 from graphmem.model import comparison, times
 from graphmem.reading.cursors import LAST
-from graphmem.reading.paging import ORDERS, Order
+from graphmem.reading.entity_pages import ORDERS, Order
 from graphmem.registry import Services
 from tests.cypher.test_queries import SCANS
 from tests.support.event_loop import Loop

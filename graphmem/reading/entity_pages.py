@@ -19,6 +19,7 @@ from graphmem.model import identity
 from graphmem.model.comparison import Filter
 from graphmem.reading import answers, cursors
 from graphmem.reading.answers import EntityRow
+from graphmem.reading.pages import Page
 from graphmem.registry import Context
 
 FIELD: Final = "snapshot."
@@ -125,21 +126,7 @@ class Asked:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A page: its rows, where it goes on (``None`` at the end), and how much was compared for it.
-
-    ``truncated``: it ends before its limit though more may follow.
-    """
-
-    rows: list[EntityRow]
-    place: dict[str, Any] | None = None
-    truncated: bool = False
-    total: int | None = None
-    scanned: int | None = None
-
-
-async def page(context: Context, asked: Asked, query: str, cursor: str | None) -> Found:
+async def page(context: Context, asked: Asked, query: str, cursor: str | None) -> Page[EntityRow]:
     """Return a page of entities as an index has them, in one read.
 
     Args:
@@ -172,7 +159,7 @@ async def page(context: Context, asked: Asked, query: str, cursor: str | None) -
     if row["more"] and rows:
         last = Place("" if order.key is None else row["keys"][len(rows) - 1], rows[-1].id)
         following = place_of(asked, last)
-    return Found(rows, following, row["truncated"], row["total"])
+    return Page(rows, following, row["truncated"], row["total"])
 
 
 def place_of(asked: Asked, place: Place, skip: int = 0) -> dict[str, Any]:

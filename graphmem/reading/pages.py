@@ -1,0 +1,77 @@
+"""One page of a list: its items, where the next page starts, and the part that every page answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, NotRequired, Protocol, TypeVar
+
+from typing_extensions import TypedDict
+
+from graphmem.reading import cursors
+
+T = TypeVar("T")
+
+
+class PageEnvelope(TypedDict):
+    """What every page answers beside its list.
+
+    ``next_cursor`` stands where more items follow. ``truncated`` stands where a page ends before ``limit``
+    although more follow; ``next_offset`` then says where it goes on, for a caller who pages by offset.
+    """
+
+    limit: int
+    offset: int
+    truncated: NotRequired[bool]
+    next_offset: NotRequired[int]
+    next_cursor: NotRequired[str]
+    total: NotRequired[int]
+
+
+class PageArguments(Protocol):
+    """The arguments of an operation that answers a page."""
+
+    @property
+    def limit(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def cursor(self) -> str | None: ...
+    @property
+    def include_total_count(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One page.
+
+    Attributes:
+        place: where the next page starts, as its cursor holds it; ``None`` at the end.
+        truncated: the page ends before its limit though more may follow.
+        total: how many items all pages have together, where it was counted.
+        scanned: how many items were compared for the page; ``None`` where an index answers it.
+    """
+
+    items: list[T]
+    place: Mapping[str, Any] | None = None
+    truncated: bool = False
+    total: int | None = None
+    scanned: int | None = None
+
+    def envelope(self, arguments: PageArguments, query: str) -> PageEnvelope:
+        """Return the shared part of the answer.
+
+        Args:
+            query: the fingerprint that binds the cursor to its query.
+        """
+        envelope: PageEnvelope = {"limit": arguments.limit, "offset": arguments.offset}
+        if self.truncated:
+            envelope["truncated"] = True
+            # A scan may end between two items that fit: only its cursor knows how far it compared.
+            if arguments.cursor is None and self.scanned is None:
+                envelope["next_offset"] = arguments.offset + len(self.items)
+        if self.place is not None:
+            envelope["next_cursor"] = cursors.encode(query, self.place)
+        if arguments.include_total_count and self.total is not None:
+            envelope["total"] = self.total
+        return envelope
