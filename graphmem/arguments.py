@@ -1,7 +1,7 @@
-"""Arguments of operations: models, the spellings that they take, and how faults in them are told.
+"""Arguments of operations: their models, their spellings, and the errors of arguments that do not fit.
 
-The interface's own spelling of an argument is the one that is shown; others in use are taken as well
-(:class:`Spelled`). Query operations take their filters inside ``filters`` or beside it.
+Descriptions show the interface's spelling of an argument; :class:`Spelled` lists the others that are taken.
+A query operation takes its filters inside ``filters`` or beside it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from graphmem.model import identity, times
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
 OFFSET_LIMIT = 100_000
-ISSUES_TOLD = 100
+ISSUES_LIMIT = 100
 
 EXAMPLE_ENTITY_ID = "ent_0123456789abcdef01234567"
 EXAMPLE_OTHER_ENTITY_ID = "ent_76543210fedcba9876543210"
@@ -50,7 +50,7 @@ class Spelled:
 
 
 class Arguments(BaseModel):
-    """What an operation takes. Unknown names are refused: none is silently ignored."""
+    """The arguments of an operation. Unknown names are refused, so that none is ignored silently."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -58,15 +58,15 @@ class Arguments(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_no_crowd(cls, raw: Any) -> Any:
-        if isinstance(raw, Mapping) and len(raw) > ISSUES_TOLD:
-            raise ValueError(f"{len(raw)} members are more than it has")
+    def _refuse_many_members(cls, raw: Any) -> Any:
+        if isinstance(raw, Mapping) and len(raw) > ISSUES_LIMIT:
+            raise ValueError(f"{len(raw)} members; no such object has more than {ISSUES_LIMIT}")
         return raw
 
     def given(self) -> dict[str, Any]:
-        """Return what the caller gave, in its canonical spelling; null is not given."""
-        found = {name: getattr(self, name) for name in self.model_fields_set}
-        return {name: value for name, value in found.items() if value is not None}
+        """Return the arguments of the call in their canonical spelling, without those that are null."""
+        values = {name: getattr(self, name) for name in self.model_fields_set}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 def _no_bool(value: Any) -> Any:
@@ -100,7 +100,7 @@ def _not_blank(value: str) -> str:
 
 
 NoBool = BeforeValidator(_no_bool)
-"""Keeps ``true`` from being read as 1. It stands after the bounds, so that those reach the JSON Schema."""
+"""Refuses ``true``, which pydantic reads as 1. Stands after the bounds: the JSON Schema then has them."""
 Limit = Annotated[int, Field(ge=1, le=PAGE_LIMIT, description=f"Page size, 1 to {PAGE_LIMIT}."), NoBool]
 Offset = Annotated[
     int,
@@ -110,7 +110,7 @@ Offset = Annotated[
 ]
 Total = Annotated[bool, Field(description="Whether the answer carries the total count.")]
 Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
-"""A time: ISO 8601 outside, microseconds inside."""
+"""A time: ISO 8601 for callers, microseconds since 1970 in the code."""
 EntityId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity.")]
 NotBlank = AfterValidator(_not_blank)
 Text = Annotated[str, Field(min_length=1, max_length=10_000), NotBlank]
@@ -146,16 +146,16 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
     """Return the arguments of one call.
 
     Raises:
-        InvalidInput: they do not fit; ``details.issues`` names each path.
-        UnknownField: one is not known; ``details.allowed_fields`` lists those that are.
+        InvalidInput: some do not fit; ``details.issues`` names the path of each.
+        UnknownField: a name is unknown; ``details.allowed_fields`` lists the known ones.
     """
     issues: list[dict[str, Any]] = []
-    _refuse_crowd(model, operation, raw)
+    _refuse_many_names(model, operation, raw)
     folded = _fold(model, raw, "$", issues)
     try:
         arguments = model.model_validate(folded)
     except ValidationError as exc:
-        errors = exc.errors(include_url=False, include_context=False, include_input=False)[:ISSUES_TOLD]
+        errors = exc.errors(include_url=False, include_context=False, include_input=False)[:ISSUES_LIMIT]
         issues += [
             {"path": path(e["loc"]), "message": validation_message(e["msg"]), "type": e["type"]}
             for e in errors
@@ -179,44 +179,44 @@ _TYPES = ("entity_type", "entity_types")
 
 
 def named_types(arguments: Arguments) -> set[str]:
-    """Return the entity types that arguments name, those of ``filters`` among them."""
-    found: set[str] = set()
+    """Return the entity types that arguments name, in ``filters`` or beside it."""
+    types: set[str] = set()
     for name in _TYPES:
         value = getattr(arguments, name, None)
-        found.update([value] if isinstance(value, str) else value or ())
+        types.update([value] if isinstance(value, str) else value or ())
     inner = getattr(arguments, arguments.filters_in, None)
-    return found | (named_types(inner) if isinstance(inner, Arguments) else set())
+    return types | (named_types(inner) if isinstance(inner, Arguments) else set())
 
 
 def with_types(arguments: A, aliases: Mapping[str, str]) -> A:
-    """Return arguments with each entity type under its own name, where they give another name of it."""
-    meant: dict[str, Any] = {}
+    """Return arguments with each alias of an entity type replaced by the name of the type."""
+    named: dict[str, Any] = {}
     for name in _TYPES:
         value = getattr(arguments, name, None)
         if isinstance(value, str):
-            meant[name] = aliases.get(value, value)
+            named[name] = aliases.get(value, value)
         elif value:
-            meant[name] = [aliases.get(one, one) for one in value]
+            named[name] = [aliases.get(entity_type, entity_type) for entity_type in value]
     inner = getattr(arguments, arguments.filters_in, None)
     if isinstance(inner, Arguments):
-        meant[arguments.filters_in] = with_types(inner, aliases)
-    changed = {name: value for name, value in meant.items() if value != getattr(arguments, name)}
+        named[arguments.filters_in] = with_types(inner, aliases)
+    changed = {name: value for name, value in named.items() if value != getattr(arguments, name)}
     return arguments.model_copy(update=changed) if changed else arguments
 
 
 def invalid(issues: list[dict[str, Any]], **details: Any) -> InvalidInput:
-    """Return the error of arguments that do not fit: each issue has its ``path`` and a ``message``."""
+    """Return the error of arguments that do not fit; each issue has a ``path`` and a ``message``."""
     more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
     message = f"{issues[0]['path']}: {issues[0]['message']}{more}"
     return InvalidInput(message, **details, issues=issues)
 
 
-def _refuse_crowd(model: type[Arguments], operation: str, raw: Mapping[str, Any]) -> None:
-    """Refuse a body of very many unknown names before they cost anything."""
-    if len(raw) <= ISSUES_TOLD:
+def _refuse_many_names(model: type[Arguments], operation: str, raw: Mapping[str, Any]) -> None:
+    """Refuse a request with very many names before they are validated one by one."""
+    if len(raw) <= ISSUES_LIMIT:
         return
     allowed = spellings(model)
-    unknown = [str(name)[:200] for name in raw if name not in allowed][:ISSUES_TOLD]
+    unknown = [str(name)[:200] for name in raw if name not in allowed][:ISSUES_LIMIT]
     raise UnknownField(
         operation=operation,
         unknown_fields=unknown,
@@ -227,24 +227,26 @@ def _refuse_crowd(model: type[Arguments], operation: str, raw: Mapping[str, Any]
 
 
 def nested_filters(model: type[Arguments]) -> type[Arguments] | None:
-    """Return the model of ``filters``, where the operation has them."""
-    found = model.model_fields.get(model.filters_in)
-    kind = found.annotation if found else None
+    """Return the model of ``filters``, or None if the operation has no filters."""
+    field = model.model_fields.get(model.filters_in)
+    kind = field.annotation if field else None
     return kind if isinstance(kind, type) and issubclass(kind, Arguments) else None
 
 
 def spellings(model: type[Arguments]) -> dict[str, str]:
-    """Return the argument that each accepted name stands for, those of ``filters`` as ``filters.x``."""
-    found = {spelling: name for name, info in model.model_fields.items() for spelling in _names(name, info)}
+    """Return the argument that each accepted name stands for; a filter is named ``filters.x``."""
+    arguments = {
+        spelling: name for name, info in model.model_fields.items() for spelling in _names(name, info)
+    }
     inner = nested_filters(model)
     if inner is not None:
-        for name, meant in spellings(inner).items():
-            found.setdefault(name, f"{model.filters_in}.{meant}")
-    return found
+        for name, argument in spellings(inner).items():
+            arguments.setdefault(name, f"{model.filters_in}.{argument}")
+    return arguments
 
 
 def from_query(model: type[Arguments], pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return the arguments that a query string holds: repeated names, or commas, make a list."""
+    """Return the arguments of a query string. A list is given by repeated names or by commas."""
     raw: dict[str, Any] = {}
     lists = _lists(model)
     for name, text in pairs:
@@ -293,7 +295,7 @@ def _names(name: str, info: FieldInfo) -> tuple[str, ...]:
 def _fold(
     model: type[Arguments], raw: Mapping[str, Any], where: str, issues: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the arguments under their own names; the same one given twice must say the same twice."""
+    """Return the arguments in their canonical spelling; one that is given twice must have one value."""
     inner = nested_filters(model)
     meant = spellings(model)
     folded: dict[str, Any] = {}

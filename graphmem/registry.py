@@ -1,8 +1,8 @@
 """The operation registry: the one definition that REST, MCP and the command line share.
 
-An operation is declared once with :func:`operation`. The faces are small translators that loop over
-:data:`REGISTRY` and hold nothing per operation; :meth:`Operation.run` is the only way in for each of them,
-so the same arguments give the same answer and the same error everywhere.
+An operation is declared once with :func:`operation`. The faces loop over :data:`REGISTRY` and hold no code
+for a single operation. All of them call :meth:`Operation.run`, so the same arguments give the same answer and
+the same error everywhere.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _FACES = {Face.REST: "rest", Face.MCP: "mcp", Face.CLI: "cli"}
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What the operations of one process share."""
+    """The services that all operations of one process share."""
 
     database: Database
     availability: Availability
@@ -74,7 +74,7 @@ class Services:
 
     @property
     def metrics(self) -> Metrics:
-        """What this process counts."""
+        """The metrics of this process."""
         return self.database.metrics
 
     @property
@@ -85,7 +85,7 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What one call of an operation may reach: who is asking, that owner's graph, and the writers."""
+    """What one call of an operation works with: the caller, the caller's graph, and the services."""
 
     actor: Actor
     services: Services
@@ -112,10 +112,10 @@ class Context:
         edge_types: frozenset[str] | None = None,
         **params: Any,
     ) -> Any:
-        """Run a read along edges of some types, of every type of the vocabulary unless said.
+        """Run a read that follows edges of ``edge_types``, or of every type of the vocabulary.
 
-        Such a read answers the ``revision`` of the vocabulary, and is run again where that is another one
-        than the process knows: a type that was registered elsewhere a moment ago is walked as well.
+        Such a read answers the ``revision`` of the vocabulary. If this process knows an older revision, the
+        read runs again, so that it follows types that another process has just registered.
         """
         if edge_types is not None:
             rows = await self.graph.rows(name, edge_types=edge_types, **params)
@@ -136,7 +136,7 @@ Function = Callable[[Context, A], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[A]):
-    """One use case, as it was declared."""
+    """One operation, as it was declared."""
 
     name: str
     routes: tuple[tuple[str, str], ...]
@@ -156,7 +156,7 @@ class Operation(Generic[A]):
 
     @property
     def description(self) -> str:
-        """The docstring: its first line is the summary."""
+        """The docstring of the function; its first line is the summary."""
         return inspect.cleandoc(self.function.__doc__ or "")
 
     @property
@@ -167,10 +167,11 @@ class Operation(Generic[A]):
     async def run(
         self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face = Face.CLI
     ) -> bytes:
-        """Authorise, validate, call, count, and log one line; return the answer as JSON.
+        """Authorise and validate a call, run it once, count it and log one line; return the answer as JSON.
 
         Raises:
-            GraphmemError: and nothing else; an unforeseen fault becomes ``InternalError``.
+            GraphmemError: the call failed; an unexpected exception becomes ``InternalError``.
+            asyncio.CancelledError: the caller went away; the call counts as ``cancelled``.
         """
         cell = [0]
         token = round_trips.set(cell)
@@ -214,7 +215,7 @@ class Operation(Generic[A]):
 
 
 REGISTRY: dict[str, Operation[Any]] = {}
-"""Every operation by name; filled where :mod:`graphmem.operations` is imported."""
+"""Every operation by name. Importing :mod:`graphmem.operations` fills it."""
 
 
 def operation(
@@ -234,35 +235,35 @@ def operation(
     """Declare an operation.
 
     Args:
-        routes: ``METHOD /path`` lines; the first is the interface's own, others are aliases.
+        routes: ``METHOD /path`` lines; the first is that of the interface, the others are aliases.
         tool: name of the MCP tool.
         command: words of the command line.
         sandbox: whether the public sandbox allows it.
-        faces: where it can be called; ``reason`` says why, where that is not everywhere.
-        public: whether it answers without a credential.
-        errors: those of the catalogue that it raises beyond those of every operation.
+        faces: where it can be called; ``reason`` says why a face is left out.
+        public: whether it answers callers without a credential.
+        errors: the errors that it raises beyond those of every operation.
         example: arguments of a call that works on an owner who has what it names; filters stand beside the
             other arguments. ``--help`` shows it as a command line, and the tests that walk the registry call
             it through every face and as another owner. Ids are the ``EXAMPLE_`` ones of
             :mod:`graphmem.arguments`.
-        people: arguments that the command line adds where it prints a table for people.
+        people: arguments that the command line adds when it prints a table for people.
 
     Raises:
-        TypeError: the declaration is incomplete or its name is taken.
+        TypeError: the declaration is incomplete, or the name is taken.
     """
 
     def register(function: Function[A]) -> Function[A]:
         hints = get_type_hints(function, include_extras=True)
-        lacking = [
-            what
-            for what, given, face in (
+        unfitting = [
+            part
+            for part, value, face in (
                 ("routes", routes, Face.REST), ("tool", tool, Face.MCP), ("command", command, Face.CLI),
             )
-            if bool(given) != (face in faces)
+            if bool(value) != (face in faces)
         ]  # fmt: skip
-        if name in REGISTRY or lacking or bool(reason) == (faces is Face.ALL):
+        if name in REGISTRY or unfitting or bool(reason) == (faces is Face.ALL):
             raise TypeError(
-                f"operation {name!r}: name taken, or {lacking or 'reason'} does not fit its faces"
+                f"operation {name!r}: name taken, or {unfitting or 'reason'} does not fit its faces"
             )
         REGISTRY[name] = Operation(
             name=name,
