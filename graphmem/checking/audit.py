@@ -106,12 +106,12 @@ class Audit:
         while place is not None:
             row = (
                 await self._read(
-                    "audit.homes", entities=entities, type=kind, live=live, since=place[0], after=place[1],
+                    "audit.subjects", entities=entities, type=kind, live=live, since=place[0], after=place[1],
                     limit=STRETCH,
                 )
             )[0]  # fmt: skip
             # What was mended may stand further on now: it was counted then.
-            subject_ids = [subject_id for subject_id in row["homes"] if subject_id not in self.moved]
+            subject_ids = [subject_id for subject_id in row["subject_ids"] if subject_id not in self.moved]
             if subject_ids:
                 yield subject_ids
             place = row["last"]

@@ -120,7 +120,7 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
             raise answers.no_entity(wanted.entity_id)
         subject_ids = membership.members(root, into)
         row = await context.graph.one(
-            "relationship.at_homes",
+            "relationship.at_entities",
             subject_ids=subject_ids,
             outgoing=wanted.outgoing,
             incoming=wanted.incoming,

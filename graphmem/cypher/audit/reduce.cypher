@@ -7,13 +7,13 @@
 // cost    heavy
 <owner._known>
 CALL (known) {
-  UNWIND $subject_ids AS home
-  CALL (home, known) {
+  UNWIND $subject_ids AS subject_id
+  CALL (subject_id, known) {
     <observation._tally>
   }
-  CALL (home, known) {
+  CALL (subject_id, known) {
     <observation._winners>
   }
-  RETURN collect([home, version, updated_at, observations, created_at, last_observation_at, turn, fold]) AS reduced
+  RETURN collect([subject_id, version, updated_at, observations, created_at, last_observation_at, turn, fold]) AS reduced
 }
 RETURN reduced

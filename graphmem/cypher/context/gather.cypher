@@ -27,11 +27,11 @@ CALL (found, fitting) {
   }
   CALL (entity) {
     MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
-    WITH entity, member.id AS home
-    CALL (home) {
+    WITH entity, member.id AS subject_id
+    CALL (subject_id) {
       MATCH ()-[seen:OBSERVED]->(observation:Observation)
       USING INDEX SEEK seen:OBSERVED(home, at)
-      WHERE seen.home = home AND seen.at IS NOT NULL
+      WHERE seen.home = subject_id AND seen.at IS NOT NULL
       RETURN observation
       ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
     }

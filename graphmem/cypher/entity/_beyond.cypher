@@ -1,5 +1,5 @@
-// How many entities of some types exist, as `counted`: those that counters do not cover (deleted or merged ones) are
-// counted one by one.
+// How many entities of some types exist, as `counted`: counted one by one, and only if no counter covers the request
+// (`total` is -1) and `$counted` asks for it.
 CALL (types, total) {
   UNWIND CASE WHEN total < 0 AND $counted THEN types ELSE [] END AS type
   CALL (type) {

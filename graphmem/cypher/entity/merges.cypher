@@ -15,12 +15,12 @@ CALL () {
   RETURN collect(DISTINCT other.id) AS entities
 }
 CALL (entities) {
-  UNWIND entities AS home
+  UNWIND entities AS subject_id
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = home AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
+  WHERE seen.home = subject_id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
     AND seen.kind IN <fact._merge_kinds>
-  RETURN collect([home, seen.at, seen.recorded_at, seen.observation_id, seen.kind, observation.fields,
+  RETURN collect([subject_id, seen.at, seen.recorded_at, seen.observation_id, seen.kind, observation.fields,
     observation.values]) AS facts
 }
 RETURN entities, facts

@@ -11,8 +11,8 @@
 // rules, the caller folds the observations.
 <owner._known>
 CALL (known) {
-  UNWIND $entity_ids AS home
-  MATCH (entity:Entity {id: home})
+  UNWIND $entity_ids AS subject_id
+  MATCH (entity:Entity {id: subject_id})
   WHERE entity.owner = $owner
   CALL (entity) {
     OPTIONAL MATCH (head:Schema)
@@ -20,11 +20,11 @@ CALL (known) {
     WHERE head.owner = $owner AND head.head = entity.type
     RETURN head.projection AS projection, head.active_version AS active_version, head.document AS document
   }
-  CALL (home, known) {
+  CALL (subject_id, known) {
     <observation._tally>
   }
-  CALL (home, known, projection) {
-    WITH home, known WHERE projection IS NULL
+  CALL (subject_id, known, projection) {
+    WITH subject_id, known WHERE projection IS NULL
     <observation._winners>
   }
   RETURN collect([entity.id, entity.type, version, observations, created_at, last_observation_at, turn, fold,

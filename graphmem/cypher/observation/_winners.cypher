@@ -1,8 +1,8 @@
 // The winner of each field of a subject as of two clocks, without schema rules, as [field, correction, observed_at,
-// observation, value]. Takes `home` (the stored name of a subject's id) and `known`.
+// observation, value]. Takes `subject_id` and `known`.
 MATCH ()-[seen:OBSERVED]->(observation:Observation)
 USING INDEX SEEK seen:OBSERVED(home, at)
-WHERE seen.home = home AND seen.at <= $at AND seen.recorded_at <= known
+WHERE seen.home = subject_id AND seen.at <= $at AND seen.recorded_at <= known
   AND seen.kind IN <fact._value_kinds>
 WITH observation.fields AS fields, observation.values AS values, observation.id AS observation_id,
   observation.observed_at AS observed_at, CASE observation.kind WHEN 'correction' THEN 1 ELSE 0 END AS correction

@@ -5,7 +5,7 @@
 // mode    read
 // index   owner_id, relationship_by_owner (owner, last_observation_at, id), observed_in_time (home, at)
 // cost    heavy
-// As relationship.at_homes: every relationship that was recorded by then is read.
+// As relationship.at_entities: every relationship that was recorded by then is read.
 <owner._known>
 CALL (known) {
   MATCH (relationship:Relationship)

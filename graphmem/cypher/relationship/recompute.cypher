@@ -18,14 +18,14 @@ CALL () {
 }
 CALL (fitting, known) {
   UNWIND fitting AS relationship
-  WITH known, relationship.key AS home
-  CALL (home, known) {
+  WITH known, relationship.key AS subject_id
+  CALL (subject_id, known) {
     <observation._tally>
   }
-  WITH known, home, observations, version, created_at, last_observation_at, turn WHERE turn IS NOT NULL
-  CALL (home, known) {
+  WITH known, subject_id, observations, version, created_at, last_observation_at, turn WHERE turn IS NOT NULL
+  CALL (subject_id, known) {
     <observation._winners>
   }
-  RETURN collect([home, version, observations, created_at, last_observation_at, turn, fold]) AS relationships
+  RETURN collect([subject_id, version, observations, created_at, last_observation_at, turn, fold]) AS relationships
 }
 RETURN relationships, known

@@ -3,8 +3,8 @@
 // their own: otherwise the planner holds every event of the turn in memory twice.
 CALL () {
   CALL () {
-    UNWIND $renewed AS home
-    MATCH (entity:Entity {id: home})-[has:HAS_EVENT]->(event:TimelineEvent)
+    UNWIND $renewed AS subject_id
+    MATCH (entity:Entity {id: subject_id})-[has:HAS_EVENT]->(event:TimelineEvent)
     RETURN has, event
     UNION
     UNWIND $superseded AS id

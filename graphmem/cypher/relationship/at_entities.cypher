@@ -1,4 +1,4 @@
-// relationship.at_homes: every relationship at some entities as of two clocks.
+// relationship.at_entities: every relationship at some entities as of two clocks.
 //
 // params  subject_ids: LIST<STRING>, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, at: INTEGER, at_ingested: INTEGER
 // returns found: LIST<LIST>
@@ -11,17 +11,17 @@
 <owner._known>
 CALL (known) {
   CALL (known) {
-    UNWIND CASE WHEN $outgoing THEN $subject_ids ELSE [] END AS home
+    UNWIND CASE WHEN $outgoing THEN $subject_ids ELSE [] END AS subject_id
     MATCH (relationship:Relationship)
     USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
-    WHERE relationship.owner = $owner AND relationship.source = home
+    WHERE relationship.owner = $owner AND relationship.source = subject_id
       AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     RETURN relationship
     UNION
-    UNWIND CASE WHEN $incoming THEN $subject_ids ELSE [] END AS home
+    UNWIND CASE WHEN $incoming THEN $subject_ids ELSE [] END AS subject_id
     MATCH (relationship:Relationship)
     USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
-    WHERE relationship.owner = $owner AND relationship.target = home
+    WHERE relationship.owner = $owner AND relationship.target = subject_id
       AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     RETURN relationship
   }
