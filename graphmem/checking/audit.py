@@ -360,7 +360,7 @@ class Audit:
             report.settled = False
         if not report.settled:
             return
-        hashed = state_hash.changed(state_hash.EMPTY, report.hash, 0)
+        hashed = state_hash.updated(state_hash.EMPTY, report.hash, 0)
         stored = {(kind, name): counted for kind, name, *counted in now["counts"]}
         differences = [
             Difference(f"{kind} {name}", "counts", stored.get((kind, name)), report.counts.get((kind, name)))

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from graphmem.database.driver import Database
 from graphmem.errors import ServiceBusy
 from graphmem.model import relationship, times
-from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT, Kind, RegistrationRefused
+from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT, RegistrationRefused, RelationshipType
 from graphmem.settings import Settings
 
 REMEMBERED = 5.0
@@ -27,7 +27,7 @@ REMEMBERED = 5.0
 
 class _StoredTypes(NamedTuple):
     revision: int
-    types: list[Kind]
+    types: list[RelationshipType]
 
 
 class _Registered(NamedTuple):
@@ -41,7 +41,7 @@ class Known:
     ``read_at`` is seconds of the monotonic clock.
     """
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, RelationshipType]
     revision: int = 0
     read_at: float = -math.inf
     names: frozenset[str] = field(init=False)
@@ -101,7 +101,9 @@ class Vocabulary:
             known = await self.refresh()
         return known.names
 
-    async def register(self, asked: Kind, agent: str, registered_at: int | None = None) -> tuple[Kind, bool]:
+    async def register(
+        self, asked: RelationshipType, agent: str, registered_at: int | None = None
+    ) -> tuple[RelationshipType, bool]:
         """Register a type, or say more about it; return what it comes to, and whether it is new.
 
         Args:

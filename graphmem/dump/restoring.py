@@ -23,7 +23,7 @@ from graphmem.dump.conflicts import Conflict, Missing, Present, find_missing, pr
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import canonical, discovery, facts, ids, reduction
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.model.relationship import Kind, RegistrationRefused
+from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
 from graphmem.writing import Restoring, WriteRequest, Writers, Written, refolding
 
@@ -192,7 +192,7 @@ class _Restorer:
             self._planned.add(dumped.name)
             return
         try:
-            kind = Kind(dumped.name, dumped.inverse, dumped.description)
+            kind = RelationshipType(dumped.name, dumped.inverse, dumped.description)
             _, is_new = await self._vocabulary.register(kind, dumped.agent, dumped.registered_at)
             self.result.relationship_types += is_new
         except RegistrationRefused as exc:

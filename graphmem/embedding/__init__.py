@@ -1,1 +1,1 @@
-"""Vectors: what of an entity is embedded, and the two embedders."""
+"""Vectors: the text of an entity that is embedded, and the two embedders."""

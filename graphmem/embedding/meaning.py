@@ -59,7 +59,7 @@ def text_of(name: str, held: Iterable[tuple[str, str]]) -> str:
     for field, text in held:
         if room <= 0:
             break
-        for one in () if field == CANONICAL_NAME else words.said(text):
+        for one in () if field == CANONICAL_NAME else words.strings_of(text):
             if room > 0 and one not in found and _says_something(one):
                 found[one] = None
                 room -= len(one) + 2

@@ -1,1 +1,4 @@
-"""Similarity, blocking and ranking: what may change any day, because nothing stored depends on it."""
+"""Similarity of entities, ranking of context lines, candidates for schemas.
+
+Any of it may change any day: no stored fact depends on it.
+"""

@@ -39,27 +39,27 @@ WORD = 0.8
 """Two words are one and the same from this similarity on."""
 
 
-def _set(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FORMS = _set(
+_FORMS = _word_set(
     """inc incorporated ltd limited llc llp lp plc corp corporation co company gmbh mbh ag kg kgaa ohg ug ev
     se sa sas sasu sarl srl spa sl bv nv ab oy oyj as asa aps kk pty pte sdn bhd ооо оао зао пао ао ип тоо
     株式会社 有限会社 有限公司 股份有限公司 주식회사 유한회사"""
 )
 _ATTACHED_FORMS = ("株式会社", "有限会社", "股份有限公司", "有限公司", "주식회사", "유한회사")
-_HONORIFICS = _set(
+_HONORIFICS = _word_set(
     """mr mrs ms miss mx dr prof professor sir dame rev herr frau mme mlle monsieur madame signor signora
     dott dottore señor señora senor senora sra phd esq dipl господин госпожа 先生 様 氏"""
 )
-_STATED: dict[Kind, dict[str, str]] = {
+_GENERATION_WORDS: dict[Kind, dict[str, str]] = {
     "person": {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr"}, "company": {}, "other": {},
 }  # fmt: skip
 _GENERATIONS = frozenset({"jr 1", "sr 1"})
-_ROMAN = _set("ii iii iv vii viii ix xii xiii xiv xv xvi xvii xviii xix xx")
+_ROMAN = _word_set("ii iii iv vii viii ix xii xiii xiv xv xvi xvii xviii xix xx")
 """Not those that are names: Vi, Xi."""
-_PARTICLES = _set(
+_PARTICLES = _word_set(
     "the a an of and for und der die das von van zu zur le la les du de des del della di da y e et i и"
 )
 _LETTERS = str.maketrans({
@@ -97,7 +97,7 @@ class Name:
 
 
 @lru_cache(maxsize=4096)
-def take_apart(text: str, kind: Kind) -> Name | None:
+def parse(text: str, kind: Kind) -> Name | None:
     """Return a name as similarity compares it, ``None`` where nothing of it counts."""
     parts = words(_plain(fold_text(text)))
     forms: frozenset[str] = frozenset()
@@ -106,7 +106,7 @@ def take_apart(text: str, kind: Kind) -> Name | None:
     elif kind == "person":
         parts = [word for word in parts if word not in _HONORIFICS] or parts
     marks = [mark for place, word in enumerate(parts) for mark in _marks(word, place, len(parts), kind)]
-    rest = [word for place, word in enumerate(parts) if not (place and word in _STATED[kind])]
+    rest = [word for place, word in enumerate(parts) if not (place and word in _GENERATION_WORDS[kind])]
     # A single letter of a person's name is an initial, and no particle.
     initial = 1 if kind == "person" else 0
     counting = [word for word in rest if word not in _PARTICLES or len(word) == initial] or rest
@@ -136,8 +136,8 @@ def similarity(one: Name, other: Name) -> float:
 
 def _marks(word: str, place: int, count: int, kind: Kind) -> list[str]:
     """Return the marks that a word at its place in a name holds."""
-    if word in _STATED[kind] and place:
-        return [_STATED[kind][word]]
+    if word in _GENERATION_WORDS[kind] and place:
+        return [_GENERATION_WORDS[kind][word]]
     if not word.isalpha():
         return [str(int(digits)) for digits in re.findall(r"\d+", word)]
     if word in _ROMAN and place == count - 1 and place:
@@ -180,7 +180,7 @@ def _aligned(one: Name, other: Name) -> float:
             rest.append(word)
     # The longest first: an initial takes what nothing better fits.
     for word in sorted(rest, key=lambda found: (-len(found), found)) if len(rest) > 1 else rest:
-        best, fitting = max([(alike(word, found, one.kind), found) for found in left])
+        best, fitting = max([(word_similarity(word, found, one.kind), found) for found in left])
         if best < WORD:
             # One word that fits nothing makes another name, however alike the rest is.
             return min(0.7, token_sort_ratio(one.ordered, other.ordered) / 100)
@@ -207,7 +207,7 @@ def _beside(left: list[str], kind: Kind, whole: int, weight: float) -> float:
 
 
 @lru_cache(maxsize=100_000)
-def alike(one: str, other: str, kind: Kind) -> float:
+def word_similarity(one: str, other: str, kind: Kind) -> float:
     """Return how alike two words are: 1 where equal, at least ``WORD`` where one may stand for the other.
 
     The shorter a word is, the less of it may differ; the first letter seldom does.

@@ -152,7 +152,7 @@ class Profile:
         given = self.values.get("name", {})
         if not self.texts and not self.shown.startswith(f"{self.entity_type} {self.entity_id[4:12]}"):
             given = {fold_text(self.shown): ("name", self.shown)}
-        parts = ((names.take_apart(folded, self.rule.kind), text) for folded, (_, text) in given.items())
+        parts = ((names.parse(folded, self.rule.kind), text) for folded, (_, text) in given.items())
         return [(name, text) for name, text in parts if name is not None]
 
 
@@ -229,7 +229,7 @@ def _companies(a: Profile, b: Profile) -> tuple[float, tuple[str, str]] | None:
     if not one or not other:
         return None
     (_, given), (_, said) = min(one.items())[1], min(other.items())[1]
-    left, right = names.take_apart(given, "company"), names.take_apart(said, "company")
+    left, right = names.parse(given, "company"), names.parse(said, "company")
     alike = names.similarity(left, right) if left and right else float(given == said)
     return alike, (given, said)
 

@@ -1,5 +1,6 @@
-"""Pure values and rules: identity, canonical forms, ranks and reduction. No input or output happens here.
+"""The stored formats and the rules over stored facts. Nothing here does input or output.
 
-What these modules produce (ids, canonical JSON, ranks) is stored for good, so it is pinned by golden
-vectors in ``tests/unit/golden.json``: a change there is a change of the data format.
+What these modules answer for data that is stored today never changes; only new kinds are added. Ids,
+canonical JSON, ranks and hashes are stored, and golden vectors in ``tests/unit/golden.json`` pin them. What
+may change any day lives in :mod:`graphmem.matching` and :mod:`graphmem.text`.
 """

@@ -1,9 +1,9 @@
-"""``merge_array``: the union of what the observations of the greatest priority say, each element once.
+"""``merge_array``: the union of the values of the observations with the greatest priority, each element once.
 
-A correction stands before every other observation, and alone: it replaces. Elements stand in the order in
-which they were first seen (observed_at, observation id, place in the list), which never looks at arrival.
-A null says nothing; where the greatest priority says nothing else, the union is empty. A list in a string
-(``'["a"]'``) is that list, any other value one element (contract, section 2).
+A correction outranks every other observation and replaces the union. Elements are in the order in which they
+were first seen (observed_at, observation id, index in the list), whatever their order of arrival. A null has
+no elements; where the greatest priority has nothing but nulls, the union is empty. A list in a string
+(``'["a"]'``) is that list, any other value is one element (contract, section 2).
 
 In a fold the rank of such a field is its precedence, then one mark for each element, joined by ``;``.
 """
@@ -16,11 +16,11 @@ from graphmem.model import canonical, ranks
 from graphmem.model.rules import convert
 
 _MARK: Final = "U"
-"""The first letter of these ranks, which no other has."""
+"""The first letter of the rank of a union; no other rank has it."""
 _NOTHING: Final = "-"
-"""In place of an element's index: the observation says nothing, and is the newest of those that do so."""
+"""In place of an element's index: the union is empty, and this is the newest observation without elements."""
 
-Held = tuple[str, str, str]
+UnionWinner = tuple[str, str, str]
 """Rank, observation ids (joined by commas) and value, as a fold holds them."""
 
 
@@ -29,19 +29,21 @@ def is_union(rank: str) -> bool:
     return rank.startswith(_MARK)
 
 
-def said(observation_id: str, value: str, *, correction: bool, observed_at: int, priority: float) -> Held:
-    """Return what one observation says of such a field; ``value`` is canonical JSON."""
+def claim(
+    observation_id: str, value: str, *, correction: bool, observed_at: int, priority: float
+) -> UnionWinner:
+    """Return the union that one observation makes of a field; ``value`` is canonical JSON."""
     time = ranks.time_rank(observed_at)
     number = ranks.number_rank(priority)
     precedence = f"{_MARK}1.{time}.{observation_id}" if correction else f"{_MARK}0.{number}"
     elements: dict[str, str] = {}
     for index, element in enumerate(_elements(value)):
         elements.setdefault(canonical.encode(element), f"{time}.{observation_id}.{index:06x}")
-    return _held(precedence, elements, f"{time}.{observation_id}.{_NOTHING}")
+    return _winner(precedence, elements, f"{time}.{observation_id}.{_NOTHING}")
 
 
-def union(one: Held, other: Held) -> Held:
-    """Return what two holders say together: the one of the greater precedence, or both."""
+def union(one: UnionWinner, other: UnionWinner) -> UnionWinner:
+    """Return the winner with the greater precedence, or the union of two with the same."""
     precedence, marks = _marks(one)
     others_precedence, others_marks = _marks(other)
     if precedence != others_precedence:
@@ -53,25 +55,25 @@ def union(one: Held, other: Held) -> Held:
             nothing = max(nothing, mark)
         else:
             elements[element] = min(elements.get(element, mark), mark)
-    return _held(precedence, elements, nothing)
+    return _winner(precedence, elements, nothing)
 
 
-def observations(held: Held) -> list[str]:
-    """Return the observation that each element of a union comes from; nothing where it is no union."""
+def observations(held: UnionWinner) -> list[str]:
+    """Return the observation that each element of a union comes from; empty for any other winner."""
     if not is_union(held[0]):
         return []
     marks = [mark.split(".") for mark in held[0].split(";")[1:]]
     return [observation_id for _, observation_id, place in marks if place != _NOTHING]
 
 
-def _held(precedence: str, elements: dict[str, str], nothing: str) -> Held:
+def _winner(precedence: str, elements: dict[str, str], nothing: str) -> UnionWinner:
     ordered = sorted(elements.items(), key=lambda pair: pair[1])
     marks = [mark for _, mark in ordered] or [nothing]
     ids = dict.fromkeys(mark.split(".")[1] for mark in marks)
     return ";".join((precedence, *marks)), ",".join(ids), f"[{','.join(element for element, _ in ordered)}]"
 
 
-def _marks(held: Held) -> tuple[str, list[tuple[str | None, str]]]:
+def _marks(held: UnionWinner) -> tuple[str, list[tuple[str | None, str]]]:
     precedence, *marks = held[0].split(";")
     if marks[0].endswith(_NOTHING):
         return precedence, [(None, marks[0])]
@@ -80,7 +82,7 @@ def _marks(held: Held) -> tuple[str, list[tuple[str | None, str]]]:
 
 
 def _elements(value: str) -> list[Any]:
-    """Return the elements that a value says; nulls are none."""
+    """Return the elements of a value without nulls."""
     text = convert(value, "array") if value != "null" else "[]"
     found = [canonical.decode(value)] if text is None else canonical.decode(text)
     return [element for element in found if element is not None]

@@ -19,12 +19,12 @@ from graphmem.model import canonical, identity, ranks, times
 
 Op = Literal["eq", "in", "gt", "lt", "gte", "lte", "contains", "contains_word"]
 OPS: Final = get_args(Op)
-DIGITS: Final = 150
+KEY_DIGITS: Final = 150
 """Significant digits of a number that its key holds."""
 
 _NUMBER, _TIME, _TEXT, _BOOLEAN = range(4)
 _EXACT: Final = Context(prec=10_000)
-_TURNED = str.maketrans("0123456789", "9876543210")
+_COMPLEMENT = str.maketrans("0123456789", "9876543210")
 
 
 class Typed(NamedTuple):
@@ -70,9 +70,9 @@ def _number_key(number: float) -> str:
         return "1"
     assert isinstance(exponent, int)
     place = f"{len(digits) + exponent + 50_000:05d}"
-    text = place + "".join(map(str, digits[:DIGITS]))
+    text = place + "".join(map(str, digits[:KEY_DIGITS]))
     # Of two negative numbers the one with the greater digits comes first, also where one begins the other.
-    return f"0{text.translate(_TURNED)}~" if sign else f"2{text}"
+    return f"0{text.translate(_COMPLEMENT)}~" if sign else f"2{text}"
 
 
 def index_keys(value: Any) -> list[str]:
@@ -84,15 +84,15 @@ def index_keys(value: Any) -> list[str]:
     if not isinstance(value, list):
         return [sort_key(value) or LACKING]
     keys = {f"{ELEMENT}{key}" for one in value if (key := sort_key(one)) is not None}
-    return [LACKING, *(sorted(keys) if len(keys) <= ELEMENTS else [MANY])]
+    return [LACKING, *(sorted(keys) if len(keys) <= INDEXED_ELEMENTS_LIMIT else [MANY_ELEMENTS])]
 
 
 LACKING: Final = "~"
 ELEMENT: Final = "e"
-MANY: Final = "f"
-ELEMENTS: Final = 100
+MANY_ELEMENTS: Final = "f"
+INDEXED_ELEMENTS_LIMIT: Final = 100
 """Different elements of a list that stand in an index."""
-LOSSY: Final = identity.KEY_LIMIT
+EXACT_KEY_LENGTH: Final = identity.KEY_LIMIT
 """A key longer than this may stand for several texts."""
 
 
@@ -135,7 +135,7 @@ class Filter:
         if self.op not in ("eq", "in"):
             return None
         keys = filter(None, map(sort_key, self.value if self.op == "in" else [self.value]))
-        return sorted({one for key in keys for one in (key, f"{ELEMENT}{key}")} | {MANY})
+        return sorted({one for key in keys for one in (key, f"{ELEMENT}{key}")} | {MANY_ELEMENTS})
 
     @property
     def ranges(self) -> list[list[str]]:
@@ -147,14 +147,14 @@ class Filter:
             # Of times the key does not hold the text.
             texts = [[f"{mark}{_TEXT}", f"{mark}{_BOOLEAN}", _folded(self.value)] for mark in ("", ELEMENT)]
             times_ = [[f"{mark}{_TIME}", f"{mark}{_TEXT}", ""] for mark in ("", ELEMENT)]
-            return [*texts, *times_, [MANY, LACKING, ""]]
+            return [*texts, *times_, [MANY_ELEMENTS, LACKING, ""]]
         found, key = typed(self.value), sort_key(self.value)
         assert found is not None
         assert key is not None
-        key = key[: LOSSY + 1]
+        key = key[: EXACT_KEY_LENGTH + 1]
         if self.op in ("gt", "gte"):
             return [[key, str(found.kind + 1), ""]]
-        return [[str(found.kind), key + LAST, ""]]
+        return [[str(found.kind), key + LAST_CHARACTER, ""]]
 
     def matches(self, value: Any) -> bool:
         """Return whether a value (as JSON reads it) fits; a list does where an element of it does.
@@ -174,7 +174,7 @@ _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }
 
 
-def fault(op: Any, value: Any) -> tuple[str, str] | None:
+def problem(op: Any, value: Any) -> tuple[str, str] | None:
     """Return what of a filter cannot be, as (``op`` or ``value``, what to do); ``None`` if nothing."""
     if op not in OPS:
         return "op", f"an op is one of {', '.join(OPS)}"
@@ -189,14 +189,14 @@ def fault(op: Any, value: Any) -> tuple[str, str] | None:
     return None if typed(value) else ("value", _SCALAR)
 
 
-LAST: Final = "\U0010ffff"
+LAST_CHARACTER: Final = "\U0010ffff"
 """The last character of all."""
 IN_LIMIT: Final = 100
 """Values that ``in`` takes."""
 _SCALAR: Final = "a string, a number or a boolean"
 
 
-def read(filters: Mapping[str, Filter], texts: Mapping[str, str]) -> bool:
+def matches_all(filters: Mapping[str, Filter], texts: Mapping[str, str]) -> bool:
     """Return whether a snapshot fits all filters.
 
     Args:

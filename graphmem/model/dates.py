@@ -1,9 +1,9 @@
-"""Dates as people and programs write them: which texts are one, and what instant they mean.
+"""Dates in text: which texts are a date, and what instant they mean.
 
 A text is a date only where it can be nothing else: ISO 8601 with all of year, month and day; the same with
 slashes, year first; the compact form of calendars with its time (``20260131T090000Z``); the form of e-mail
 (``Sat, 31 Jan 2026 09:00:00 +0100``); and a day with its month written out in English. Numbers, bare years,
-months without a day, times without a day and days whose order is in doubt (``01/02/2026``) are none.
+months without a day, times without a day and days whose order is in doubt (``01/02/2026``) are no dates.
 
 The years are 1 to 9999. Without a zone a time is UTC, and a day alone begins at its first moment in UTC.
 """
@@ -17,8 +17,8 @@ from graphmem.model import times
 
 Precision = Literal["day", "minute", "second", "microsecond"]
 """How fine a date was written."""
-LONGEST: Final = 64
-"""Characters of a text that may be a date."""
+LENGTH_LIMIT: Final = 64
+"""Characters of the longest text that may be a date."""
 
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -48,7 +48,7 @@ _SHAPES: Final = tuple(
 )
 
 
-class Written(NamedTuple):
+class WrittenDate(NamedTuple):
     """A date: its instant in microseconds, and how it was written.
 
     ``iso`` is the text in ISO 8601, of the same precision and in the same zone; ``offset`` that zone as
@@ -61,9 +61,9 @@ class Written(NamedTuple):
     offset: str | None
 
 
-def read(text: str) -> Written | None:
-    """Return the date that a text is, ``None`` where it is none."""
-    if not 8 <= len(text) <= LONGEST:
+def parse(text: str) -> WrittenDate | None:
+    """Return the date that a text is, ``None`` if it is no date."""
+    if not 8 <= len(text) <= LENGTH_LIMIT:
         return None
     for shape in _SHAPES:
         match = shape.fullmatch(text)
@@ -72,7 +72,7 @@ def read(text: str) -> Written | None:
     return None
 
 
-def _written(part: dict[str, str | None]) -> Written | None:
+def _written(part: dict[str, str | None]) -> WrittenDate | None:
     month = part["month"] or ""
     number = int(month) if month.isdigit() else _MONTH.get(month.lower(), 0)
     day = f"{part['year']}-{number:02d}-{int(part['day'] or 0):02d}"
@@ -84,12 +84,12 @@ def _written(part: dict[str, str | None]) -> Written | None:
     zone = part.get("zone") or ""
     zone = offset if offset and zone[0] in "+-" else "Z" if zone else ""
     try:
-        # What is finer than a microsecond is kept in the text: an instant has microseconds.
+        # An instant has microseconds; finer digits are kept in the text.
         at = times.parse(f"{day}{clock}{f'.{fraction[:6]}' if fraction else ''}{zone}")
     except ValueError:
         return None
     precision: Precision = "microsecond" if fraction else "second" if second else "minute" if hour else "day"
-    return Written(at, f"{day}{clock}{f'.{fraction}' if fraction else ''}{zone}", precision, offset)
+    return WrittenDate(at, f"{day}{clock}{f'.{fraction}' if fraction else ''}{zone}", precision, offset)
 
 
 def _offset(zone: str | None) -> str | None:

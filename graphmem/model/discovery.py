@@ -1,7 +1,7 @@
 """Discovered schemas: what has been seen under each field of a type.
 
-The discovered type of a field is the join of what was seen. A join does not depend on order, and it
-never converts or hides a value: number and string seen is ``number|string``.
+The discovered type of a field is the join of all types seen. A join does not depend on order and never
+converts or hides a value: after a number and a string it is ``number|string``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Seen = frozenset[str]
 
 
 def shape_of(value: object) -> str | None:
-    """Return the field type of one value: string, number, date, boolean, array or object; null has none."""
+    """Return the type of one value: string, number, date, boolean, array or object; ``None`` for null."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -27,7 +27,7 @@ def shape_of(value: object) -> str | None:
 
 
 def join(known: Mapping[str, Seen], fields: Mapping[str, str | None]) -> dict[str, Seen]:
-    """Return ``known`` with the shapes of one more observation; a field seen only as null is known too."""
+    """Return ``known`` with the types of one more observation; a field seen only as null is included."""
     joined = dict(known)
     for name, shape in fields.items():
         joined[name] = joined.get(name, frozenset()) | ({shape} if shape else frozenset())

@@ -33,7 +33,7 @@ OBSERVATION_SOURCES: Final = get_args(ranks.ObservationSource)
 DEFAULT_SOURCE: Final = "llm_summary"
 DEFAULT_PRIORITY: Final = 100.0
 PRIORITY_LIMIT: Final = 1e15
-ISSUES_TOLD: Final = 100
+ISSUES_LIMIT: Final = 100
 """Faults of one request that are told; a client that gets so many hears the others next time."""
 _WRAPPERS = frozenset({"attributes", "properties", "fields", "data", "snapshot"})
 
@@ -107,7 +107,7 @@ class Item:
         return replace(item, entity_id=who.entity_id, basis=who.basis)
 
 
-def usual(entity_type: str) -> identity.Alternatives | None:
+def no_alternatives(entity_type: str) -> identity.Alternatives | None:
     """Return no registered alternatives, for any type."""
     return None
 
@@ -151,14 +151,14 @@ class Reader:
     owner: str
     transaction_id: str
     defaults: Defaults = field(default_factory=Defaults)
-    alternatives: Callable[[str], identity.Alternatives | None] = usual
+    alternatives: Callable[[str], identity.Alternatives | None] = no_alternatives
     vocabulary: Collection[str] = frozenset(relationship.BUILTIN)
     issues: list[Issue] = field(default_factory=list)
     _unknown_types: int = 0
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
         """Note one fault; the first hundred are enough."""
-        if len(self.issues) >= ISSUES_TOLD:
+        if len(self.issues) >= ISSUES_LIMIT:
             return
         issue = cast("Issue", {"code": code, "path": path, "message": message, **more})
         if index is not None:
@@ -252,7 +252,7 @@ class Reader:
         before = len(self.issues)
         name = ""
         try:
-            suggest = self._unknown_types < relationship.SUGGESTIONS
+            suggest = self._unknown_types < relationship.SUGGESTIONS_LIMIT
             name = relationship.normalise(raw["relationship_type"], self.vocabulary, suggest=suggest)
         except relationship.UnknownRelationshipType as exc:
             self._unknown_types += 1
@@ -343,7 +343,7 @@ class Reader:
             if not isinstance(given, str):
                 raise ValueError("a time is a string")
             micros = times.parse(given)
-            if micros > times.now() + times.FUTURE_ALLOWED:
+            if micros > times.now() + times.FUTURE_LIMIT_MICROSECONDS:
                 raise ValueError("more than 24 hours in the future")
         except ValueError as exc:
             self.refuse("ERR_OBSERVED_AT", f"{path}.observed_at", str(exc), index)

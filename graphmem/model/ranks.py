@@ -1,7 +1,7 @@
-"""Ranks: strings that compare as the observations do, so that a field's winner is its greatest rank.
+"""Ranks: strings that compare as observations do. The winner of a field has the greatest rank.
 
-One total order for each merge policy, which never looks at the order of arrival; a correction comes
-before every other observation. What follows the rank, at equal ranks, is the observation's id.
+Each merge policy has one total order, which ignores the order of arrival. A correction outranks every other
+observation. At equal ranks the greater observation id wins.
 
 =================  =======================================================================
 ``last_write``      observed_at
@@ -9,7 +9,7 @@ before every other observation. What follows the rank, at equal ranks, is the ob
 ``most_specific``   specificity, priority, rank of the observation source, observed_at
 =================  =======================================================================
 
-``merge_array`` is no order but a union: see :mod:`graphmem.model.arrays`.
+``merge_array`` is not an order but a union: see :mod:`graphmem.model.arrays`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def source_rank(observation_source: str | None) -> int:
 
 
 def time_rank(micros: int) -> str:
-    """Return 18 digits that sort as the times of the years 1 to 9999 do."""
+    """Return 18 digits that sort as times from year 1 to 9999 do."""
     return f"{micros - EARLIEST:018d}"
 
 
@@ -64,7 +64,7 @@ def rank(
     """Return the rank of an observation for a field under ``policy``; ``observed_at`` in microseconds.
 
     Args:
-        sources: the rank of each observation source, 0 to 9, where it is not the usual one.
+        sources: the rank of each observation source, 0 to 9; ``None`` for the default ranks.
     """
     parts = ["1" if correction else "0"]
     if policy == "most_specific":

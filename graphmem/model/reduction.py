@@ -1,15 +1,15 @@
 """Reduction: from observations to a snapshot.
 
-For each field, the winner among the observations that carry it is the greatest by (rank, id); see
-:mod:`graphmem.model.ranks`. A winning null clears the field: it stays in the fold, so that an older
-value cannot come back, and is absent from the snapshot. Which order a field has, which fields are shown
-and how their values convert is said by the :class:`~graphmem.model.rules.Rules` of the type.
+For each field, the winner is the observation with the greatest (rank, id); see :mod:`graphmem.model.ranks`,
+where a correction outranks every other observation. A winning null clears the field: it stays in the fold,
+so that an older value cannot come back, and is absent from the snapshot. The
+:class:`~graphmem.model.rules.Rules` of the type set the order of each field, which fields a snapshot has,
+and how values convert.
 
-What is merged is folded apart: what a survivor shows is put together from the own states of its members
-(:func:`merged_state`).
+Each member of a merge is folded by itself. :func:`merged_state` puts together what the survivor shows.
 
-Whether an entity or a relationship lives is decided apart from its values, by its newest lifecycle
-observation (:data:`~graphmem.model.facts.LIFECYCLE_KINDS`): no value ever revives what was deleted.
+Values do not decide whether an entity or a relationship lives. Its newest lifecycle observation does
+(:data:`~graphmem.model.facts.LIFECYCLE_KINDS`): no value revives what was deleted.
 
 The current snapshot is folded forward from the one before it (:func:`fold`), so that a write does not
 pay for history. The snapshot of another time is reduced in the database from the observations
@@ -30,7 +30,7 @@ from graphmem.model.rules import PLAIN, Rules
 
 
 class Winner(NamedTuple):
-    """What holds one field: the order of its parts is the order in which winners are compared."""
+    """The winner of one field. Winners compare in the order of their parts."""
 
     rank: str
     observation_id: str
@@ -103,7 +103,7 @@ class OwnState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One immutable fact: what was said of one home (an entity, or a relationship) at one time.
+    """One immutable fact about one subject, an entity or a relationship, at one time.
 
     ``observed_at`` and ``recorded_at`` are microseconds; ``fields`` holds canonical JSON by field name.
     """
@@ -126,10 +126,10 @@ class Observation:
     shapes: Mapping[str, str | None] = field(default_factory=dict)
 
     def claim(self, name: str, value: str, rules: Rules) -> Winner:
-        """Return what this observation holds up for a field; ``value`` is what a snapshot would show."""
+        """Return this observation as a winner of a field; ``value`` is the converted value."""
         policy, correction = rules.policy(name), self.kind == "correction"
         if policy == "merge_array":
-            held = arrays.said(
+            held = arrays.claim(
                 self.id, value, correction=correction, observed_at=self.observed_at, priority=self.priority
             )
             return Winner(*held)
@@ -158,7 +158,7 @@ def fold(known: Fold, observation: Observation, rules: Rules = PLAIN) -> dict[st
 
 
 def greatest(holder: Winner | None, challenger: Winner) -> Winner:
-    """Return which of two holds a field, or what they hold together where the field is a union."""
+    """Return which of two winners a field has, or their union where its policy is ``merge_array``."""
     if holder is None:
         return challenger
     if arrays.is_union(holder.rank):
@@ -203,7 +203,7 @@ def newest_lifecycle(known: Lifecycle | None, observation: Observation) -> Lifec
 
 
 class Stale(Exception):
-    """Some entities were folded under other rules than those of today: they must be folded again first."""
+    """Some entities were folded under rules that have changed since: fold them again, then read again."""
 
     def __init__(self, entity_ids: list[str]) -> None:
         super().__init__()
@@ -211,13 +211,13 @@ class Stale(Exception):
 
 
 class Torn(Exception):
-    """What was read of one thing is of two moments: a commit fell between. Reading again helps."""
+    """A commit fell into a read: parts of a node are of two moments. Read again."""
 
 
-def check(
+def checksum(
     version: int, fields: list[str], values: list[str], winners: list[str], own: str | None = None
 ) -> int:
-    """Return the checksum (CRC-32) that a thing carries over its version and the lists of its snapshot.
+    """Return the checksum (CRC-32) over the version and the snapshot of a node, which the node stores.
 
     The database reads a node's properties one by one, and a commit may fall between two of them.
     """
@@ -227,7 +227,7 @@ def check(
     return zlib.crc32(text.encode())
 
 
-def shown(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:
+def snapshot_fields(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:
     """Return the fields of a snapshot in canonical order: neither nulls nor the canonical name.
 
     Args:

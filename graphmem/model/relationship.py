@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+NAME_SHAPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 """What a type may be called, in canonical spelling."""
-SUGGESTIONS: Final = 10
+SUGGESTIONS_LIMIT: Final = 10
 """Unknown types of one request for which the nearest is told."""
 DESCRIPTION_LIMIT: Final = 1_000
 """Characters of a description."""
@@ -34,7 +34,7 @@ INTERNAL: Final = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RelationshipType:
     """One type of relationship."""
 
     name: str
@@ -70,7 +70,9 @@ _TABLE = (
     ("TRANSACTED_WITH", "TRANSACTED_WITH", "Money or goods went between source and target."),
     ("WORKS_AT", "EMPLOYS", "The source works for the target."),
 )
-BUILTIN: Final[Mapping[str, Kind]] = MappingProxyType({row[0]: Kind(*row) for row in _TABLE})
+BUILTIN: Final[Mapping[str, RelationshipType]] = MappingProxyType(
+    {row[0]: RelationshipType(*row) for row in _TABLE}
+)
 """The types that every database has."""
 
 
@@ -106,7 +108,7 @@ def spell(given: str) -> str:
 
 def is_name(spelled: str) -> bool:
     """Whether a type may be called so: by the grammar of names, and none of the graph's own edges."""
-    return NAME.fullmatch(spelled) is not None and spelled not in INTERNAL
+    return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
 
 
 def normalise(given: str, known: Collection[str], *, suggest: bool = True) -> str:
@@ -126,17 +128,17 @@ def normalise(given: str, known: Collection[str], *, suggest: bool = True) -> st
     raise UnknownRelationshipType(given, near[0] if near else None)
 
 
-def read_backwards(kinds: Mapping[str, Kind]) -> dict[str, str]:
+def read_backwards(kinds: Mapping[str, RelationshipType]) -> dict[str, str]:
     """Return the type that each inverse is the inverse of, by the inverse's name."""
     return {kind.inverse: kind.name for kind in kinds.values() if kind.inverse is not None}
 
 
-def inverse_of(kinds: Mapping[str, Kind], name: str) -> str | None:
+def inverse_of(kinds: Mapping[str, RelationshipType], name: str) -> str | None:
     """Return the inverse of a type: its own, else the type whose inverse it is."""
     return kinds[name].inverse or read_backwards(kinds).get(name)
 
 
-def registered(kinds: Mapping[str, Kind], asked: Kind) -> Kind:
+def registered(kinds: Mapping[str, RelationshipType], asked: RelationshipType) -> RelationshipType:
     """Return what a type is once it is registered over a vocabulary; what is not asked stays as it is.
 
     What a name means never changes, for relationships stand under it already: an inverse may be added and
@@ -160,18 +162,20 @@ def registered(kinds: Mapping[str, Kind], asked: Kind) -> Kind:
     described = asked.description is None or asked.description == before.description
     if asked.name in BUILTIN and not described:
         raise RegistrationRefused("description", f"{asked.name} is built in: its description stays")
-    return Kind(asked.name, asked.inverse or before.inverse, asked.description or before.description)
+    return RelationshipType(
+        asked.name, asked.inverse or before.inverse, asked.description or before.description
+    )
 
 
 def _check_name(argument: str, name: str) -> None:
     if name in INTERNAL:
         raise RegistrationRefused(argument, f"{name} is the graph's own: relationships cannot be called so")
-    if NAME.fullmatch(name) is None:
+    if NAME_SHAPE.fullmatch(name) is None:
         message = f"{name[:80]!r} is not a name: a letter, then up to 63 letters, digits or underscores"
         raise RegistrationRefused(argument, message)
 
 
-def _agree(kinds: Mapping[str, Kind], name: str, inverse: str) -> None:
+def _agree(kinds: Mapping[str, RelationshipType], name: str, inverse: str) -> None:
     """Refuse an inverse that contradicts what is there."""
     backwards = read_backwards(kinds)
     stands = inverse_of(kinds, name) if name in kinds else backwards.get(name)

@@ -1,9 +1,8 @@
-"""What of a schema decides snapshots: the fields that are shown, how values convert, which observation wins.
+"""The part of a schema that decides snapshots: which fields they have, how values convert, what wins.
 
-The rules of a type are drawn from its registered document (:mod:`graphmem.model.schema`). Without one
-they are :data:`PLAIN`: every field is shown as it was given and the last write wins. Their ``key`` stands
-on each entity that was folded under them, so that an entity folded under others is known and folded
-again.
+The rules of a type come from its registered document (:mod:`graphmem.model.schema`). Without one they are
+:data:`PLAIN`: every field is shown as it was stored, and the last write wins. Each entity stores the ``key``
+of the rules that it was folded under. An entity with another key than its type is stale and folded again.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ IMPLICIT: Final[Mapping[str, tuple[Converter, ...]]] = {
     "boolean": ("string_to_boolean",),
     "array": ("string_to_array",),
 }
-"""The converters that a declared type has of itself: those that lose nothing."""
+"""The converters that every declared type has: those that lose nothing."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,12 @@ class Rules:
 
     Attributes:
         policies: the merge policy of each field that has another than ``last_write``.
-        types: the type of each field whose values convert; one that cannot be converted does not win.
+        types: the type of each field whose values convert; a value that does not convert cannot win.
         converters: further converters by field, tried in order before those of its type.
         only: the fields that are shown; ``None`` shows all but ``hidden``.
         hidden: fields that are not shown.
-        sources: the rank of each observation source, greatest wins, where it is not the usual one.
-        filterable: the fields whose values stand in an index.
+        sources: the rank of each observation source, the greatest wins; ``None`` for the default ranks.
+        filterable: the fields whose values are indexed.
         temporal: the fields that are times, each with the type of its events; empty goes by their names.
     """
 
@@ -64,7 +63,7 @@ class Rules:
 
     @cached_property
     def text(self) -> str:
-        """The rules as canonical JSON; empty where they are plain."""
+        """The rules as canonical JSON; empty for plain rules."""
         given: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
         for name in ("only", "hidden", "filterable"):
             if name in given:
@@ -75,12 +74,12 @@ class Rules:
 
     @cached_property
     def key(self) -> str:
-        """16 hexadecimal digits that stand for the rules; empty where they are plain."""
+        """The first 16 hexadecimal digits of the digest of the rules; empty for plain rules."""
         return canonical.digest(self.text)[:16] if self.text else ""
 
     @classmethod
     def read(cls, text: str | None) -> Rules:
-        """Return the rules that :attr:`text` says."""
+        """Return the rules from their :attr:`text`."""
         if not text:
             return PLAIN
         given = canonical.decode(text)
@@ -100,13 +99,13 @@ class Rules:
         return self.policies.get(name, "last_write")
 
     def shows(self, name: str) -> bool:
-        """Return whether a field is part of snapshots; the canonical name always is folded."""
+        """Return whether snapshots have a field; the canonical name is always folded."""
         if name == CANONICAL_NAME:
             return True
         return name not in self.hidden and (self.only is None or name in self.only)
 
     def value(self, name: str, text: str) -> str | None:
-        """Return a value (canonical JSON) as a snapshot shows it, ``None`` where it cannot be converted."""
+        """Return a value (canonical JSON) as a snapshot shows it, ``None`` if it does not convert."""
         wanted = self.types.get(name)
         if wanted is None or text == NULL or name == CANONICAL_NAME:
             return text
@@ -118,7 +117,7 @@ PLAIN: Final = Rules()
 
 
 def convert(text: str, wanted: FieldType, further: tuple[Converter, ...] = ()) -> str | None:
-    """Return a value converted to a type, ``None`` where it cannot be.
+    """Return a value converted to a type, ``None`` if it does not convert.
 
     Args:
         text: canonical JSON, not null.
@@ -141,7 +140,7 @@ def fits(value: Any, wanted: str) -> bool:
 
 
 def _converted(converter: Converter, value: Any) -> Any:
-    """Return what a converter makes of a value, ``None`` where it makes nothing of it."""
+    """Return the result of a converter, ``None`` where it does not apply."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match converter:
         case "number_to_string" if is_number:

@@ -1,9 +1,9 @@
-"""The state hash: one number for what all entities and relationships of an owner come to, in no order.
+"""The state hash: one number over the current state of all entities and relationships of an owner.
 
-It is the sum, modulo 2 to the 256, of the SHA-256 of each thing (an additive multiset hash), so that a
-write adds and takes away what it changes and never reads the rest. It looks at what is shown and not at how
-it came about: no versions, counts or recorded times, so that the same observations have one hash in any
-order, batches and number of writers, and a merge that is undone leaves none behind.
+It is the sum, modulo 2 to the 256, of the SHA-256 of each of them (an additive multiset hash): a write adds
+and subtracts what it changes and reads nothing else. Versions, counts and recorded times are left out. So
+the same observations have one hash in any order, in any batches and by any number of writers, and a merge
+that is undone leaves no trace.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ EMPTY: Final = "0" * 64
 """The hash of an owner who has nothing."""
 
 
-def of(subject_id: str, kind: str, live: bool, into: str | None, held: Iterable[tuple[str, str, str]]) -> int:
-    """Return what one thing adds.
+def entry(
+    subject_id: str, kind: str, live: bool, into: str | None, held: Iterable[tuple[str, str, str]]
+) -> int:
+    """Return the summand of one entity or relationship.
 
     Args:
-        home: id of an entity or key of a relationship; ``kind`` its type.
-        into: what it is shown as, where that is another thing.
+        subject_id: id of an entity or key of a relationship; ``kind`` is its type.
+        into: the entity or relationship that it is merged into, if any.
         held: name, value (canonical JSON) and winner of each field, in canonical order.
     """
     digest = hashlib.sha256(canonical.encode([subject_id, kind, live, into]).encode())
@@ -36,6 +38,6 @@ def of(subject_id: str, kind: str, live: bool, into: str | None, held: Iterable[
     return int.from_bytes(digest.digest(), "big")
 
 
-def changed(known: str, added: int, taken: int) -> str:
-    """Return a state hash with some things more and some less, as 64 hexadecimal digits."""
+def updated(known: str, added: int, taken: int) -> str:
+    """Return a state hash with summands added and taken away, as 64 hexadecimal digits."""
     return f"{(int(known, 16) + added - taken) % _MODULUS:064x}"

@@ -22,10 +22,10 @@ from graphmem.model.dates import Precision
 from graphmem.model.reduction import Fold, Winner
 from graphmem.model.rules import Rules
 
-MOST: Final = 100
+EVENTS_LIMIT: Final = 100
 """Events of one entity: in the order of its fields, then of their lists, the first so many."""
 
-NAMES: Final = frozenset({
+TIME_NAMES: Final = frozenset({
     "date", "dates", "datetime", "date_time", "timestamp", "time", "day", "when", "from", "to", "since",
     "until", "start", "starts", "begin", "begins", "end", "ends", "finish", "finishes", "started",
     "ended", "finished", "due", "deadline", "deadlines", "scheduled", "completed", "closed", "opened",
@@ -35,13 +35,13 @@ NAMES: Final = frozenset({
     "dob", "born", "died", "anniversary",
 })  # fmt: skip
 """Names of fields that are times, as :func:`folded` spells them."""
-ENDINGS: Final = (
+NAME_ENDINGS: Final = (
     "_date", "_dates", "_at", "_on", "_time", "_times", "_datetime", "_timestamp", "_day", "_due",
     "_deadline", "_deadlines", "_since", "_until", "_expiry", "_birthday", "_birthdate", "_anniversary",
 )  # fmt: skip
 """How further names of fields end that are times."""
-BEGINNING: Final = "date_"
-NEVER: Final = frozenset({
+NAME_BEGINNING: Final = "date_"
+BOOKKEEPING_NAMES: Final = frozenset({
     "created_at", "updated_at", "computed_at", "deleted_at", "observed_at", "recorded_at", "ingested_at",
     "last_observation_at",
 })  # fmt: skip
@@ -94,7 +94,7 @@ class Event:
 
 
 def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rules) -> dict[str, Event]:
-    """Return the events of what an entity shows, by their ids; :data:`MOST` at most.
+    """Return the events of what an entity shows, by their ids; :data:`EVENTS_LIMIT` at most.
 
     Args:
         fold: all that it shows, folded under these rules.
@@ -102,14 +102,14 @@ def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rule
     found: dict[str, Event] = {}
     for name in sorted(filter(lambda one: is_temporal(one, rules), fold), key=canonical.name_order):
         for text, observation_id in _texts(fold[name]):
-            written = dates.read(text)
+            written = dates.parse(text)
             if written is None:
                 continue
             event_id = ids.event_id(owner, entity_id, name, text)
             kind = rules.temporal.get(name) or event_type(entity_type, name)
             event = Event(event_id, kind, name, written.at, text, written.precision, observation_id)
             found.setdefault(event_id, event)
-            if len(found) == MOST:
+            if len(found) == EVENTS_LIMIT:
                 return found
     return found
 
@@ -129,9 +129,9 @@ def event_type(entity_type: str, name: str) -> str:
 @lru_cache(maxsize=4096)
 def _is_time(name: str) -> bool:
     known = folded(name)
-    if known in NEVER:
+    if known in BOOKKEEPING_NAMES:
         return False
-    return known in NAMES or known.endswith(ENDINGS) or known.startswith(BEGINNING)
+    return known in TIME_NAMES or known.endswith(NAME_ENDINGS) or known.startswith(NAME_BEGINNING)
 
 
 def folded(name: str) -> str:

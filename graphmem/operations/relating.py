@@ -79,7 +79,7 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
 async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
     """Return the metadata of the relationship of a receipt as of its transaction."""
     if receipt.link_folds:
-        held = reduction.shown(receipt.link_folds[0], without=None)
+        held = reduction.snapshot_fields(receipt.link_folds[0], without=None)
         return {name: orjson.Fragment(winner.value) for name, winner in held}
     then = Clocks(at_ingested=receipt.recorded_at)
     keys, then = await written(context, receipt.links[0].key, then)

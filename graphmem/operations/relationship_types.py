@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, NotBlank, Offset, Total, invalid
 from graphmem.model import relationship
-from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, Kind, RegistrationRefused
+from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, RegistrationRefused, RelationshipType
 from graphmem.registry import Context, Scope, operation
 
 
@@ -70,7 +70,7 @@ async def register_relationship_type(
     inverse that is another type's already.
     """
     spelled = None if arguments.inverse is None else relationship.spell(arguments.inverse)
-    asked = Kind(relationship.spell(arguments.relationship_type), spelled, arguments.description)
+    asked = RelationshipType(relationship.spell(arguments.relationship_type), spelled, arguments.description)
     try:
         kind, created = await context.services.vocabulary.register(asked, context.actor.agent)
     except RegistrationRefused as exc:
@@ -138,7 +138,7 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     return page
 
 
-def _entry(kind: Kind, read_backwards: str | None = None) -> RelationshipTypeEntry:
+def _entry(kind: RelationshipType, read_backwards: str | None = None) -> RelationshipTypeEntry:
     return {
         "relationship_type": kind.name,
         "inverse": kind.inverse or read_backwards,

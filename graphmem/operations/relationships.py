@@ -56,7 +56,7 @@ async def known_types(context: Context, given: Mapping[str, str]) -> list[str]:
     issues: list[dict[str, Any]] = []
     for path, name in given.items():
         try:
-            suggest = len(issues) < relationship.SUGGESTIONS
+            suggest = len(issues) < relationship.SUGGESTIONS_LIMIT
             found.append(relationship.normalise(name, known, suggest=suggest))
         except relationship.UnknownRelationshipType as exc:
             nearest = {"nearest": exc.nearest} if exc.nearest else {}

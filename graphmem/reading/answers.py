@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.model.reduction import Stale, Torn, check
+from graphmem.model.reduction import Stale, Torn, checksum
 
 Fields = dict[str, Any]
 ANSWER_CHARACTERS: Final = 8_000_000
@@ -236,7 +236,7 @@ def provenance(
 
 def _whole(row: EntityRow | RelationshipRow) -> None:
     """Refuse a row that was read while it was written; what is recomputed from observations has no check."""
-    found = check(row.version, row.fields, row.values, row.winners, row.own)
+    found = checksum(row.version, row.fields, row.values, row.winners, row.own)
     if row.check not in (None, found):
         raise Torn
 

@@ -99,7 +99,7 @@ def _fields(place: int, weight: float, known: Known) -> list[Line]:
             value=value,
             observed_at=known.winners[newest],
             observation_id=newest,
-            words=_words(row.name, name, *words.said(value)),
+            words=_words(row.name, name, *words.strings_of(value)),
             contested=() if arrays.is_union(rank) else _contests(known, name, value),
         )
         for name, value, newest, rank in (

@@ -21,7 +21,7 @@ Cursor = Annotated[
 
 ANSWERED_LIMIT: Final = 1_000_000_000
 """Items that a cursor can say were answered before."""
-LAST: Final = comparison.LAST
+LAST: Final = comparison.LAST_CHARACTER
 """What begins with it stands behind every id."""
 
 

@@ -58,7 +58,7 @@ class Observing(Writing):
         Raises:
             InvalidInput: the time is more than 24 hours in the future.
         """
-        if self.observed_at is not None and self.observed_at > times.now() + times.FUTURE_ALLOWED:
+        if self.observed_at is not None and self.observed_at > times.now() + times.FUTURE_LIMIT_MICROSECONDS:
             message = "more than 24 hours in the future"
             issue = {"path": "$.observed_at", "message": message}
             raise InvalidInput(f"$.observed_at: {message}", issues=[issue])
@@ -230,7 +230,7 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
         if item.subject_id:
             entry["home_entity_id"] = item.subject_id
         if whole or last[item.entity_id] == index:
-            values = {name: orjson.Fragment(winner.value) for name, winner in reduction.shown(fold)}
+            values = {name: orjson.Fragment(winner.value) for name, winner in reduction.snapshot_fields(fold)}
             entry["entity_snapshot_after"] = values
         found.append(entry)
     return found

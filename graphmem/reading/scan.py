@@ -202,7 +202,7 @@ class Scan:
         return [one for one in rows if self._still_fits(one)], last
 
     def _still_fits(self, row: EntityRow) -> bool:
-        return comparison.read(self.asked.filters, dict(zip(row.fields, row.values, strict=True)))
+        return comparison.matches_all(self.asked.filters, dict(zip(row.fields, row.values, strict=True)))
 
 
 def place_at(one: Candidate) -> Place:

@@ -21,7 +21,6 @@ from graphmem.errors import EmbeddingUnavailable
 from graphmem.registry import Context
 from graphmem.settings import Limits
 from graphmem.text import identifiers, words
-from graphmem.text.words import Asked
 
 SearchText = Annotated[
     Text, Field(description="What to search for: words, a name, an identifier, or a description.")
@@ -74,7 +73,7 @@ class Results:
     kind of identifier, a score of words, or a cosine similarity. ``notes`` says what was left out, and why.
     """
 
-    asked: Asked
+    asked: words.TextQuery
     looked_up: bool
     rows: list[list[Any]]
     truncated: bool
@@ -116,7 +115,7 @@ async def search(
         begins: whether the last word may be the beginning of a word.
         only_without_words: search meaning only if no words match, and never for an address or a number.
     """
-    asked = words.ask(query, begins=begins)
+    asked = words.parse_query(query, begins=begins)
     pairs = sorted(identifiers.candidates(query, context.services.settings.phone_region)) if exact else []
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if asked.left_out else []
     start = time.perf_counter()

@@ -25,7 +25,7 @@ class SnapshotFilter(BaseModel):
     @field_validator("value", mode="after")
     @classmethod
     def _fits_the_op(cls, value: Any, info: ValidationInfo) -> Any:
-        fault = comparison.fault(info.data["op"], value) if "op" in info.data else None
+        fault = comparison.problem(info.data["op"], value) if "op" in info.data else None
         if fault is not None:
             _, message = fault
             raise ValueError(message)

@@ -112,7 +112,7 @@ class Page:
 
 def event(row: EventRow) -> Event:
     """Return the answer for an event."""
-    written = dates.read(row.text)
+    written = dates.parse(row.text)
     assert written is not None
     return {
         "id": row.id,

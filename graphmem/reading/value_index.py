@@ -102,7 +102,7 @@ class ByValue:
             "entity.in_value_range",
             **self._common,
             ranges=ranges,
-            lossy=comparison.LOSSY,
+            lossy=comparison.EXACT_KEY_LENGTH,
             key=asked.order.key,
             most=most + 1,
         )

@@ -1,13 +1,13 @@
-"""Words as search compares them: what an entity says, and what is asked for.
+"""Words as search compares them: those of an entity and those of a query.
 
-Both go through one function, :func:`tokens`, so that the index, the check behind it and a plain reading of
-the text agree. Case, accents of Latin, Greek and Cyrillic letters, apostrophes and invisible joiners do
-not count; punctuation parts words. Scripts that are written without blanks between words (Chinese,
-Japanese, Korean with its particles, Thai, Lao, Khmer, Burmese) are taken by character, so that any part
-of them is found; all others by word.
+Both go through one function, :func:`tokens`, so that the index and the check of its hits agree. Case, accents
+of Latin, Greek and Cyrillic letters, apostrophes and invisible joiners do not count; punctuation separates
+words. Scripts that are written without blanks between words (Chinese, Japanese, Korean with its particles,
+Thai, Lao, Khmer, Burmese) are split into characters, so that any part of a word matches; all others are split
+into words.
 
-What is asked for is a list of *phrases*, one for each run of text between blanks: ``ada@example.org`` is
-the three words in a row. Each must be there. Only words ever reach the index's query language.
+A query is a list of *phrases*, one for each run of text between blanks: ``ada@example.org`` is a phrase of
+three words. A match has every phrase. Nothing but words reaches the index's query language.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from graphmem.model.identity import CANONICAL_NAME
 TEXT_LIMIT: Final = 20_000
 """Characters of an entity's text that are searched: its name first, then its values in their order."""
 WORDS_LIMIT: Final = 32
-"""Words that a search takes; further ones are left out, and that is said."""
-WORD_LIMIT: Final = 64
-"""Characters by which a word is compared."""
-PREFIX_LEAST: Final = 2
-"""Characters from which on the last word of a search may be the beginning of one."""
-BETWEEN: Final = " | "
-"""Stands between two values: no phrase goes across, and the index takes it for nothing."""
+"""Words that a search takes. Further words are left out, and the answer says so."""
+WORD_LENGTH_LIMIT: Final = 64
+"""Characters of a word that are compared."""
+PREFIX_LENGTH_LEAST: Final = 2
+"""A last word of at least so many characters may be the beginning of a word."""
+VALUE_SEPARATOR: Final = " | "
+"""Separates two values: no phrase crosses it, and the index ignores it."""
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+", re.ASCII)
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -50,7 +50,7 @@ _MARKED = re.compile(f"{_END}((?:{_MARK}.)*)", re.DOTALL)
 
 
 class _Table(dict[int, str | None]):
-    """What becomes of each character; filled as characters are met.
+    """What each character is translated to; filled as characters occur.
 
     A mark is preceded by ``_MARK``, a dense character followed by ``_END``: the marks behind it are its own.
     """
@@ -86,14 +86,14 @@ def folded(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words of a text, each cut at ``WORD_LIMIT`` characters."""
+    """Return the words of a text, each cut at ``WORD_LENGTH_LIMIT`` characters."""
     plain = folded(text)
     if plain.isascii():
         found = _ASCII_WORD.findall(plain.replace("'", "").replace("`", ""))
     else:
         parted = _MARKED.sub(r"\1 ", plain.translate(_TABLE)).replace(_MARK, "")
         found = [word for word in parted.split() if unicodedata.category(word[0])[0] != "M"]
-    return [word if len(word) <= WORD_LIMIT else word[:WORD_LIMIT] for word in found]
+    return [word if len(word) <= WORD_LENGTH_LIMIT else word[:WORD_LENGTH_LIMIT] for word in found]
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -109,15 +109,15 @@ def strings(value: Any) -> Iterator[str]:
 
 
 @lru_cache(maxsize=8_192)
-def _said_short(text: str) -> tuple[str, ...]:
+def _strings_of_short(text: str) -> tuple[str, ...]:
     return tuple(strings(canonical.decode(text)))
 
 
-def said(text: str) -> tuple[str, ...]:
+def strings_of(text: str) -> tuple[str, ...]:
     """Return the strings of a value given as canonical JSON."""
     if text[:1] not in '"[{':
         return ()
-    return _said_short(text) if len(text) <= 1_000 else tuple(strings(canonical.decode(text)))
+    return _strings_of_short(text) if len(text) <= 1_000 else tuple(strings(canonical.decode(text)))
 
 
 @lru_cache(maxsize=8_192)
@@ -126,32 +126,32 @@ def _joined(text: str) -> str:
 
 
 def text_of(name: str, held: Iterable[tuple[str, str]]) -> str:
-    """Return what an entity says, as it is searched: its words, one value apart from the next.
+    """Return the text of an entity that search compares: its words, value by value.
 
     Args:
-        name: what people call it.
+        name: the entity's name.
         held: its fields with their canonical JSON.
     """
     found: dict[str, None] = {}
     room = TEXT_LIMIT
-    for one in (name, *(one for field, text in held if field != CANONICAL_NAME for one in said(text))):
+    for one in (name, *(one for field, text in held if field != CANONICAL_NAME for one in strings_of(text))):
         part = _joined(one) if len(one) <= 1_000 else " ".join(tokens(one[:room]))
         if len(part) > room:
             part = part[:room].rpartition(" ")[0]
         if part and part not in found:
             found[part] = None
-            room -= len(part) + len(BETWEEN)
+            room -= len(part) + len(VALUE_SEPARATOR)
         if room <= 0:
             break
-    return BETWEEN.join(found)
+    return VALUE_SEPARATOR.join(found)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a search asks for: phrases, each of which must be there.
+class TextQuery:
+    """The phrases of a search; a match has all of them.
 
-    ``last_begins``: the last word may be the beginning of one. ``left_out`` says that there were more words
-    than are taken.
+    ``last_begins``: the last word may be the beginning of a word. ``left_out``: the query had more words than
+    a search takes.
     """
 
     phrases: tuple[tuple[str, ...], ...]
@@ -160,21 +160,21 @@ class Asked:
 
     @property
     def patterns(self) -> list[str]:
-        """What the text of an entity that matches contains, a blank before and behind it."""
+        """The substrings of a matching text that has a blank before and behind it."""
         found = [f" {' '.join(phrase)} " for phrase in self.phrases]
         return [*found[:-1], found[-1].rstrip(" ")] if self.last_begins else found
 
     def matches(self, text: str) -> bool:
-        """Return whether a text (:func:`text_of`) says all of it."""
+        """Return whether a text (:func:`text_of`) has all phrases."""
         padded = f" {text} "
         return bool(self.phrases) and all(pattern in padded for pattern in self.patterns)
 
 
-def ask(query: str, *, begins: bool = False) -> Asked:
-    """Return what a text asks for; no phrases where it has no word.
+def parse_query(query: str, *, begins: bool = False) -> TextQuery:
+    """Return the phrases of a query; there are none where it has no word.
 
     Args:
-        begins: the last word may be the beginning of one, unless it is very short or text follows it.
+        begins: the last word may be the beginning of a word, unless it is very short or text follows it.
     """
     phrases: dict[tuple[str, ...], None] = {}
     words, left_out, ends = 0, False, False
@@ -190,19 +190,18 @@ def ask(query: str, *, begins: bool = False) -> Asked:
             phrases[phrase[:WORDS_LIMIT]] = None
             words += len(phrase)
     found = tuple(phrases)
-    ends = ends and not left_out and len(found[-1][-1]) >= PREFIX_LEAST
-    return Asked(found, begins and ends and unicodedata.category(query[-1])[0] in "LNM", left_out)
+    ends = ends and not left_out and len(found[-1][-1]) >= PREFIX_LENGTH_LEAST
+    return TextQuery(found, begins and ends and unicodedata.category(query[-1])[0] in "LNM", left_out)
 
 
-def lucene(asked: Asked, owner: str, types: Sequence[str]) -> str:
-    """Return the index's query for what is asked: quoted words, and the owner inside it.
+def lucene(query: TextQuery, owner: str, types: Sequence[str]) -> str:
+    """Return a search as a query of the full-text index: quoted words, and the owner.
 
-    Nothing that a caller wrote reaches the index's parser but words; that the owner and the words are right
-    is checked again on what it finds.
+    Only words of the caller reach the parser of the index. Owner and words of each hit are checked again.
     """
-    wanted = [f'+"{" ".join(phrase)}"' for phrase in asked.phrases]
-    if asked.last_begins:
-        *before, last = asked.phrases[-1]
+    wanted = [f'+"{" ".join(phrase)}"' for phrase in query.phrases]
+    if query.last_begins:
+        *before, last = query.phrases[-1]
         # A beginning cannot stand inside a phrase: what is before it must be there, in a row.
         wanted[-1] = f'+("{last}" OR {last}*)'
         if before:
@@ -215,21 +214,21 @@ def _quoted(term: str) -> str:
     return '"' + re.sub(r'(["\\])', r"\\\1", term) + '"'
 
 
-def best_field(asked: Asked, name: str, held: Iterable[tuple[str, str]]) -> str:
-    """Return the field of an entity that says most of what is asked for; the name before all others.
+def best_field(query: TextQuery, name: str, held: Iterable[tuple[str, str]]) -> str:
+    """Return the field of an entity that has most of the phrases; the name comes first.
 
     Args:
-        name: what people call it, which stands for its ``canonical_name``.
+        name: the entity's name, which counts as ``canonical_name``.
         held: its fields with their canonical JSON.
     """
-    best, most = CANONICAL_NAME, _says(asked, name)
+    best, most = CANONICAL_NAME, _says(query, name)
     for field, text in held:
-        found = max((_says(asked, one) for one in said(text)), default=0)
+        found = max((_says(query, one) for one in strings_of(text)), default=0)
         if found > most:
             best, most = field, found
     return best
 
 
-def _says(asked: Asked, text: str) -> int:
+def _says(query: TextQuery, text: str) -> int:
     padded = f" {' '.join(tokens(text))} "
-    return sum(pattern in padded for pattern in asked.patterns)
+    return sum(pattern in padded for pattern in query.patterns)

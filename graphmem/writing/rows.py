@@ -62,7 +62,7 @@ def parameters(
     return {
         "sequence": state.sequence,
         "revision": state.revision,
-        "state_hash": None if state.hash is None else state_hash.changed(state.hash, added, taken),
+        "state_hash": None if state.hash is None else state_hash.updated(state.hash, added, taken),
         # What is restored may have been recorded before what is here.
         "recorded_at": max([state.recorded_at, *(row["properties"]["recorded_at"] for row in state.rows)]),
         "transactions": state.rows,
@@ -155,7 +155,7 @@ class Node:
             "ranks": [winner.rank for _, winner in held],
             "winners": winners,
             "own": own,
-            "check": reduction.check(view.version, names, values, winners, own),
+            "check": reduction.checksum(view.version, names, values, winners, own),
             "size": view.size,
             "live": self.live,
             "turn": list(view.lifecycle) if view.lifecycle else None,
@@ -207,7 +207,7 @@ class Node:
         if not self.view.observation_count:
             return 0
         held = [(name, winner.value, winner.observation_id) for name, winner in self.view.held]
-        return state_hash.of(self.own.subject_id, self.own.kind, self.live, self.own.into, held)
+        return state_hash.entry(self.own.subject_id, self.own.kind, self.live, self.own.into, held)
 
     def values(self, rules: Rules) -> list[list[str]]:
         """The fields that are filterable under some rules, each with its index keys; sorted."""

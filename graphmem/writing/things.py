@@ -251,7 +251,7 @@ def thing(subject_id: str, kind: str, row: list[Any], *, whole: bool = True) -> 
         version, updated_at, count, created_at, last, fields, values, winners, ranks, lifecycle, check, own,
         into, projection,
     ) = row  # fmt: skip
-    torn = check is not None and check != reduction.check(version, fields, values, winners, own)
+    torn = check is not None and check != reduction.checksum(version, fields, values, winners, own)
     if whole and (torn or len(ranks) != len(fields)):
         raise reduction.Torn
     held = zip(fields, ranks, winners, values, strict=whole)

@@ -28,7 +28,7 @@ FILTERS = st.one_of(
     st.tuples(st.sampled_from(["eq", "gt", "lt", "gte", "lte"]), SCALARS),
     st.tuples(st.just("in"), st.lists(SCALARS, min_size=1, max_size=3)),
     st.tuples(st.sampled_from(["contains", "contains_word"]), TEXTS.filter(lambda text: text.strip())),
-).filter(lambda pair: comparison.fault(*pair) is None)
+).filter(lambda pair: comparison.problem(*pair) is None)
 
 
 @given(one=NUMBERS, other=NUMBERS)
@@ -47,7 +47,7 @@ def test_keys_sort_as_the_values_do(one: Any, other: Any) -> None:
     assert b is not None
     assert None not in keys
     assert all(key is not None and len(key) < 230 for key in keys)
-    cut = any(len(key or "") > comparison.LOSSY for key in keys)
+    cut = any(len(key or "") > comparison.EXACT_KEY_LENGTH for key in keys)
     if a.kind != b.kind:
         assert (keys[0] < keys[1]) == (a.kind < b.kind)  # pyright: ignore
     elif not cut:
@@ -65,7 +65,7 @@ def test_what_fits_a_filter_is_among_what_the_index_names_for_it(wanted: Any, va
         assert set(held) & set(one.keys)
         return
     assert any(
-        low <= key < high and (needle in key or len(key) > comparison.LOSSY)
+        low <= key < high and (needle in key or len(key) > comparison.EXACT_KEY_LENGTH)
         for low, high, needle in one.ranges
         for key in held
     )
@@ -99,5 +99,8 @@ def test_how_values_compare(op: Any, value: Any, fits: list[Any], does_not: list
 
 
 def test_a_long_list_is_marked_and_not_written_out() -> None:
-    assert index_keys([f"v{i}" for i in range(comparison.ELEMENTS + 1)]) == ["~", "f"]
-    assert len(index_keys([f"v{i}" for i in range(comparison.ELEMENTS)])) == comparison.ELEMENTS + 1
+    assert index_keys([f"v{i}" for i in range(comparison.INDEXED_ELEMENTS_LIMIT + 1)]) == ["~", "f"]
+    assert (
+        len(index_keys([f"v{i}" for i in range(comparison.INDEXED_ELEMENTS_LIMIT)]))
+        == comparison.INDEXED_ELEMENTS_LIMIT + 1
+    )

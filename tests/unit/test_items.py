@@ -295,14 +295,14 @@ def test_one_fault_is_told_once(said):
     assert len(faults({"entity_type": "person", **said})) == 1
 
 
-@pytest.mark.parametrize("ahead", [times.FUTURE_ALLOWED - 60_000_000, 0])
+@pytest.mark.parametrize("ahead", [times.FUTURE_LIMIT_MICROSECONDS - 60_000_000, 0])
 def test_an_observation_may_lie_a_little_ahead_of_the_clock(ahead):
     moment = times.render(times.now() + ahead)
     assert taken({**ADA, "observed_at": moment}).observed_at == times.parse(moment)
 
 
 def test_an_observation_may_not_lie_in_the_future():
-    moment = times.render(times.now() + times.FUTURE_ALLOWED + 60_000_000)
+    moment = times.render(times.now() + times.FUTURE_LIMIT_MICROSECONDS + 60_000_000)
     assert faults({**ADA, "observed_at": moment}) == [("ERR_OBSERVED_AT", "$.entities[0].observed_at")]
 
 

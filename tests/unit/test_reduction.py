@@ -74,13 +74,13 @@ def said(at: int, number: int, kind: str = "value", **fields) -> dict:
 
 def shown(facts: list[dict]) -> dict:
     """Return the snapshot that the fold gives."""
-    return {name: json.loads(winner.value) for name, winner in reduction.shown(folded(facts))}
+    return {name: json.loads(winner.value) for name, winner in reduction.snapshot_fields(folded(facts))}
 
 
 @given(histories())
 def test_fold_equals_the_plain_model(facts):
     expected = view(facts)
-    found = reduction.shown(folded(facts))
+    found = reduction.snapshot_fields(folded(facts))
     assert {name: json.loads(winner.value) for name, winner in found} == expected.snapshot
     assert {name: winner.observation_id for name, winner in found} == expected.provenance
 
@@ -121,7 +121,9 @@ def test_what_arrives_twice_changes_nothing(facts):
 @given(histories())
 def test_the_same_observations_give_the_same_bytes(facts):
     def snapshot(ordered):
-        return canonical.assemble((name, winner.value) for name, winner in reduction.shown(folded(ordered)))
+        return canonical.assemble(
+            (name, winner.value) for name, winner in reduction.snapshot_fields(folded(ordered))
+        )
 
     assert snapshot(facts) == snapshot(facts[::-1]) == canonical.encode(view(facts).snapshot)
 
@@ -195,7 +197,7 @@ def test_the_canonical_name_is_folded_and_not_shown():
 
 
 def test_the_fields_of_a_snapshot_are_in_canonical_order():
-    found = reduction.shown(folded([said(1, 1, **{"\ufb33": 1, "\U0001f600": 2, "b": 3, "B": 4})]))
+    found = reduction.snapshot_fields(folded([said(1, 1, **{"\ufb33": 1, "\U0001f600": 2, "b": 3, "B": 4})]))
     assert [name for name, _ in found] == ["B", "b", "\U0001f600", "\ufb33"]
 
 

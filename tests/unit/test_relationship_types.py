@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from graphmem import cypher
 from graphmem.model import relationship
 from graphmem.model.items import Reader
-from graphmem.model.relationship import BUILTIN, INTERNAL, Kind, RegistrationRefused, registered
+from graphmem.model.relationship import BUILTIN, INTERNAL, RegistrationRefused, registered
+from graphmem.model.relationship import RelationshipType as Type
 
 OURS = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
 """The types of an edge in a pattern of one of our queries."""
@@ -43,7 +44,7 @@ def test_no_built_in_type_or_inverse_is_internal() -> None:
 
 
 def test_the_built_in_types_agree_with_each_other() -> None:
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, Type] = {}
     for kind in BUILTIN.values():
         kinds[kind.name] = registered(kinds, kind)
     assert kinds == BUILTIN
@@ -59,10 +60,10 @@ NO_NAMES = (
 def test_what_is_no_name_is_refused(said: str) -> None:
     assert not relationship.is_name(relationship.spell(said))
     with pytest.raises(RegistrationRefused, match="not a name") as refused:
-        registered(BUILTIN, Kind(relationship.spell(said)))
+        registered(BUILTIN, Type(relationship.spell(said)))
     assert refused.value.argument == "relationship_type"
     with pytest.raises(RegistrationRefused, match="not a name") as refused:
-        registered(BUILTIN, Kind("FINE", relationship.spell(said)))
+        registered(BUILTIN, Type("FINE", relationship.spell(said)))
     assert refused.value.argument == "inverse"
 
 
@@ -70,9 +71,9 @@ def test_what_is_no_name_is_refused(said: str) -> None:
 def test_an_internal_name_is_refused_in_any_spelling(name: str) -> None:
     for said in (name, name.lower(), name.replace("_", " "), f" {name.title().replace('_', '-')}\n"):
         with pytest.raises(RegistrationRefused, match="the graph's own"):
-            registered(BUILTIN, Kind(relationship.spell(said)))
+            registered(BUILTIN, Type(relationship.spell(said)))
         with pytest.raises(RegistrationRefused, match="the graph's own"):
-            registered(BUILTIN, Kind("FINE", relationship.spell(said)))
+            registered(BUILTIN, Type("FINE", relationship.spell(said)))
 
 
 @given(st.text(max_size=80))
@@ -85,59 +86,59 @@ def test_a_name_is_ascii_letters_digits_and_underscores(said: str) -> None:
         assert relationship.spell(spelled) == spelled
 
 
-def having(*kinds: Kind) -> dict[str, Kind]:
+def having(*kinds: Type) -> dict[str, Type]:
     return {kind.name: kind for kind in kinds}
 
 
-MENTORS = Kind("MENTORS", "MENTORED_BY", "d")
+MENTORS = Type("MENTORS", "MENTORED_BY", "d")
 
 
 @pytest.mark.parametrize(
     ("before", "asked", "after"),
     [
-        ((), Kind("MENTORS"), Kind("MENTORS")),
+        ((), Type("MENTORS"), Type("MENTORS")),
         ((), MENTORS, MENTORS),
-        ((MENTORS,), Kind("MENTORS"), MENTORS),
+        ((MENTORS,), Type("MENTORS"), MENTORS),
         ((MENTORS,), MENTORS, MENTORS),
-        ((MENTORS,), Kind("MENTORS", None, "e"), Kind("MENTORS", "MENTORED_BY", "e")),
-        ((Kind("MENTORS"),), MENTORS, MENTORS),
+        ((MENTORS,), Type("MENTORS", None, "e"), Type("MENTORS", "MENTORED_BY", "e")),
+        ((Type("MENTORS"),), MENTORS, MENTORS),
         # What is an inverse already has its own.
-        ((MENTORS,), Kind("MENTORED_BY"), Kind("MENTORED_BY", "MENTORS")),
-        ((MENTORS,), Kind("MENTORED_BY", "MENTORS"), Kind("MENTORED_BY", "MENTORS")),
+        ((MENTORS,), Type("MENTORED_BY"), Type("MENTORED_BY", "MENTORS")),
+        ((MENTORS,), Type("MENTORED_BY", "MENTORS"), Type("MENTORED_BY", "MENTORS")),
         # A type without an inverse may become one.
-        ((Kind("MENTORED_BY"),), MENTORS, MENTORS),
-        ((Kind("MENTORED_BY"), MENTORS), Kind("MENTORED_BY", "MENTORS"), Kind("MENTORED_BY", "MENTORS")),
-        ((), Kind("SIBLING_OF", "SIBLING_OF"), Kind("SIBLING_OF", "SIBLING_OF")),
-        (tuple(BUILTIN.values()), Kind("EMPLOYS"), Kind("EMPLOYS", "WORKS_AT")),
-        (tuple(BUILTIN.values()), Kind("WORKS_AT", "EMPLOYS"), BUILTIN["WORKS_AT"]),
+        ((Type("MENTORED_BY"),), MENTORS, MENTORS),
+        ((Type("MENTORED_BY"), MENTORS), Type("MENTORED_BY", "MENTORS"), Type("MENTORED_BY", "MENTORS")),
+        ((), Type("SIBLING_OF", "SIBLING_OF"), Type("SIBLING_OF", "SIBLING_OF")),
+        (tuple(BUILTIN.values()), Type("EMPLOYS"), Type("EMPLOYS", "WORKS_AT")),
+        (tuple(BUILTIN.values()), Type("WORKS_AT", "EMPLOYS"), BUILTIN["WORKS_AT"]),
         (tuple(BUILTIN.values()), BUILTIN["WORKS_AT"], BUILTIN["WORKS_AT"]),
     ],
     ids=range(14),
 )
-def test_registering_comes_to(before: tuple[Kind, ...], asked: Kind, after: Kind) -> None:
+def test_registering_comes_to(before: tuple[Type, ...], asked: Type, after: Type) -> None:
     assert registered(having(*before), asked) == after
 
 
 @pytest.mark.parametrize(
     ("before", "asked", "argument", "message"),
     [
-        ((MENTORS,), Kind("MENTORS", "TAUGHT_BY"), "inverse", "inverse of MENTORS is MENTORED_BY"),
-        ((MENTORS,), Kind("MENTORED_BY", "TEACHES"), "inverse", "inverse of MENTORED_BY is MENTORS"),
-        ((MENTORS,), Kind("MENTORED_BY", "MENTORED_BY"), "inverse", "inverse of MENTORED_BY is MENTORS"),
-        ((MENTORS,), Kind("TEACHES", "MENTORED_BY"), "inverse", "MENTORED_BY is the inverse of MENTORS"),
-        ((MENTORS,), Kind("TAUGHT_BY", "MENTORS"), "inverse", "MENTORS is the inverse of MENTORED_BY"),
+        ((MENTORS,), Type("MENTORS", "TAUGHT_BY"), "inverse", "inverse of MENTORS is MENTORED_BY"),
+        ((MENTORS,), Type("MENTORED_BY", "TEACHES"), "inverse", "inverse of MENTORED_BY is MENTORS"),
+        ((MENTORS,), Type("MENTORED_BY", "MENTORED_BY"), "inverse", "inverse of MENTORED_BY is MENTORS"),
+        ((MENTORS,), Type("TEACHES", "MENTORED_BY"), "inverse", "MENTORED_BY is the inverse of MENTORS"),
+        ((MENTORS,), Type("TAUGHT_BY", "MENTORS"), "inverse", "MENTORS is the inverse of MENTORED_BY"),
         (
-            (MENTORS, Kind("TEACHES")), Kind("TEACHES", "MENTORED_BY"), "inverse", "is the inverse of MENTORS"
+            (MENTORS, Type("TEACHES")), Type("TEACHES", "MENTORED_BY"), "inverse", "is the inverse of MENTORS"
         ),
-        ((Kind("A", "A"),), Kind("B", "A"), "inverse", "A is the inverse of A"),
-        (tuple(BUILTIN.values()), Kind("WORKS_AT", "HIRES"), "inverse", "inverse of WORKS_AT is EMPLOYS"),
-        (tuple(BUILTIN.values()), Kind("HIRED_BY", "EMPLOYS"), "inverse", "the inverse of WORKS_AT"),
-        (tuple(BUILTIN.values()), Kind("WORKS_AT", None, "x"), "description", "built in"),
+        ((Type("A", "A"),), Type("B", "A"), "inverse", "A is the inverse of A"),
+        (tuple(BUILTIN.values()), Type("WORKS_AT", "HIRES"), "inverse", "inverse of WORKS_AT is EMPLOYS"),
+        (tuple(BUILTIN.values()), Type("HIRED_BY", "EMPLOYS"), "inverse", "the inverse of WORKS_AT"),
+        (tuple(BUILTIN.values()), Type("WORKS_AT", None, "x"), "description", "built in"),
     ],
     ids=range(10),
 )  # fmt: skip
 def test_a_name_keeps_its_one_meaning(
-    before: tuple[Kind, ...], asked: Kind, argument: str, message: str
+    before: tuple[Type, ...], asked: Type, argument: str, message: str
 ) -> None:
     with pytest.raises(RegistrationRefused, match=message) as refused:
         registered(having(*before), asked)
@@ -147,8 +148,8 @@ def test_a_name_keeps_its_one_meaning(
 NAMES = st.sampled_from(["A", "B", "C", "D", "OWNS", "OWNED_BY", "RELATED_TO"])
 
 
-@given(st.lists(st.builds(Kind, NAMES, st.none() | NAMES)))
-def test_reading_backwards_twice_is_reading_forwards(asked: list[Kind]) -> None:
+@given(st.lists(st.builds(Type, NAMES, st.none() | NAMES)))
+def test_reading_backwards_twice_is_reading_forwards(asked: list[Type]) -> None:
     kinds = dict(BUILTIN)
     for one in asked:
         before = {name: relationship.inverse_of(kinds, name) for name in kinds}
@@ -181,4 +182,6 @@ def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
     for i in range(30):
         reader.link(i, {"relationship_type": "works_for"}, 0)
     told = [issue.get("nearest") for issue in reader.issues if issue["code"] == "ERR_RELATIONSHIP_TYPE"]
-    assert told == ["WORKS_AT"] * relationship.SUGGESTIONS + [None] * (30 - relationship.SUGGESTIONS)
+    assert told == ["WORKS_AT"] * relationship.SUGGESTIONS_LIMIT + [None] * (
+        30 - relationship.SUGGESTIONS_LIMIT
+    )

@@ -38,29 +38,29 @@ def test_an_event_has_this_id(vector):
 @vectors("dates")
 def test_this_is_a_date(vector):
     text, iso, instant, precision, offset = vector
-    written = dates.read(text)
+    written = dates.parse(text)
     assert written == (times.parse(instant), iso, precision, offset)
     assert times.render(written.at) == instant
 
 
 @pytest.mark.parametrize("text", GOLDEN["no_dates"], ids=ascii)
 def test_this_is_no_date(text):
-    assert dates.read(text) is None
+    assert dates.parse(text) is None
     assert found(date=text) == []
 
 
 @given(st.text(max_size=70))
 def test_any_text_is_a_date_or_none(text):
-    written = dates.read(text)
+    written = dates.parse(text)
     assert written is None or times.EARLIEST <= written.at <= times.LATEST
 
 
 @given(st.datetimes())
 def test_every_time_is_read_as_it_was_written(moment):
-    written = dates.read(f"{moment.isoformat()}Z")
+    written = dates.parse(f"{moment.isoformat()}Z")
     assert written is not None
     assert times.render(written.at).rstrip("0Z.") == moment.isoformat(timespec="microseconds").rstrip("0.")
-    assert dates.read(written.iso) == written
+    assert dates.parse(written.iso) == written
 
 
 @pytest.mark.parametrize("value", [
@@ -143,7 +143,7 @@ def test_times_that_a_shipped_type_came_with_exclude_no_others():
 
 def test_an_entity_has_100_events_at_most():
     many = [f"{year:04d}-01-31" for year in range(1, 2_000)]
-    assert len(found(dates=many)) == timeline.MOST == 100
+    assert len(found(dates=many)) == timeline.EVENTS_LIMIT == 100
 
 
 def test_each_event_of_a_union_names_the_observation_that_said_it_first():

@@ -22,7 +22,7 @@ LISTED_LIMIT: Final = 500
 """Values on a list of allowed or banned ones."""
 VALUE_LIMIT: Final = 1_000
 """Characters of one such value."""
-ISSUES_TOLD: Final = 100
+ISSUES_LIMIT: Final = 100
 
 
 class Issue(TypedDict):
@@ -47,7 +47,7 @@ class Issues(list[Issue]):
 
     def add(self, path: str, message: str, code: str = "ERR_FORMAT") -> None:
         """Note one; the first hundred are enough. Names in it may hold what cannot be encoded."""
-        if len(self) < ISSUES_TOLD:
+        if len(self) < ISSUES_LIMIT:
             path, message = (text.encode(errors="replace").decode() for text in (path, message))
             self.append({"path": path, "message": message, "code": code})
 
@@ -157,7 +157,7 @@ def validated(model: type[BaseModel], given: Mapping[str, Any], path: str, issue
         return model.model_validate(given).model_dump(exclude_unset=True, exclude_none=True)
     except ValidationError as exc:
         faults = exc.errors(include_url=False, include_context=False, include_input=False)
-    for fault in faults[:ISSUES_TOLD]:
+    for fault in faults[:ISSUES_LIMIT]:
         where = path + "".join(f"[{p}]" if isinstance(p, int) else f".{str(p)[:200]}" for p in fault["loc"])
         code, message = fault["type"], fault["msg"]
         if code == "extra_forbidden":
