@@ -84,7 +84,7 @@ def settings() -> Iterator[str]:
     yield "|---|---|---|"
     for name, info in Settings.model_fields.items():
         default = (
-            "" if info.default in (None, ()) or "SecretStr" in repr(info.default) else f"`{info.default}`"
+            "" if info.default in (None, (), "") or "SecretStr" in repr(info.default) else f"`{info.default}`"
         )
         yield f"| `{variable(name)}` | {default} | {info.description} |"
 
