@@ -104,11 +104,11 @@ NoBool = BeforeValidator(_no_bool)
 Limit = Annotated[int, Field(ge=1, le=PAGE_LIMIT, description=f"Page size, 1 to {PAGE_LIMIT}."), NoBool]
 Offset = Annotated[
     int,
-    Field(ge=0, description="Number of items skipped.", json_schema_extra={"maximum": OFFSET_LIMIT}),
+    Field(ge=0, description="Number of items to skip.", json_schema_extra={"maximum": OFFSET_LIMIT}),
     AfterValidator(_offset),
     NoBool,
 ]
-Total = Annotated[bool, Field(description="Whether the answer carries the total count.")]
+Total = Annotated[bool, Field(description="Whether the answer has the total count.")]
 Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
 """A time: ISO 8601 for callers, microseconds since 1970 in the code."""
 EntityId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity.")]
@@ -120,22 +120,24 @@ EntityType = Annotated[
     AfterValidator(identity.normalise_type),
     Field(max_length=200, description="Entity type, such as person, event or task."),
 ]
-At = Annotated[Moment | None, Field(description="As it was at this time: observations observed up to then.")]
-AtIngested = Annotated[
-    Moment | None, Field(description="As it was known at this time: observations recorded up to then.")
+At = Annotated[
+    Moment | None, Field(description="The state at this time: of observations with `observed_at` up to it.")
 ]
-IncludeDeleted = Annotated[bool, Field(description="Whether deleted entities are answered as well.")]
+AtIngested = Annotated[
+    Moment | None, Field(description="The state as known at this time: of observations recorded up to it.")
+]
+IncludeDeleted = Annotated[bool, Field(description="Whether the answer includes what is deleted.")]
 
 
 class TypeFilters(Arguments):
-    """Which types of entities."""
+    """Filters by entity type."""
 
     entity_type: EntityType | None = None
     entity_types: list[EntityType] = Field(default=[], max_length=100, description="Any of these types.")
 
     @property
     def types(self) -> list[str]:
-        """The types asked for, sorted; none means any."""
+        """The types to filter by, sorted. No types means every type."""
         return sorted({*self.entity_types, *([self.entity_type] if self.entity_type else [])})
 
 

@@ -1,6 +1,6 @@
-"""Proposals of duplicates: pairs of entities that are likely one thing, for somebody to look at.
+"""Listing likely duplicates: pairs of entities for somebody to review.
 
-Nothing here merges, and nothing is resolved by resemblance: see :mod:`graphmem.matching.similarity`.
+Nothing is merged here. How pairs are scored is said in :mod:`graphmem.matching.similarity`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CANDIDATES_LIMIT = 200
 
 
 class FindDuplicates(Arguments):
-    """What ``entities.duplicates`` takes."""
+    """The arguments of ``entities.duplicates``."""
 
     entity_type: EntityType | None = None
     entity_id: EntityId | None = Field(default=None, description="Only pairs with this entity.")
@@ -50,10 +50,10 @@ class Call(TypedDict):
 
 
 class Candidate(TypedDict):
-    """Two entities that are likely one thing, ``entity_a`` having the lesser id.
+    """Two entities that are likely the same thing; ``entity_a`` has the lesser id.
 
-    ``matched_fields`` are those of ``reasons`` that speak for it; ``merge`` is the call that would merge
-    them, into the one with more observations, else into the older.
+    ``matched_fields`` are the fields of ``reasons`` that raise the score. ``merge`` is the call that merges
+    the two, into the one with more observations, or else into the older.
     """
 
     entity_a: str
@@ -70,9 +70,9 @@ class Candidate(TypedDict):
 class Duplicates(TypedDict):
     """A page of pairs, the likeliest first, then by ids.
 
-    ``total`` counts the pairs found among the ``scanned`` entities, ``next_offset`` is where the next page
-    of them begins. ``truncated`` says that not everything was compared; ``next_cursor`` where to go on then
-    (the last pairs of one stretch may come again in the next), else ``hint`` how to narrow the question.
+    ``total`` counts the pairs among the ``scanned`` entities; ``next_offset`` is where their next page
+    begins. ``truncated`` means that not all entities were compared: ``next_cursor`` then compares the next
+    ones (its first pairs may repeat the last ones here), or ``hint`` says how to narrow the request.
     """
 
     candidates: list[Candidate]
@@ -96,53 +96,53 @@ class Duplicates(TypedDict):
     example={"entity_type": "person", "threshold": 0.9},
 )
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
-    """List pairs of live entities of one type that are likely one thing, each with its score and reasons.
+    """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
-    A proposal only: compare the two, then merge them or leave them. Names count however their words are
-    ordered, spelled or abbreviated; equal e-mails, phones, addresses and ids count more; what one thing
-    cannot have twice (an event's day, an invoice's number) rules a pair out. Up to 20,000 entities are
-    compared in one call, see `truncated`.
+    These are proposals: compare the two, then merge them or leave them. Names match in any order, spelling
+    or abbreviation of their words. Equal e-mails, phones, addresses and ids count more. Different values of a
+    field that a thing has only once (the day of an event, the number of an invoice) rule a pair out. One call
+    compares up to 20,000 entities, see `truncated`.
     """
     counts = await duplicate_pages.entity_counts(context)
-    around: list[Profile] = []
+    named: list[Profile] = []
     if arguments.entity_id is not None:
-        around = [await duplicate_pages.profile_of(context, arguments.entity_id)]
-        counts = {around[0].entity_type: counts.get(around[0].entity_type, 0)}
+        named = [await duplicate_pages.profile_of(context, arguments.entity_id)]
+        counts = {named[0].entity_type: counts.get(named[0].entity_type, 0)}
     if arguments.entity_type is not None:
         counts = {name: count for name, count in counts.items() if name == arguments.entity_type}
     query = cursors.fingerprint(context, "entities.duplicates", arguments)
     scan = await duplicate_pages.scan(context, counts, _start(query, arguments.cursor))
-    entities = {one.entity_id: one for one in [*around, *scan.profiles]} if counts else {}
-    # Seconds of work at most, beside the loop that serves everybody else.
-    found = await asyncio.to_thread(
+    entities = {profile.entity_id: profile for profile in [*named, *scan.profiles]} if counts else {}
+    # This takes seconds for many entities: a thread keeps the event loop free for other calls.
+    proposals = await asyncio.to_thread(
         blocking.propose,
         list(entities.values()),
         arguments.threshold,
-        {one.entity_id for one in around} if around else None,
+        {profile.entity_id for profile in named} if named else None,
     )
     end = arguments.offset + arguments.limit
     answer: Duplicates = {
-        "candidates": [_candidate(pair) for pair in found.pairs[arguments.offset : end]],
-        "total": len(found.pairs),
+        "candidates": [_candidate(pair) for pair in proposals.pairs[arguments.offset : end]],
+        "total": len(proposals.pairs),
         "limit": arguments.limit,
         "offset": arguments.offset,
         "scanned": len(entities),
-        "truncated": scan.next_name is not None or not found.whole,
+        "truncated": scan.next_name is not None or not proposals.whole,
     }
-    if len(found.pairs) > end:
+    if len(proposals.pairs) > end:
         answer["next_offset"] = end
     if scan.next_name is not None:
         answer["next_cursor"] = cursors.encode(query, {"name": scan.next_name})
-    if not found.whole:
+    if not proposals.whole:
         answer["hint"] = f"more than {blocking.PAIRS} pairs to compare: give entity_type or entity_id"
     return answer
 
 
 def _start(query: str, cursor: str | None) -> str | None:
-    """Return the name behind which a request goes on; ``None`` where it begins.
+    """Return the name after which the request goes on, or None for the first page.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
+        InvalidCursor: the cursor belongs to another query.
     """
     return None if cursor is None else cursors.decode(query, cursor, {"name": str})["name"]
 

@@ -50,7 +50,7 @@ from graphmem.registry import Context, Scope, operation
 
 
 class GetEntity(Arguments):
-    """What ``entities.get`` takes."""
+    """The arguments of ``entities.get``."""
 
     entity_id: EntityId
     include_deleted: IncludeDeleted = False
@@ -77,19 +77,19 @@ async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
 
 
 class GetSnapshot(Arguments):
-    """What ``entities.snapshot`` takes."""
+    """The arguments of ``entities.snapshot``."""
 
     entity_id: EntityId
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
     expand_provenance: bool = Field(
-        default=False, description="Whether the answer carries the observations that set the fields."
+        default=False, description="Whether the answer has the observations that set the fields."
     )
 
 
 class Snapshot(answers.Entity):
-    """An entity's snapshot, as of ``at`` and ``at_ingested`` where they were asked for."""
+    """An entity with its snapshot. ``at`` and ``at_ingested`` stand where the request gave them."""
 
     at: NotRequired[str | None]
     at_ingested: NotRequired[str | None]
@@ -108,10 +108,11 @@ class Snapshot(answers.Entity):
 )
 @read_fresh
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
-    """Return an entity's snapshot, now or as of an earlier time, each field with the observation that set it.
+    """Return an entity's snapshot, current or as of a time, each field with the observation that set it.
 
-    `at` is when things were so, `at_ingested` when they were known here. Where nothing was observed yet,
-    the snapshot is empty. `expand_provenance` adds the observations themselves: time, source and writer.
+    `at` counts observations by the time of what they describe, `at_ingested` by the time of recording. If no
+    observation counts, the snapshot is empty. `expand_provenance` adds the observations: time, source,
+    writer.
     """
     row = await _as_of(
         context, arguments.entity_id, arguments.at, arguments.at_ingested, arguments.include_deleted
@@ -130,10 +131,10 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
 async def _as_of(
     context: Context, entity_id: str, at: int | None, at_ingested: int | None, include_deleted: bool = False
 ) -> EntityRow:
-    """Return an entity as of two clocks; the current one is read as it is kept.
+    """Return an entity as of two clocks. Without a clock, the stored snapshot is read.
 
     Raises:
-        NotFound: there is none, or it was deleted by then.
+        NotFound: no such entity, or it was deleted at that time.
     """
     if at is None and at_ingested is None:
         row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=include_deleted)
@@ -157,7 +158,7 @@ async def _observations(context: Context, observation_ids: set[str]) -> dict[str
 
 
 class GetProvenance(Arguments):
-    """What ``entities.provenance`` takes."""
+    """The arguments of ``entities.provenance``."""
 
     entity_id: EntityId
     field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
@@ -166,7 +167,7 @@ class GetProvenance(Arguments):
 
 
 class Provenance(TypedDict):
-    """Where the value of one field comes from."""
+    """The value of one field, and the observations behind it."""
 
     entity_id: str
     field: str
@@ -188,7 +189,7 @@ class Provenance(TypedDict):
 )
 @read_fresh
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
-    """Return the observation behind one field of a snapshot: its time, its source and who wrote it."""
+    """Return the observations that set one field of a snapshot: time, source and writer."""
     row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
     if row.is_stale:
         raise Stale([row.id])
@@ -227,39 +228,41 @@ def _known_way(sort_order: Any) -> Any:
 
 
 class EntityFilters(TypeFilters):
-    """Which entities."""
+    """Filters of entities."""
 
     include_deleted: IncludeDeleted = False
     include_merged: bool = Field(
-        default=False, description="Whether entities that are merged into others are answered as well."
+        default=False, description="Whether the answer includes entities that are merged into others."
     )
     updated_since: Annotated[
-        Moment | None, Field(description="Only those that the service learned of at or after this time.")
+        Moment | None, Field(description="Only entities with an observation recorded at or after this time.")
     ] = None
     created_since: Annotated[
         Moment | None,
-        Field(description="Only those that the service first learned of at or after this time."),
+        Field(description="Only entities whose first observation was recorded at or after this time."),
     ] = None
     snapshot_filters: SnapshotFilters = Field(default={})
 
 
 class QueryEntities(Arguments):
-    """What ``entities.query`` takes."""
+    """The arguments of ``entities.query``."""
 
-    filters: EntityFilters = Field(default=EntityFilters(), description="Which entities.")
+    filters: EntityFilters = Field(default=EntityFilters(), description="Filters; all of them must fit.")
     sort_by: Annotated[
         str,
         Field(max_length=100, description=f"One of {', '.join(ORDERS)}, or snapshot.<field>."),
         AfterValidator(_known_order),
     ] = "entity_id"
     sort_order: Annotated[
-        Way, BeforeValidator(_known_way), Field(description="asc or desc; ties are by id, the same way.")
+        Way,
+        BeforeValidator(_known_way),
+        Field(description="asc or desc. Equal keys are ordered by id, in the same direction."),
     ] = "asc"
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     cursor: Cursor = None
     include_total_count: Total = False
-    include_snapshots: bool = Field(default=True, description="Whether each entity carries its snapshot.")
+    include_snapshots: bool = Field(default=True, description="Whether each entity has its snapshot.")
     at: At = None
     at_ingested: AtIngested = None
     search: Annotated[SearchText | None, Spelled("query", "search_query")] = None
@@ -268,11 +271,11 @@ class QueryEntities(Arguments):
 class EntityPage(AsOf, PageEnvelope):
     """A page of entities.
 
-    ``next_cursor`` is there where more follow. ``truncated`` says that the page ends before ``limit`` where
-    not all is told: its values are large (it goes on at ``next_offset`` too, where no cursor was given), or
-    only so many entities were compared in one call, which ``scanned`` counts. Of a search,
-    ``applied_search_strategies`` are those that ran, ``semantic`` says whether all entities could be compared
-    by meaning, ``total`` is how many were found, and ``hint`` what was left out.
+    ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before ``limit``
+    although more may follow: its values are large, or one call compares no more entities than ``scanned``.
+    Without a cursor, ``next_offset`` says where a page of large values goes on. A search adds the strategies
+    that ran, ``semantic`` (whether all entities could be compared by meaning) and, as ``hint``, what it left
+    out.
     """
 
     entities: list[answers.Entity]
@@ -294,14 +297,15 @@ class EntityPage(AsOf, PageEnvelope):
 )
 @read_fresh
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
-    """List entities by type, times and the values of their fields, in the order that is asked for.
+    """List entities by type, time and the values of their fields, in any order.
 
     `sort_by` is entity_id, canonical_name, last_observation_at, observation_count, created_at, updated_at or
-    snapshot.<field>. Each of `snapshot_filters` says `op` (eq, in, gt, lt, gte, lte, contains, contains_word)
-    and `value`: numbers compare as numbers, dates as times, text without case, and a list matches where one
-    of its elements does. Go on with `next_cursor`; `include_total_count` adds `total`. Deleted and merged
-    entities are listed where asked for. `at` and `at_ingested` list those of then, by id. `search` finds by
-    identifiers, words and meaning, best first, with types, `limit` and `offset` alone.
+    snapshot.<field>. Each of `snapshot_filters` has `op` (eq, in, gt, lt, gte, lte, contains, contains_word)
+    and `value`: numbers compare as numbers, dates as times, text without case. A list matches if one of its
+    elements does. Give `next_cursor` as `cursor` for the next page; `include_total_count` adds `total`.
+    `include_deleted` and `include_merged` add such entities. `at` and `at_ingested` list the entities of that
+    time, by id. `search` finds by identifiers, words and meaning, best first; it takes types, `limit` and
+    `offset` only.
     """
     if arguments.search is not None:
         return await _searched(context, arguments, arguments.search)
@@ -313,7 +317,7 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
         page_of = entity_pages.page if asked.is_indexed else compared_pages.page
         found = await page_of(context, asked, query, arguments.cursor)
     else:
-        _refuse_then(arguments)
+        _refuse_as_of(arguments)
         found = await entities_as_of.page(context, asked, clocks, query, arguments.cursor)
     page: EntityPage = {
         "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in found.items],
@@ -326,12 +330,12 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
 
 
 async def _searched(context: Context, arguments: QueryEntities, search: str) -> EntityPage:
-    """Return a page of what a search finds.
+    """Return a page of search results.
 
     Raises:
-        InvalidInput: something else is asked for that a search does not look at.
+        InvalidInput: an argument is given that a search does not take.
     """
-    why = "not together with search: it finds what is live now, the best first, by types, limit and offset"
+    why = "not together with search: a search takes types, limit and offset only"
     wanted = {"search", "filters", "limit", "offset", "include_total_count", "include_snapshots"}
     kinds = {"entity_type", "entity_types"}
     given = [f"$.{name}" for name in arguments.given() if name not in wanted]
@@ -373,14 +377,14 @@ def _asked(arguments: QueryEntities) -> Asked:
     )
 
 
-def _refuse_then(arguments: QueryEntities) -> None:
-    """Refuse what cannot be asked as of a time.
+def _refuse_as_of(arguments: QueryEntities) -> None:
+    """Refuse arguments that a list as of a time does not take: no index has the state of that time.
 
     Raises:
-        InvalidInput: what there was then is known by id alone: it is not sorted or compared otherwise.
+        InvalidInput: one of them is given.
     """
     filters = arguments.filters
-    why = "not together with at or at_ingested: as of a time entities are listed by id, ascending, alone"
+    why = "not together with at or at_ingested: entities as of a time are listed by id, ascending"
     given: Mapping[str, bool] = {
         "$.sort_by": arguments.sort_by != "entity_id",
         "$.sort_order": arguments.sort_order != "asc",

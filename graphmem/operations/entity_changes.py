@@ -1,4 +1,4 @@
-"""Correcting, deleting and restoring entities: observations of their own kinds, so that nothing is lost."""
+"""Correcting, deleting and restoring entities. Each is an observation of its own kind."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CORRECTION_PRIORITY = 1_000.0
 
 
 class Correct(Writing):
-    """What ``entities.correct`` takes."""
+    """The arguments of ``entities.correct``."""
 
     entity_id: EntityId
     field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
-    value: Annotated[Any, Field(description="What is right; null clears the field.")]
+    value: Annotated[Any, Field(description="The right value, any JSON; null clears the field.")]
     entity_type: EntityType | None = None
 
 
 class Corrected(TypedDict):
-    """What a correction did; its ``store_warnings`` are as in the answer of a store."""
+    """The result of a correction; its ``store_warnings`` are as in the answer of a store."""
 
     success: bool
     entity_id: str
@@ -55,9 +55,9 @@ class Corrected(TypedDict):
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "phone", "value": "+44 1632 960000"},
 )
 async def correct(context: Context, arguments: Correct) -> Corrected:
-    """Correct one field of an entity: the correction wins over every other observation until the next one.
+    """Correct one field of an entity. A correction wins over all observations that are no corrections.
 
-    `value` is any JSON; null clears the field. What it corrects stays in the history.
+    `value` is any JSON; null clears the field. The corrected value stays in the history.
     """
     receipt, stored = await _observe(
         context, "entities.correct", arguments, "correction", {arguments.field: arguments.value}
@@ -78,7 +78,7 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
 
 
 class Turn(Writing):
-    """What ``entities.delete`` and ``entities.restore`` take."""
+    """The arguments of ``entities.delete`` and ``entities.restore``."""
 
     entity_id: EntityId
     entity_type: EntityType | None = None
@@ -86,7 +86,7 @@ class Turn(Writing):
 
 
 class Turned(TypedDict):
-    """What a deletion or a restoration did."""
+    """The result of a deletion or a restoration."""
 
     success: bool
     entity_id: str
@@ -108,9 +108,9 @@ class Turned(TypedDict):
     example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
 )
 async def delete_entity(context: Context, arguments: Turn) -> Turned:
-    """Delete an entity: it is in no answer any more, keeps its history, and can be restored.
+    """Delete an entity. It keeps its history, stands in no answer, and can be restored.
 
-    Its relationships are hidden with it. What is stored about it meanwhile is kept and stays hidden.
+    Its relationships are hidden with it. Observations that are stored later stay hidden too.
     """
     return await _turn(context, "entities.delete", arguments, "delete")
 
@@ -125,7 +125,7 @@ async def delete_entity(context: Context, arguments: Turn) -> Turned:
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
 async def restore_entity(context: Context, arguments: Turn) -> Turned:
-    """Restore a deleted entity, with everything that was stored about it meanwhile."""
+    """Restore a deleted entity, with all observations that were stored since the deletion."""
     return await _turn(context, "entities.restore", arguments, "restore")
 
 
@@ -147,7 +147,7 @@ async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) 
 async def _observe(
     context: Context, name: str, arguments: Correct | Turn, kind: facts.Kind, said: dict[str, Any]
 ) -> tuple[Receipt, StoredEntity]:
-    """Write one observation of a kind of its own about an entity that is there."""
+    """Write one observation of a kind other than ``value`` about an existing entity."""
     about = {"target_id": arguments.entity_id, "entity_type": arguments.entity_type}
     if kind == "correction":
         about["source_priority"] = CORRECTION_PRIORITY

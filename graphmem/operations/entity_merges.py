@@ -1,4 +1,4 @@
-"""Merging entities that are one, and undoing it."""
+"""Merging two entities that are the same thing, and undoing a merge."""
 
 from __future__ import annotations
 
@@ -16,36 +16,41 @@ from graphmem.writing import Merging, Receipt
 
 
 class Merge(Writing):
-    """What ``entities.merge`` takes."""
+    """The arguments of ``entities.merge``."""
 
     source_entity_id: Annotated[
-        EntityId, Spelled("from_entity_id"), Field(description="The entity that is then shown as the target.")
+        EntityId,
+        Spelled("from_entity_id"),
+        Field(description="The entity to merge; afterwards its id answers the target."),
     ]
     target_entity_id: Annotated[
-        EntityId, Spelled("to_entity_id"), Field(description="The entity that stays: the survivor.")
+        EntityId,
+        Spelled("to_entity_id"),
+        Field(description="The survivor: the entity that the source is merged into."),
     ]
     merge_reason: Annotated[Reason, Spelled("reason")] = None
 
 
 class Unmerge(Writing):
-    """What ``entities.unmerge`` takes."""
+    """The arguments of ``entities.unmerge``."""
 
     source_entity_id: Annotated[
-        EntityId, Spelled("entity_id", "from_entity_id"), Field(description="The entity that was merged.")
+        EntityId, Spelled("entity_id", "from_entity_id"), Field(description="The merged entity.")
     ]
     target_entity_id: Annotated[
         EntityId | None,
         Spelled("to_entity_id"),
-        Field(description="What it is merged into, where the caller wants that to be checked."),
+        Field(description="The entity it is merged into. If given, it is checked."),
     ] = None
     reason: Reason = None
 
 
 class Merged(TypedDict):
-    """What a merge, or its end, did.
+    """The result of a merge or an unmerge.
 
-    ``observations`` and ``relationships`` are those that are shown elsewhere now; none of them was moved or
-    changed. ``entities`` counts the source and everything merged into it.
+    ``observations_moved`` and ``relationships_repointed`` count what another entity shows now; the stored
+    observations and relationships are unchanged. ``entities`` counts the source and all entities merged into
+    it.
     """
 
     success: bool
@@ -75,12 +80,11 @@ class Merged(TypedDict):
     },
 )
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
-    """Merge an entity into another: from now on both ids and names show the target with what both have.
+    """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
 
-    Of each field the greatest of all observations is shown, as if they had been stored of one entity.
-    Relationships are shown at the target, each once. Nothing is moved: `POST /entities/unmerge` gives each
-    entity back what it had and what was stored under it meanwhile. A snapshot `at` an earlier time shows them
-    apart.
+    Each field shows the winner among the observations of both. The target shows the relationships of both,
+    each once. No observation is moved: `POST /entities/unmerge` gives each entity its own observations back,
+    later ones included. A snapshot `at` an earlier time shows two entities.
     """
     receipt = await _accept(context, "entities.merge", arguments, "merge", arguments.merge_reason)
     return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
@@ -97,9 +101,9 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     example={"source_entity_id": EXAMPLE_ENTITY_ID},
 )
 async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
-    """Undo a merge: the source is an entity of its own again, with all that was ever stored under it.
+    """Undo a merge: the source is an entity of its own again, with all observations ever stored under it.
 
-    What had been merged into the source goes with it.
+    Entities that had been merged into the source go with it.
     """
     receipt = await _accept(context, "entities.unmerge", arguments, "unmerge", arguments.reason)
     return {**_answer(receipt), "unmerged_at": times.render(receipt.recorded_at)}

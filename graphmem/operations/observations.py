@@ -1,4 +1,4 @@
-"""Observations: listing them, and adding one to an entity that is there."""
+"""Observations: listing them, and adding one to an existing entity."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ from graphmem.registry import Context, Scope, operation
 
 
 class ObservationFilters(Arguments):
-    """Which observations."""
+    """Filters of observations."""
 
     entity_id: EntityId | None = None
     entity_type: EntityType | None = None
-    observation_id: Annotated[str, Field(max_length=200, description="This one alone."), NotBlank] | None = (
-        None
-    )
+    observation_id: (
+        Annotated[str, Field(max_length=200, description="Only this observation."), NotBlank] | None
+    ) = None
     source_id: (
-        Annotated[str, Field(max_length=200, description="Those from this source."), NotBlank] | None
+        Annotated[str, Field(max_length=200, description="Only observations from this source."), NotBlank]
+        | None
     ) = None
     observed_until: Annotated[Moment | None, Field(description="Observed up to this time.")] = None
     created_since: Annotated[
@@ -56,9 +57,11 @@ class ObservationFilters(Arguments):
 
 
 class QueryObservations(Arguments):
-    """What ``observations.query`` takes."""
+    """The arguments of ``observations.query``."""
 
-    filters: ObservationFilters = Field(default=ObservationFilters(), description="Which observations.")
+    filters: ObservationFilters = Field(
+        default=ObservationFilters(), description="Filters; all of them must fit."
+    )
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     cursor: Cursor = None
@@ -69,9 +72,9 @@ class QueryObservations(Arguments):
 class ObservationPage(PageEnvelope):
     """A page of observations, newest first.
 
-    ``version`` is that of the entity asked for; ``total`` counts those that fit the filters.
-    ``next_cursor`` is there where more follow. ``truncated`` says that the page ends early because its values
-    are large: it goes on at ``next_offset`` too, where no cursor was given.
+    ``version`` is the version of the entity, if one is named; ``total`` counts the observations that fit the
+    filters. ``next_cursor`` stands where more follow. ``truncated`` means that the page ends early because
+    its values are large; without a cursor, ``next_offset`` says where it goes on.
     """
 
     observations: list[answers.Observation]
@@ -93,7 +96,8 @@ class ObservationPage(PageEnvelope):
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
     """List observations, newest first: of one entity, of a type, from a source, or all.
 
-    The order is by `observed_at`, then by id. Go on with `next_cursor`; `include_total_count` adds `total`.
+    The order is by `observed_at`, then by id. Give `next_cursor` as `cursor` for the next page;
+    `include_total_count` adds `total`.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     query = cursors.fingerprint(context, "observations.query", arguments)
@@ -148,7 +152,7 @@ async def _total(
 
 
 async def _page(context: Context, arguments: QueryObservations, query: str) -> dict[str, Any]:
-    """Return the page by the index that fits the filters."""
+    """Read the page along the index that fits the filters."""
     filters = arguments.filters
     latest = times.LATEST if filters.observed_until is None else filters.observed_until
     at, after = cursors.newest_first(query, arguments.cursor, latest)
@@ -161,7 +165,7 @@ async def _page(context: Context, arguments: QueryObservations, query: str) -> d
     }
     reach, kind = arguments.offset + arguments.limit + 1, filters.entity_type
     if filters.observation_id is not None or filters.source_id is not None:
-        return await _one(context, arguments)
+        return await _named_observation(context, arguments)
     if filters.entity_id is not None:
         return await _of_entity(context, filters, reach, window)
     if filters.created_since is not None:
@@ -183,7 +187,7 @@ async def _of_entity(
     """Return a page of one entity's observations.
 
     Raises:
-        NotFound: there is no such entity.
+        NotFound: no such entity.
     """
     row = await context.graph.one(
         "observation.of_entity",
@@ -201,10 +205,10 @@ async def _of_entity(
     return row
 
 
-async def _one(context: Context, arguments: QueryObservations) -> dict[str, Any]:
-    """Return the one observation that is named, if it fits the other filters too.
+async def _named_observation(context: Context, arguments: QueryObservations) -> dict[str, Any]:
+    """Return the observation that the filters name, if it fits the other filters.
 
-    Nothing has a source yet: a page of a source is empty.
+    No observation has a source yet, so a page of a source is empty.
     """
     filters = arguments.filters
     empty: dict[str, Any] = {"page": [], "truncated": False, "more": False, "total": 0}
@@ -216,7 +220,7 @@ async def _one(context: Context, arguments: QueryObservations) -> dict[str, Any]
         include_deleted=arguments.include_deleted,
     )
     assert row is not None
-    fitting = [one for one in row["observations"] if _fits(ObservationRow(*one), filters)]
+    fitting = [values for values in row["observations"] if _fits(ObservationRow(*values), filters)]
     return {**empty, "page": fitting[arguments.offset :], "total": len(fitting)}
 
 
@@ -231,18 +235,18 @@ def _fits(row: ObservationRow, filters: ObservationFilters) -> bool:
 
 
 class CreateObservation(Observing):
-    """What ``observations.create`` takes."""
+    """The arguments of ``observations.create``."""
 
     entity_id: EntityId | None = None
     entity_type: EntityType | None = None
     entity_identifier: Text | None = Field(
-        default=None, description="With entity_type, instead of entity_id: what names the entity exactly."
+        default=None, description="With entity_type, in place of entity_id: an exact name or identifier."
     )
-    fields: dict[str, Any] = Field(description="The fields that are observed; null clears one.")
+    fields: dict[str, Any] = Field(description="The observed fields; null clears a field.")
 
 
 class CreatedObservation(TypedDict):
-    """What one observation did; its ``store_warnings`` are as in the answer of a store."""
+    """The result of one observation; its ``store_warnings`` are as in the answer of a store."""
 
     observation_id: str
     entity_id: str
@@ -265,13 +269,13 @@ class CreatedObservation(TypedDict):
     example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
 )
 async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
-    """Add one observation to an entity that is there; the answer is its snapshot afterwards.
+    """Add one observation to an existing entity; the answer has the entity's new snapshot.
 
-    The entity is named by `entity_id`, or by `entity_type` with an exact `entity_identifier`.
+    Name the entity by `entity_id`, or by `entity_type` with an exact `entity_identifier`.
     """
     reserved = sorted(items.RESERVED & set(arguments.fields) - {identity.CANONICAL_NAME})
     if reserved:
-        message = "this name is reserved: give it beside `fields`, where the operation takes it"
+        message = "this name is reserved: give it beside `fields`, if the operation takes it"
         issues = [{"path": f"$.fields.{name}", "message": message} for name in reserved]
         raise InvalidInput(f"{issues[0]['path']}: {message}", issues=issues)
     entity_id = await _target(context, arguments)
@@ -305,19 +309,19 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
     if arguments.entity_type is None or arguments.entity_identifier is None:
         message = "name the entity by entity_id, or by entity_type with entity_identifier"
         raise InvalidInput(f"$.entity_id: {message}", issues=[{"path": "$.entity_id", "message": message}])
-    # What is written goes to what is named outright, never to what resembles it.
+    # A write needs an exact name: a similar one may be another entity.
     aliases = await context.services.type_aliases.of(context.actor.owner)
     kind = aliases.get(arguments.entity_type, arguments.entity_type)
-    found = (await find_exactly(context, arguments.entity_identifier, kind, limit=10))["entities"]
-    if not found:
+    entities = (await find_exactly(context, arguments.entity_identifier, kind, limit=10))["entities"]
+    if not entities:
         raise NotFound(
-            f"no {arguments.entity_type} is named exactly so",
+            f"no {arguments.entity_type} has exactly this name or identifier",
             entity_type=arguments.entity_type,
             entity_identifier=arguments.entity_identifier[:200],
         )
-    if len(found) > 1:
-        candidates = [one["entity_id"] for one in found]
-        message = f"{len(found)} entities bear this name: give entity_id"
+    if len(entities) > 1:
+        candidates = [entity["entity_id"] for entity in entities]
+        message = f"{len(entities)} entities have this name: give entity_id"
         issue = {"path": "$.entity_identifier", "message": message, "candidates": candidates}
         raise InvalidInput(f"$.entity_identifier: {message}", issues=[issue])
-    return found[0]["entity_id"]
+    return entities[0]["entity_id"]

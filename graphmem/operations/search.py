@@ -1,4 +1,4 @@
-"""Looking up entities by what names them, and why a search answers what it does."""
+"""Looking up entities by name, identifier, words or meaning, and explaining a search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from graphmem.text import identifiers
 
 
 class FindEntity(Arguments):
-    """What ``entities.find`` takes."""
+    """The arguments of ``entities.find``."""
 
     identifier: Annotated[
         Text,
@@ -50,33 +50,33 @@ class FindEntity(Arguments):
 )
 @read_fresh
 async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
-    """Find the entities that something names: an id, an identifier, a name, words, or a meaning.
+    """Find entities by an id, an identifier, a name, words, or a description.
 
-    Tried in this order, and the first that has a hit answers: an id (alone: it is never matched as text);
-    an e-mail, phone, URL, domain or external id; a name or an alias; the words, all of which must be said,
-    whole; what means the same. Case, accents and spacing do not matter. An address or a number is not
-    compared by meaning. `match_mode` says which it was; several entities may bear one name.
+    The first of these steps that has a hit answers: an id (an id is never matched as text); an e-mail, phone,
+    URL, domain or external id; a name or an alias; words, all of which must occur; meaning. Case, accents and
+    spacing do not matter. An address or a number is not compared by meaning. `match_mode` names the step.
+    Several entities may have the same name.
     """
     found = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
-    given = arguments.identifier.strip()
-    if found["entities"] or ENTITY_ID.fullmatch(given.lower()):
+    identifier = arguments.identifier.strip()
+    if found["entities"] or ENTITY_ID.fullmatch(identifier.lower()):
         return found
     types = [arguments.entity_type] if arguments.entity_type else []
-    return await by_words(context, given, types, arguments.limit)
+    return await by_words(context, identifier, types, arguments.limit)
 
 
 ORDER = (
-    "Each list counts weight / (60 + rank) for what is in it; the sums order the answer, and ids what is "
-    "equal. exact: identifiers before names before aliases. text: every word is said, scored by how often "
-    "for its length, and 1 more where the name says it. meaning: cosine similarity, from the floor on."
+    "Each list gives its entities weight / (60 + rank) points; the answer is ordered by the sum of points, "
+    "then by id. exact: identifiers, then names, then aliases. text: every word occurs; the score is the "
+    "frequency for the length, plus 1 for a hit in the name. meaning: cosine similarity, at least the floor."
 )
 
 
 class ExplainSearch(Arguments):
-    """What ``search.explain`` takes: what a search takes."""
+    """The arguments of ``search.explain``, which are those of a search."""
 
     search: Annotated[SearchText, Spelled("query", "search_query")]
-    filters: TypeFilters = Field(default=TypeFilters(), description="Which entities.")
+    filters: TypeFilters = Field(default=TypeFilters(), description="Filters by entity type.")
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
 
@@ -90,7 +90,7 @@ class Hit(TypedDict):
 
 
 class StrategyRun(TypedDict):
-    """One strategy: whether it ran, how many it found, its weight, and its list, best first."""
+    """One strategy: whether it ran, its number of hits, its weight, and its list, best first."""
 
     strategy: str
     ran: bool
@@ -100,7 +100,7 @@ class StrategyRun(TypedDict):
 
 
 class Explained(TypedDict):
-    """An entity of the answer: its points, its rank in each list, and what of it matched."""
+    """An entity of the answer: its points, its rank in each list, and the kinds of its matches."""
 
     entity_id: str
     entity_type: str
@@ -111,11 +111,11 @@ class Explained(TypedDict):
 
 
 class Compared(TypedDict):
-    """What meaning looked at.
+    """What the comparison by meaning read.
 
-    ``entities`` are those of the types asked for; ``one_by_one`` were compared each; where ``by_index``,
-    so many ``nearest`` ones of all owners were taken from the index. ``floor`` is the least similarity that
-    is answered. How near those of others are is not told.
+    ``entities`` counts the entities of the requested types, ``one_by_one`` those that were compared exactly.
+    If ``by_index``, the index gave the ``nearest`` vectors of all owners; those of other owners are dropped.
+    ``floor`` is the least similarity of a hit.
     """
 
     entities: int
@@ -127,7 +127,7 @@ class Compared(TypedDict):
 
 
 class Explanation(TypedDict):
-    """Why a search answers what it does. ``phrases`` must be said; a last word with ``*`` begins one."""
+    """How a search came to its answer. Every phrase must occur; ``*`` marks the beginning of a word."""
 
     phrases: list[str]
     entity_types: list[str]
@@ -151,10 +151,10 @@ class Explanation(TypedDict):
 )
 @read_fresh
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
-    """Say why a search answers what it does: which strategies ran, what each found, and how they were fused.
+    """Explain a search: which strategies ran, what each of them found, and how the answer was ordered.
 
-    `left_out` names what was not looked at, and why; `semantic` says whether all entities could be
-    compared by meaning.
+    `left_out` names what was not searched, and why. `semantic` says whether all entities could be compared by
+    meaning.
     """
     types = arguments.filters.types
     results = await search_engine.search(
@@ -195,7 +195,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
 
 
 def _hits(results: Results, name: search_engine.Strategy, limit: int) -> list[Hit]:
-    """Return the first of a list; what is exact counts 1."""
+    """Return the first hits of a strategy; an exact hit has the score 1."""
     return [
         {"entity_id": entity_id, "rank": rank, "score": 1.0 if name == "exact" else score}
         for rank, (entity_id, score) in enumerate(results.hits[name][:limit], 1)

@@ -1,4 +1,4 @@
-"""The server itself: is it there, what is it, how much does it hold."""
+"""The server itself: its health, its description, its contents, and the check of its snapshots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphmem.registry import Context, Face, Scope, operation
 
 
 class Nothing(Arguments):
-    """What operations without arguments take."""
+    """No arguments."""
 
 
 class Health(TypedDict):
@@ -65,7 +65,7 @@ async def ready(context: Context, arguments: Nothing) -> Health:
 
 
 class ServerInfo(TypedDict):
-    """What this server is and where its faces are."""
+    """The server's name, version, mode and addresses."""
 
     name: str
     version: str
@@ -86,7 +86,7 @@ class ServerInfo(TypedDict):
     public=True,
 )
 async def info(context: Context, arguments: Nothing) -> ServerInfo:
-    """Say what this server is, its version and where its faces are."""
+    """Return the server's version and mode, and the addresses of its REST API, MCP and OpenAPI document."""
     settings = context.services.settings
     base = settings.advertised_url()
     return {
@@ -102,12 +102,12 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
 
 
 class Stats(TypedDict):
-    """How much of what the owner has. ``sequence`` counts the transactions of this database.
+    """Counts of the owner's data. ``sequence`` counts the transactions of this database.
 
-    ``state_hash`` stands for what all entities and relationships come to: equal hashes, equal state,
-    whatever order, batches or merges that were undone led to it. It is null for data of before there was
-    one, and takes in a change of schema once ``types_pending`` no longer names the type.
-    ``semantic_pending`` counts entities that are not yet found by meaning.
+    ``state_hash`` is a hash of the state of all entities and relationships: equal states have equal hashes,
+    in whatever order or batches they were stored. It is null for data that is older than the hash. It
+    includes a change of schema once ``types_pending`` no longer names the type. ``semantic_pending`` counts
+    entities that a search by meaning does not find yet.
     """
 
     total_entities: int
@@ -126,7 +126,7 @@ class Stats(TypedDict):
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
 async def stats(context: Context, arguments: Nothing) -> Stats:
-    """Count entities, observations and relationships, by type, and the events of the timeline."""
+    """Count entities, observations and relationships by type, and the events of the timeline."""
     row = await context.graph.one(
         "owner.stats", empty=state_hash.EMPTY, model=context.services.embedder.model
     )
@@ -150,13 +150,13 @@ async def stats(context: Context, arguments: Nothing) -> Stats:
 
 
 class CheckSnapshots(Arguments):
-    """What ``server.check_snapshots`` takes."""
+    """The arguments of ``server.check_snapshots``."""
 
-    auto_fix: bool = Field(default=False, description="Whether to set right what is not as observed.")
+    auto_fix: bool = Field(default=False, description="Whether to repair what differs from the observations.")
 
 
 class Difference(TypedDict):
-    """One part that is kept otherwise than the observations say."""
+    """One part of a snapshot whose stored value differs from the value that the observations give."""
 
     what: str
     stored: Any
@@ -164,18 +164,18 @@ class Difference(TypedDict):
 
 
 class StaleSnapshot(TypedDict):
-    """What is not right of one entity, relationship or counter, named by ``id``."""
+    """The differences of one entity, relationship or counter; ``id`` names it."""
 
     id: str
     differences: list[Difference]
 
 
 class SnapshotHealth(TypedDict):
-    """What a check found.
+    """The result of a check.
 
-    ``checked`` counts entities and relationships, ``stale`` those that are not as observed; the first 200
-    of them are told. ``counts_compared`` is false where something was written during the check: counters
-    and the state hash are then left for another time.
+    ``checked`` counts entities and relationships, ``stale`` those that differ from their observations; the
+    first 200 of them are listed. ``counts_compared`` is false if something was written during the check:
+    counters and the state hash were then not compared.
     """
 
     healthy: bool
@@ -197,26 +197,28 @@ class SnapshotHealth(TypedDict):
     sandbox=False,
 )
 async def check_snapshots(context: Context, arguments: CheckSnapshots) -> SnapshotHealth:
-    """Derive every snapshot again from its observations, and compare it with the one that is kept.
+    """Derive every snapshot again from its observations, and compare it with the stored one.
 
-    Names, identifiers, liveness, edges, counters and the state hash are compared as well. `auto_fix` sets
-    right what differs; nothing that was observed is ever changed. Writes may go on meanwhile.
+    Names, identifiers, liveness, edges, counters and the state hash are compared too. `auto_fix` repairs what
+    differs and changes no observation. Writes may go on during the check.
     """
     report = await audit(context, fix=arguments.auto_fix)
     return told(report)
 
 
 def told(report: Report) -> SnapshotHealth:
-    """Return the answer for a report."""
+    """Return the answer that describes a report."""
     left = report.stale_count - report.fixed
     if report.unchecked:
-        message = f"{report.unchecked} changed whenever they were looked at: check again when less is written"
+        message = (
+            f"{report.unchecked} changed during every attempt to check them: check again when less is written"
+        )
     elif not report.stale_count:
-        message = "everything is as observed"
+        message = "all snapshots match their observations"
     elif left:
-        message = f"{left} of {report.checked} are not as observed: auto_fix sets them right"
+        message = f"{left} of {report.checked} differ from their observations: auto_fix repairs them"
     else:
-        message = f"{report.fixed} were not as observed and have been set right"
+        message = f"{report.fixed} differed from their observations and were repaired"
     return {
         "healthy": not left and not report.unchecked,
         "message": message,

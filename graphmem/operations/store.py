@@ -1,4 +1,4 @@
-"""Storing: entities and the relationships between them, all of a request or none of it."""
+"""Storing entities and relationships: a whole request, or nothing of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Index = Annotated[int, Field(description="Position in `entities`, from 0."), NoB
 
 
 class NewRelationship(Arguments):
-    """One relationship of a store: each end by the index of an item, or by an entity's id."""
+    """One relationship of a store. Each end is the index of an item or the id of an entity."""
 
     relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
     source_index: Index | None = None
@@ -41,27 +41,30 @@ class NewRelationship(Arguments):
 
 
 class Store(Observing):
-    """What ``store`` takes."""
+    """The arguments of ``store``."""
 
     entities: list[Any] = Field(
         min_length=1,
         max_length=ENTITY_LIMIT,
-        description="Items: entity_type and any fields. Reserved keys: " + ", ".join(sorted(items.RESERVED)),
+        description="Items, each with entity_type and any fields. Reserved keys: "
+        + ", ".join(sorted(items.RESERVED)),
         json_schema_extra={"items": {"type": "object"}},
     )
     relationships: list[NewRelationship] = Field(
         default=[], max_length=RELATIONSHIP_LIMIT, description="Typed relationships between entities."
     )
-    commit: bool = Field(default=True, description="False: a plan that writes nothing at all.")
+    commit: bool = Field(
+        default=True, description="False: answer what the store would do, and write nothing."
+    )
     find_duplicates: bool = Field(
-        default=True, description="Whether likely duplicates of what is created are named in the answer."
+        default=True, description="Whether the answer names likely duplicates of created entities."
     )
 
 
 class Stored(TypedDict):
-    """The receipt of a store: what was written, durable and readable when this is answered.
+    """The receipt of a store. What it names is durable, and every read sees it.
 
-    A replay answers the ids and actions of the first time with ``replayed`` true and nothing created.
+    A replay answers the ids and actions of the first call, with ``replayed`` true and nothing created.
     Each of ``store_warnings`` has ``code`` and ``message``, and ``index`` and ``field`` where it is about one
     item or field. ``TYPE_MISMATCH`` has ``value`` and ``expected_type`` too: a value that does not convert to
     the registered type is hidden from the snapshot.
@@ -90,14 +93,14 @@ class Stored(TypedDict):
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},
 )
 async def store(context: Context, arguments: Store) -> Stored:
-    """Store observations about entities, and relationships between them: all of it, or none of it.
+    """Store observations about entities, and relationships between them: the whole request, or nothing.
 
     Each item has an `entity_type` and any fields, e.g. `{"entity_type": "person", "name": "Ada Lovelace"}`.
     Items with the same identity (an e-mail, a name, a title: see `identity_basis`) are one entity, and each
     item is one observation of it. `relationships` connect items by `source_index` and `target_index`, or
     entities by `source_entity_id` and `target_entity_id`. With an `idempotency_key` a repeat is stored once.
-    `commit: false` answers what would happen and writes nothing. What was created names its likely
-    duplicates in `duplicate_candidates`: a proposal, on which nothing acts by itself.
+    `commit: false` answers what would happen and writes nothing. A created entity lists its likely duplicates
+    in `duplicate_candidates`: proposals for review.
     """
 
     def read(reader: Reader) -> Parts:
