@@ -1,4 +1,4 @@
-"""What is next to an entity or a source: one step, in pages with an exact total."""
+"""What is around an entity: one step, in pages with an exact total, or a walk of several steps."""
 
 from __future__ import annotations
 
@@ -14,20 +14,27 @@ from graphmem.arguments import (
     Arguments,
     At,
     AtIngested,
+    EntityId,
     Limit,
+    NoBool,
     Offset,
     Spelled,
 )
-from graphmem.errors import NotFound
-from graphmem.model import times
-from graphmem.reading import answers, as_of, cursors, timeline_pages
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.model import identity, times
+from graphmem.reading import answers, as_of, cursors, related_pages, timeline_pages
 from graphmem.reading.answers import EntityRow, ObservationRow
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
+from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.related_pages import RelatedPage
+from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.reading.timeline_pages import Event
+from graphmem.reading.walk import HUB, Asked, Place, walk
 from graphmem.registry import Context, Scope, operation
 
+DEPTH_LIMIT = 5
 SOURCES_FROM = 1_000
 """Observations of an entity whose sources are looked up, the newest."""
 
@@ -238,3 +245,111 @@ async def _of_source(
     if arguments.include_events:
         answer["events"] = []
     return answer, size
+
+
+class RelatedEntities(Arguments):
+    """What ``entities.related`` takes."""
+
+    entity_id: EntityId
+    relationship_types: list[RelationshipType] = Field(
+        default=[], max_length=100, description="Only through relationships of these types; none means all."
+    )
+    depth: Annotated[
+        int,
+        Spelled("max_hops"),
+        Field(ge=1, le=DEPTH_LIMIT, description=f"How many steps away at most, 1 to {DEPTH_LIMIT}."),
+        NoBool,
+    ] = 1
+    direction: Literal["both", "outgoing", "incoming"] = Field(
+        default="both", description="Which way to follow relationships."
+    )
+    include_entities: bool = Field(default=True, description="Whether the answer carries the entities.")
+    include_paths: bool = Field(
+        default=False, description="Whether the answer carries a shortest path to each entity."
+    )
+    through_hubs: bool = Field(
+        default=False, description=f"Whether to pass through entities of more than {HUB:,} relationships."
+    )
+    at: At = None
+    at_ingested: AtIngested = None
+    limit: Limit = PAGE_DEFAULT
+    cursor: Cursor = None
+
+
+@operation(
+    "entities.related",
+    "POST /retrieve_related_entities",
+    tool="retrieve_related_entities",
+    command="entities related",
+    scope=Scope.READ,
+    errors=(NotFound, InvalidCursor),
+    example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
+)
+@read_fresh
+async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
+    """Return the entities within some steps of one, through live relationships, each once, nearest first.
+
+    `relationship_types` narrows the walk, `depth` is how far it goes, `direction` which way. `at` and
+    `at_ingested` walk what was related then. What does not fit follows with `next_cursor`.
+    """
+    query = cursors.fingerprint(context, "entities.related", arguments)
+    clocks, place = _from(query, arguments)
+    paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
+    asked = Asked(
+        arguments.entity_id,
+        frozenset(await known_types(context, paths)),
+        arguments.depth,
+        arguments.direction,
+        arguments.through_hubs,
+        arguments.limit,
+    )
+    found = await walk(context, asked, clocks, place)
+    page = await related_pages.fitting(
+        context, found, arguments.limit, include_entities=arguments.include_entities
+    )
+    kind, name, version = await related_pages.origin(context, found)
+    answer: RelatedPage = {
+        "entity_id": found.root,
+        "entity_type": kind,
+        "canonical_name": name,
+        "version": version,
+        **Clocks(arguments.at, arguments.at_ingested).said,
+        "relationships": [
+            answers.relationship(one) for one in sorted(page.relationships, key=lambda one: one.key)
+        ],
+        "total": found.answered + len(found.entities) + found.more,
+        "truncated": False,
+        "hubs": sorted(found.hubs),
+    }
+    if arguments.include_entities:
+        depths = {entity_id: depth for depth, entity_id in page.reached}
+        answer["entities"] = [{**answers.entity(one), "depth": depths[one.id]} for one in page.entities]
+    if arguments.include_paths:
+        answer["paths"] = {one: related_pages.path(found.root, found.paths[one]) for _, one in page.reached}
+    related_pages.add_left_out(answer, query, found, page)
+    return answer
+
+
+def _from(query: str, arguments: RelatedEntities) -> tuple[Clocks, Place]:
+    """Return the clocks and the place that a request starts from; those of its cursor, if it has one.
+
+    Raises:
+        InvalidCursor: the cursor is that of another query.
+    """
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    if arguments.cursor is None:
+        return clocks, Place()
+    kinds = {"depth": int, "entity": str, "answered": int} | ({} if clocks.now else {"known": int})
+    place = cursors.decode(query, arguments.cursor, kinds)
+    known = place.get("known", times.EARLIEST)
+    if not (
+        0 <= place["depth"] <= DEPTH_LIMIT
+        and 0 <= place["answered"] <= cursors.ANSWERED_LIMIT
+        and times.EARLIEST <= known <= times.LATEST
+        and len(place["entity"]) <= identity.KEY_LIMIT
+    ):
+        raise cursors.refused()
+    if not clocks.now:
+        # As of a time pages tile even while something is written: what came later is in none of them.
+        clocks = clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
+    return clocks, Place(place["depth"], place["entity"], place["answered"])

@@ -1,15 +1,17 @@
-"""Reading relationships: pages, single ones, what each comes from."""
+"""Relationships: list and get them, and create, delete and restore them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired
 
+import orjson
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
+    EXAMPLE_OTHER_ENTITY_ID,
     EXAMPLE_RELATIONSHIP_ID,
     PAGE_DEFAULT,
     PAGE_LIMIT,
@@ -21,50 +23,29 @@ from graphmem.arguments import (
     IncludeDeleted,
     Limit,
     Offset,
-    Spelled,
     Total,
-    invalid,
 )
-from graphmem.errors import InvalidCursor, NotFound
-from graphmem.model import ids, membership, relationship, times
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
+from graphmem.model import facts, ids, reduction, times
+from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.reading import answers, as_of, cursors
-from graphmem.reading.answers import ObservationRow, RelationshipRow
+from graphmem.reading.answers import ObservationRow
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.receipts import Observing, Reason, StoredRelationship, Writing, accept, links, not_found
+from graphmem.reading.relationship_lookup import (
+    RelationshipReference,
+    RelationshipType,
+    find_relationship,
+    key_of_id,
+    known_types,
+    written_keys,
+)
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.registry import Context, Scope, operation
-
-RelationshipType = Annotated[
-    str, Field(max_length=200, description="Relationship type, such as WORKS_AT; any case.")
-]
-"""As it was given: whether there is such a type, :func:`known_types` asks the vocabulary."""
-
-
-async def known_types(context: Context, given: Mapping[str, str]) -> list[str]:
-    """Return relationship types in canonical spelling.
-
-    Args:
-        given: names in any spelling, by where each stands in the arguments.
-
-    Raises:
-        InvalidInput: there is no such type; each issue names the ``nearest``.
-    """
-    known = await context.services.vocabulary.covering(given.values())
-    found: list[str] = []
-    issues: list[dict[str, Any]] = []
-    for path, name in given.items():
-        try:
-            suggest = len(issues) < relationship.SUGGESTIONS_LIMIT
-            found.append(relationship.normalise(name, known, suggest=suggest))
-        except relationship.UnknownRelationshipType as exc:
-            nearest = {"nearest": exc.nearest} if exc.nearest else {}
-            issues.append({"path": path, "message": str(exc), "type": "value_error", **nearest})
-    if issues:
-        raise invalid(issues)
-    return found
-
+from graphmem.writing import Receipt
 
 _TYPE_FILTER = "$.filters.relationship_type"
 
@@ -213,34 +194,6 @@ def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:
     )
 
 
-class Named(Arguments):
-    """A relationship, named by its key or id, or by its type and both ends."""
-
-    relationship_key: Annotated[
-        Annotated[str, Field(max_length=300)] | None,
-        Spelled("relationship_id"),
-        Field(description="Key (TYPE:source:target) or id (rel_…) of the relationship."),
-    ] = None
-    relationship_type: RelationshipType | None = None
-    source_entity_id: EntityId | None = None
-    target_entity_id: EntityId | None = None
-
-    async def key(self, context: Context) -> str:
-        """Return the key or id that is named.
-
-        Raises:
-            InvalidInput: neither a key nor a whole triple was given, or there is no such type.
-        """
-        given = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
-        types = await known_types(context, given)
-        if self.relationship_key is not None:
-            return self.relationship_key
-        if types and self.source_entity_id and self.target_entity_id:
-            return ids.relationship_key(types[0], self.source_entity_id, self.target_entity_id)
-        message = "give relationship_key, or relationship_type, source_entity_id and target_entity_id"
-        raise invalid([{"path": "$.relationship_key", "message": message}])
-
-
 class RelationshipThen(answers.Relationship, AsOf):
     """A relationship, as of ``at`` and ``at_ingested`` where they were asked for."""
 
@@ -269,59 +222,11 @@ class GetRelationship(Arguments):
 async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipThen:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
-    row, _, _ = await _found(context, arguments.relationship_id, arguments.include_deleted, clocks)
+    row, _, _ = await find_relationship(context, arguments.relationship_id, arguments.include_deleted, clocks)
     return {**answers.relationship(row), **clocks.said}
 
 
-async def _found(
-    context: Context, key: str, include_deleted: bool, clocks: Clocks
-) -> tuple[RelationshipRow, list[str], Clocks]:
-    """Return a relationship by its key or id, now or as of a time.
-
-    With it the keys under which it was written, and the clocks that further queries of the answer must use.
-
-    Raises:
-        NotFound: there is none, or it was not there then.
-    """
-    if not clocks.now:
-        keys, then = await written(context, key, clocks)
-        found = await as_of.relationships(context, keys, then, include_deleted=include_deleted)
-        if found:
-            return found[0], keys, then
-        raise not_there(key)
-    row = await context.graph.one("relationship.get", key=key, include_deleted=include_deleted)
-    if row is None:
-        raise not_there(key)
-    found_row = RelationshipRow(*row["relationship"])
-    return found_row, [found_row.key], clocks
-
-
-async def written(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
-    """Return the keys under which what was shown as one relationship may have been written."""
-    if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
-        key = await named(context, key)
-    _, clocks = await as_of.pinned(context, [], clocks)
-    into = await as_of.merged(context, ids.ends(key), clocks)
-    sources, targets = (membership.members(membership.survivor(end, into), into) for end in ids.ends(key))
-    kind = key.partition(":")[0]
-    keys = [ids.relationship_key(kind, source, target) for source in sources for target in targets]
-    return keys, clocks
-
-
-async def named(context: Context, relationship_id: str) -> str:
-    """Return the key of the relationship that has an id, whatever became of it."""
-    row = await context.graph.one("relationship.named", id=relationship_id)
-    if row is None:
-        raise not_there(relationship_id)
-    return row["key"]
-
-
-def not_there(key: str) -> NotFound:
-    hint = "POST /list_relationships lists those that are there"
-    return NotFound(f"there is no relationship {key}", relationship_key=key, hint=hint)
-
-
-class RelationshipSnapshot(Named):
+class RelationshipSnapshot(RelationshipReference):
     """What ``relationships.snapshot`` takes."""
 
     at: At = None
@@ -348,10 +253,205 @@ class RelationshipHistory(RelationshipThen):
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
-    row, keys, then = await _found(context, await arguments.key(context), arguments.include_deleted, clocks)
+    row, keys, then = await find_relationship(
+        context, await arguments.key(context), arguments.include_deleted, clocks
+    )
     history = await context.graph.one(
         "relationship.observations", keys=keys, shown=clocks.now, limit=PAGE_LIMIT, **then.bounds
     )
     assert history is not None
     observations = [answers.relationship_observation(ObservationRow(*one)) for one in history["observations"]]
     return {**answers.relationship(row), **clocks.said, "observations": observations}
+
+
+class OneRelationship(Arguments):
+    """One relationship to be: its type, its ends and its metadata."""
+
+    relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
+    source_entity_id: EntityId
+    target_entity_id: EntityId
+    metadata: dict[str, Any] | None = Field(default=None, description="What is known about it, as fields.")
+
+
+class CreateRelationship(OneRelationship, Observing):
+    """What ``relationships.create`` takes."""
+
+
+class CreatedRelationship(StoredRelationship):
+    """What the creation of a relationship did."""
+
+    snapshot: dict[str, Any]
+    replayed: bool
+
+
+@operation(
+    "relationships.create",
+    "POST /create_relationship",
+    tool="create_relationship",
+    command="relationships create",
+    scope=Scope.WRITE,
+    errors=(StoreRefused, IdempotencyMismatch),
+    example={
+        "relationship_type": "WORKS_AT",
+        "source_entity_id": EXAMPLE_ENTITY_ID,
+        "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
+    },
+)
+async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
+    """Relate two entities. Both must live; what was deleted lives again when it is created again.
+
+    Creating it once more adds an observation: its metadata is reduced like the fields of an entity.
+    """
+    raw = _raw(arguments)
+    receipt = await accept(
+        context,
+        "relationships.create",
+        arguments,
+        lambda reader: ([], [reader.link(0, raw, 0, "$")]),
+        types=[arguments.relationship_type],
+    )
+    (stored,) = links(receipt)
+    return {**stored, "snapshot": await _metadata(context, receipt), "replayed": receipt.replayed}
+
+
+async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
+    """Return the metadata of the relationship of a receipt as of its transaction."""
+    if receipt.link_folds:
+        held = reduction.snapshot_fields(receipt.link_folds[0], without=None)
+        return {name: orjson.Fragment(winner.value) for name, winner in held}
+    then = Clocks(at_ingested=receipt.recorded_at)
+    keys, then = await written_keys(context, receipt.links[0].key, then)
+    rows = await as_of.relationships(context, keys, then, include_deleted=True)
+    return answers.relationship(rows[0])["snapshot"] if rows else {}
+
+
+class CreateRelationships(Observing):
+    """What ``relationships.create_many`` takes."""
+
+    relationships: list[OneRelationship] = Field(
+        min_length=1, max_length=RELATIONSHIP_LIMIT, description="The relationships."
+    )
+
+
+class CreatedRelationships(TypedDict):
+    """What the creation of many relationships did."""
+
+    success: bool
+    requested: int
+    created_count: int
+    relationships: list[StoredRelationship]
+    replayed: bool
+    transaction_id: str
+
+
+@operation(
+    "relationships.create_many",
+    "POST /create_relationships",
+    tool="create_relationships",
+    command="relationships create-many",
+    scope=Scope.WRITE,
+    errors=(StoreRefused, IdempotencyMismatch),
+    example={
+        "relationships": [
+            {
+                "relationship_type": "WORKS_AT",
+                "source_entity_id": EXAMPLE_ENTITY_ID,
+                "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
+            }
+        ]
+    },
+)
+async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
+    """Relate many entities in one transaction: all of it, or none of it."""
+    raw = [_raw(one) for one in arguments.relationships]
+    receipt = await accept(
+        context,
+        "relationships.create_many",
+        arguments,
+        lambda reader: ([], [reader.link(i, one, 0) for i, one in enumerate(raw)]),
+        types=[one.relationship_type for one in arguments.relationships],
+    )
+    stored = links(receipt)
+    fresh = 0 if receipt.replayed else sum(one["action"] == "created" for one in stored)
+    return {
+        "success": True,
+        "requested": len(raw),
+        "created_count": fresh,
+        "relationships": stored,
+        "replayed": receipt.replayed,
+        "transaction_id": receipt.transaction_id,
+    }
+
+
+class TurnRelationship(RelationshipReference, Writing):
+    """What ``relationships.delete`` and ``relationships.restore`` take."""
+
+    reason: Reason = None
+
+
+class TurnedRelationship(StoredRelationship):
+    """What a deletion or a restoration did."""
+
+    success: bool
+    replayed: bool
+
+
+@operation(
+    "relationships.delete",
+    "POST /delete_relationship",
+    tool="delete_relationship",
+    command="relationships delete",
+    scope=Scope.WRITE,
+    errors=(NotFound, IdempotencyMismatch),
+    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
+)
+async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
+    """Delete a relationship: it is in no answer any more, keeps its history, and can be restored."""
+    return await _turn(context, "relationships.delete", arguments, "delete")
+
+
+@operation(
+    "relationships.restore",
+    "POST /restore_relationship",
+    tool="restore_relationship",
+    command="relationships restore",
+    scope=Scope.WRITE,
+    errors=(NotFound, IdempotencyMismatch),
+    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
+)
+async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
+    """Restore a deleted relationship with its metadata."""
+    return await _turn(context, "relationships.restore", arguments, "restore")
+
+
+async def _turn(
+    context: Context, name: str, arguments: TurnRelationship, kind: facts.Kind
+) -> TurnedRelationship:
+    key = await arguments.key(context)
+    if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
+        key = await key_of_id(context, key)
+    relationship_type, source, target = key.split(":")
+    raw = {"relationship_type": relationship_type, "source_entity_id": source, "target_entity_id": target}
+    raw |= {} if arguments.reason is None else {"metadata": {"reason": arguments.reason}}
+    try:
+        receipt = await accept(
+            context,
+            name,
+            arguments,
+            lambda reader: ([], [reader.link(0, raw, 0, "$", kind)]),
+            types=[relationship_type],
+        )
+    except StoreRefused as exc:
+        hint = "POST /list_relationships lists those that are there"
+        not_found(exc, "ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint)
+    (stored,) = links(receipt)
+    return {**stored, "success": True, "replayed": receipt.replayed}
+
+
+def _raw(one: OneRelationship) -> dict[str, Any]:
+    return {
+        "relationship_type": one.relationship_type,
+        "source_entity_id": one.source_entity_id,
+        "target_entity_id": one.target_entity_id,
+        "metadata": one.metadata,
+    }

@@ -120,13 +120,7 @@ async def get_schema(context: Context, arguments: GetSchema) -> Schema:
         return schema_rows.answer(SchemaRow(*row["schema"]), row["versions"])
     if schema.shipped(kind) is not None:
         return schema_rows.answer(schema_rows.unstored(kind), [])
-    raise unknown(kind)
-
-
-def unknown(entity_type: str) -> NotFound:
-    """Return the error of a type that is neither stored, registered nor shipped."""
-    message = f"nothing of type {entity_type!r} was stored or registered yet"
-    return NotFound(message, entity_type=entity_type)
+    raise schema_rows.unknown_type(kind)
 
 
 # Changing

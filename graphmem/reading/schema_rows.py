@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, NotRequired, cast
 import orjson
 from typing_extensions import TypedDict
 
+from graphmem.errors import NotFound
 from graphmem.model import canonical, discovery, identity, schema, times
 from graphmem.model.schema import Document
 from graphmem.reading.answers import when
@@ -174,3 +175,9 @@ def _discovered(entity_type: str, seen: dict[str, str]) -> Declared:
     said["fields"] = {name: {"type": kind, "required": False} for name, kind in seen.items()}
     said["field_names"] = sorted(seen)
     return said
+
+
+def unknown_type(entity_type: str) -> NotFound:
+    """Return the error of a type that is neither stored, registered nor shipped."""
+    message = f"nothing of type {entity_type!r} was stored or registered yet"
+    return NotFound(message, entity_type=entity_type)

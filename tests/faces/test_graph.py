@@ -281,9 +281,9 @@ def test_a_walk_that_is_too_long_ends_and_says_what_it_left_out(
 
 
 def test_relationships_are_bounded_too(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graphmem.operations import graph
+    from graphmem.reading import related_pages
 
-    monkeypatch.setattr(graph, "EDGES", 4)
+    monkeypatch.setattr(related_pages, "RELATIONSHIPS_LIMIT", 4)
     a, b, c = sorted(things(run, 3))
     made = relate(
         run, *((kind, a, far) for kind in (*TYPES, "REFERS_TO", "WORKS_AT", "FUNDED_BY") for far in (b, c))

@@ -1,0 +1,121 @@
+"""Which relationship a caller means: types in any spelling, keys, ids, or a type with both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from graphmem.arguments import Arguments, EntityId, Spelled, invalid
+from graphmem.errors import NotFound
+from graphmem.model import ids, membership, relationship
+from graphmem.reading import as_of
+from graphmem.reading.answers import RelationshipRow
+from graphmem.reading.as_of import Clocks
+from graphmem.registry import Context
+
+RelationshipType = Annotated[
+    str, Field(max_length=200, description="Relationship type, such as WORKS_AT; any case.")
+]
+"""In the caller's spelling; :func:`known_types` normalises it and refuses unknown types."""
+
+
+async def known_types(context: Context, given: Mapping[str, str]) -> list[str]:
+    """Return relationship types in canonical spelling.
+
+    Args:
+        given: names in any spelling, by where each stands in the arguments.
+
+    Raises:
+        InvalidInput: there is no such type; each issue names the ``nearest``.
+    """
+    known = await context.services.vocabulary.covering(given.values())
+    found: list[str] = []
+    issues: list[dict[str, Any]] = []
+    for path, name in given.items():
+        try:
+            suggest = len(issues) < relationship.SUGGESTIONS_LIMIT
+            found.append(relationship.normalise(name, known, suggest=suggest))
+        except relationship.UnknownRelationshipType as exc:
+            nearest = {"nearest": exc.nearest} if exc.nearest else {}
+            issues.append({"path": path, "message": str(exc), "type": "value_error", **nearest})
+    if issues:
+        raise invalid(issues)
+    return found
+
+
+class RelationshipReference(Arguments):
+    """A relationship, named by its key or id, or by its type and both ends."""
+
+    relationship_key: Annotated[
+        Annotated[str, Field(max_length=300)] | None,
+        Spelled("relationship_id"),
+        Field(description="Key (TYPE:source:target) or id (rel_…) of the relationship."),
+    ] = None
+    relationship_type: RelationshipType | None = None
+    source_entity_id: EntityId | None = None
+    target_entity_id: EntityId | None = None
+
+    async def key(self, context: Context) -> str:
+        """Return the key or id that is named.
+
+        Raises:
+            InvalidInput: neither a key nor a whole triple was given, or there is no such type.
+        """
+        given = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
+        types = await known_types(context, given)
+        if self.relationship_key is not None:
+            return self.relationship_key
+        if types and self.source_entity_id and self.target_entity_id:
+            return ids.relationship_key(types[0], self.source_entity_id, self.target_entity_id)
+        message = "give relationship_key, or relationship_type, source_entity_id and target_entity_id"
+        raise invalid([{"path": "$.relationship_key", "message": message}])
+
+
+async def find_relationship(
+    context: Context, key: str, include_deleted: bool, clocks: Clocks
+) -> tuple[RelationshipRow, list[str], Clocks]:
+    """Return a relationship by its key or id, now or as of a time.
+
+    With it the keys under which it was written, and the clocks that further queries of the answer must use.
+
+    Raises:
+        NotFound: there is none, or it was not there then.
+    """
+    if not clocks.now:
+        keys, then = await written_keys(context, key, clocks)
+        found = await as_of.relationships(context, keys, then, include_deleted=include_deleted)
+        if found:
+            return found[0], keys, then
+        raise no_relationship(key)
+    row = await context.graph.one("relationship.get", key=key, include_deleted=include_deleted)
+    if row is None:
+        raise no_relationship(key)
+    found_row = RelationshipRow(*row["relationship"])
+    return found_row, [found_row.key], clocks
+
+
+async def written_keys(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
+    """Return the keys under which what was shown as one relationship may have been written."""
+    if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
+        key = await key_of_id(context, key)
+    _, clocks = await as_of.pinned(context, [], clocks)
+    into = await as_of.merged(context, ids.ends(key), clocks)
+    sources, targets = (membership.members(membership.survivor(end, into), into) for end in ids.ends(key))
+    kind = key.partition(":")[0]
+    keys = [ids.relationship_key(kind, source, target) for source in sources for target in targets]
+    return keys, clocks
+
+
+async def key_of_id(context: Context, relationship_id: str) -> str:
+    """Return the key of the relationship that has an id, whatever became of it."""
+    row = await context.graph.one("relationship.named", id=relationship_id)
+    if row is None:
+        raise no_relationship(relationship_id)
+    return row["key"]
+
+
+def no_relationship(key: str) -> NotFound:
+    hint = "POST /list_relationships lists those that are there"
+    return NotFound(f"there is no relationship {key}", relationship_key=key, hint=hint)
