@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from graphmem.api import openapi
-from tests.support.dumps import rich
+from tests.support.dumps import store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import by_rest
 
@@ -44,7 +44,7 @@ class World:
         self.loop, self.app = loop, app
         self.headers = {"Authorization": f"Bearer {owner}"}
         call = by_rest(loop, app, owner)
-        self.entities = sorted(rich(call).values())
+        self.entities = sorted(store_rich_example(call).values())
         relationship = call("relationships.list")["relationships"][0]
         event = call("store", entities=[{"entity_type": "task", "title": "t", "due_date": "2026-01-01"}])
         self.known = {

@@ -10,20 +10,20 @@ import pytest
 from graphmem.dump import container
 from graphmem.errors import DumpDamaged, DumpRefused, IdempotencyMismatch
 from graphmem.registry import Services
-from tests.support.dumps import Dumps, answers, rich
+from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
 
 def test_everything_comes_back(run: Call, dumps: Dumps) -> None:
-    rich(run)
-    before = answers(run)
+    store_rich_example(run)
+    before = all_answers(run)
     first = dumps.create("first")
     dumps.wipe()
     assert run("server.stats")["total_entities"] == 0
     restored = dumps.restore(first)
     assert (restored.conflict_count, restored.audited_owners) == (0, [])
-    after = answers(run)
+    after = all_answers(run)
     for name, wanted in before.items():
         assert after[name] == wanted, name
     second = dumps.create("second")
@@ -45,17 +45,17 @@ def test_keys_are_replayed_as_where_they_were_used(run: Call, dumps: Dumps) -> N
 
 
 def test_restored_again_it_adds_nothing(run: Call, dumps: Dumps) -> None:
-    rich(run)
+    store_rich_example(run)
     made = dumps.create()
-    before = answers(run)
+    before = all_answers(run)
     again = dumps.restore(made)
     assert (again.transactions, again.observations, again.schemas, again.conflict_count) == (0, 0, 0, 0)
     assert again.known_observations == made.owners[0].observations
-    assert answers(run) == before
+    assert all_answers(run) == before
 
 
 def test_a_plan_writes_nothing(run: Call, dumps: Dumps) -> None:
-    rich(run)
+    store_rich_example(run)
     made = dumps.create()
     dumps.wipe()
     planned = dumps.restore(made, dry_run=True)
@@ -71,8 +71,8 @@ def test_a_restore_that_was_broken_off_goes_on(
     from graphmem.dump import batches
 
     monkeypatch.setattr(batches, "BATCH_TRANSACTIONS_LIMIT", 2)
-    rich(run)
-    before, made = answers(run), dumps.create()
+    store_rich_example(run)
+    before, made = all_answers(run), dumps.create()
     dumps.wipe()
     for patience in range(1, 30):
         left = [patience]
@@ -88,7 +88,7 @@ def test_a_restore_that_was_broken_off_goes_on(
         except KeyError:
             pass
     assert patience > 3
-    assert answers(run) == before
+    assert all_answers(run) == before
     assert dumps.create("after").manifest.root == made.manifest.root
 
 
@@ -140,7 +140,7 @@ def test_a_file_is_its_owners_alone_and_is_not_replaced_unasked(
 
 
 def test_a_damaged_dump_restores_nothing(run: Call, dumps: Dumps) -> None:
-    rich(run)
+    store_rich_example(run)
     made = dumps.create()
     dumps.wipe()
     data = bytearray(made.path.read_bytes())
@@ -155,7 +155,7 @@ def test_every_property_of_a_fact_is_in_the_dump(
     run: Call, dumps: Dumps, loop: Loop, services: Services, owner: str
 ) -> None:
     """What is written of a fact and is not in the dump would be lost: each such property is named here."""
-    rich(run)
+    store_rich_example(run)
     known = {
         "Observation": (
             {"owner", "size", "entity_id", "relationship_key"},

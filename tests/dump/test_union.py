@@ -13,7 +13,7 @@ from graphmem.dump.records import Owner
 from graphmem.dump.verifying import open_file, read
 from graphmem.registry import REGISTRY, Services
 from tests.support.actors import full_actor
-from tests.support.dumps import Dumps, answers, rich
+from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -34,7 +34,7 @@ def other(call: Call) -> None:
 
 
 def test_the_union_of_two_histories_is_the_same_in_either_order(run: Call, dumps: Dumps) -> None:
-    rich(run)
+    store_rich_example(run)
     one = dumps.create("one")
     dumps.wipe()
     other(run)
@@ -43,7 +43,7 @@ def test_the_union_of_two_histories_is_the_same_in_either_order(run: Call, dumps
     assert restored.conflict_count == 0
     assert restored.audited_owners == [dumps.owner]
     assert run("server.check_snapshots")["healthy"]
-    first, said = dumps.create("first"), answers(run)
+    first, said = dumps.create("first"), all_answers(run)
     dumps.wipe()
     dumps.restore(one)
     dumps.restore(two)
@@ -51,7 +51,7 @@ def test_the_union_of_two_histories_is_the_same_in_either_order(run: Call, dumps
     second = dumps.create("second")
     assert second.manifest.root == first.manifest.root
     assert first.path.read_bytes()[200:] == second.path.read_bytes()[200:]
-    again = answers(run)
+    again = all_answers(run)
     for name, wanted in said.items():
         # When a schema was changed last, and how often merges changed what a relationship shows, are counted.
         if not name.startswith(("schema", "relationships", "related")):
@@ -275,7 +275,7 @@ def test_a_service_writes_on_while_a_dump_is_restored(
     from graphmem.dump import batches
 
     monkeypatch.setattr(batches, "BATCH_TRANSACTIONS_LIMIT", 2)
-    rich(run)
+    store_rich_example(run)
     made = dumps.create()
     dumps.wipe()
     done = asyncio.Event()
@@ -351,7 +351,7 @@ def united(run: Call, dumps: Dumps, *, parted: bool) -> dict[str, str]:
 @pytest.mark.parametrize("parted", [False, True])
 def test_what_needs_an_entity_waits_until_it_is_there(run: Call, dumps: Dumps, parted: bool) -> None:
     ids = united(run, dumps, parted=parted)
-    whole, said = dumps.create("whole"), answers(run)
+    whole, said = dumps.create("whole"), all_answers(run)
     assert run("entities.get", entity_id=ids["byron"])["entity_id"] == ids["ada"]
     dumps.wipe()
     restored = dumps.restore(whole)
@@ -359,7 +359,7 @@ def test_what_needs_an_entity_waits_until_it_is_there(run: Call, dumps: Dumps, p
     assert restored.observations == whole.manifest.contents["owners"][0]["observations"]
     assert run("server.check_snapshots")["healthy"]
     assert run("entities.get", entity_id=ids["byron"])["entity_id"] == ids["ada"]
-    again = answers(run)
+    again = all_answers(run)
     for name in ("entities", "observations", "stats"):
         assert again[name] == said[name]
     assert [one["is_live"] for one in again["relationships"]["relationships"]] == [

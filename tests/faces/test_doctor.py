@@ -23,7 +23,7 @@ from graphmem.errors import DatabaseTimeout
 from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.settings import Settings
-from tests.support.doctor import SECRET, Examine, bad
+from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.service import Service, environment, free_port
@@ -44,19 +44,19 @@ def test_a_sound_installation_fails_nowhere(look: Examine) -> None:
 
 def test_a_database_that_does_not_answer_fails(look: Examine) -> None:
     found = look(neo4j_uri=f"bolt://127.0.0.1:{free_port()}", retry_seconds=1)
-    assert bad(found, "database")[0][0] == "fail"
+    assert failed_findings(found, "database")[0][0] == "fail"
     assert "schema" not in {one.check for one in found}
 
 
 def test_a_wrong_password_fails_and_is_not_shown(look: Examine) -> None:
     found = look(neo4j_password=SECRET)
-    assert "refuses the user" in str(bad(found, "database"))
+    assert "refuses the user" in str(failed_findings(found, "database"))
     assert SECRET not in str(found)
 
 
 def test_an_address_that_is_none_fails_and_its_secrets_are_not_shown(look: Examine) -> None:
     found = look(neo4j_uri=f"ftp://me:{SECRET}@127.0.0.1")
-    assert bad(found, "settings")[0][0] == "fail"
+    assert failed_findings(found, "settings")[0][0] == "fail"
     assert SECRET not in str(found)
 
 
@@ -81,7 +81,7 @@ def test_an_index_that_is_missing_fails_with_what_makes_it(
     made, _ = database._made(set(range(100)))["schema_waiting"]
     undone("DROP INDEX schema_waiting", made)
     found = look()
-    assert bad(found, "indexes") == [("fail", "the index schema_waiting is missing")]
+    assert failed_findings(found, "indexes") == [("fail", "the index schema_waiting is missing")]
     assert f"Run this in the Neo4j Browser: {made}" in [one.fix for one in found]
     assert "CREATE INDEX schema_waiting IF NOT EXISTS" in made
 
@@ -89,12 +89,12 @@ def test_an_index_that_is_missing_fails_with_what_makes_it(
 def test_a_constraint_that_is_missing_fails(look: Examine, undone: Callable[..., None]) -> None:
     made, _ = database._made(set(range(100)))["agent_id"]
     undone("DROP CONSTRAINT agent_id", made)
-    assert bad(look(), "indexes") == [("fail", "the constraint agent_id is missing")]
+    assert failed_findings(look(), "indexes") == [("fail", "the constraint agent_id is missing")]
 
 
 def test_a_schema_that_is_newer_fails(look: Examine, undone: Callable[..., None]) -> None:
     undone("CREATE (:Migration {version: 999})", "MATCH (n:Migration {version: 999}) DELETE n")
-    assert "its schema is at version 999" in str(bad(look(), "schema"))
+    assert "its schema is at version 999" in str(failed_findings(look(), "schema"))
 
 
 def test_a_schema_that_is_older_is_told(look: Examine, undone: Callable[..., None]) -> None:
@@ -104,7 +104,7 @@ def test_a_schema_that_is_older_is_told(look: Examine, undone: Callable[..., Non
         last=migrations.shipped()[-1].version,
     )
     last = migrations.shipped()[-1].version
-    assert f"its schema is at version {last - 1} of {last}" in bad(look(), "schema")[0][1]
+    assert f"its schema is at version {last - 1} of {last}" in failed_findings(look(), "schema")[0][1]
 
 
 def test_a_migration_that_was_changed_fails(look: Examine, undone: Callable[..., None]) -> None:
@@ -112,7 +112,7 @@ def test_a_migration_that_was_changed_fails(look: Examine, undone: Callable[...,
         "MATCH (n:Migration {version: 3}) SET n.was = n.checksum, n.checksum = 'x'",
         "MATCH (n:Migration {version: 3}) SET n.checksum = n.was REMOVE n.was",
     )
-    assert "migration 3 is not the one" in str(bad(look(), "schema"))
+    assert "migration 3 is not the one" in str(failed_findings(look(), "schema"))
 
 
 def test_a_database_that_is_too_old_fails(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,9 +125,9 @@ def test_a_database_that_is_too_old_fails(look: Examine, monkeypatch: pytest.Mon
         return await real(self, text, **params)
 
     monkeypatch.setattr(Database, "script", script)
-    assert bad(look(), "database") == [("fail", "Neo4j 4.4.1 community answers: it is too old")]
+    assert failed_findings(look(), "database") == [("fail", "Neo4j 4.4.1 community answers: it is too old")]
     version = "2025.04.0"
-    assert bad(look(), "database")[0][0] == "warn"
+    assert failed_findings(look(), "database")[0][0] == "warn"
 
 
 @pytest.mark.parametrize(("ahead", "status"), [(10, "warn"), (-3_600, "fail")])
@@ -140,7 +140,7 @@ def test_clocks_that_differ_are_told(
         time = staticmethod(lambda: real() + ahead)
 
     monkeypatch.setattr(database, "time", Clock)
-    assert bad(look(), "clock")[0][0] == status
+    assert failed_findings(look(), "clock")[0][0] == status
 
 
 def test_transactions_of_later_than_now_are_told(look: Examine, undone: Callable[..., None]) -> None:
@@ -149,7 +149,7 @@ def test_transactions_of_later_than_now_are_told(look: Examine, undone: Callable
         "CREATE (:Owner {id: $id, recorded_at: $later})", "MATCH (n:Owner {id: $id}) DELETE n",
         id="doctor", later=later,
     )  # fmt: skip
-    assert times.render(later) in str(bad(look(), "clock"))
+    assert times.render(later) in str(failed_findings(look(), "clock"))
 
 
 def test_a_query_that_may_take_all_memory_is_told(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_a_query_that_may_take_all_memory_is_told(look: Examine, monkeypatch: py
         return rows
 
     monkeypatch.setattr(Database, "script", script)
-    assert "one greedy query" in str(bad(look(), "memory"))
+    assert "one greedy query" in str(failed_findings(look(), "memory"))
 
 
 # Vectors and services
@@ -196,11 +196,11 @@ def test_a_model_that_is_not_the_databases_is_told_and_one_that_is_away_fails(
 ) -> None:
     (row,) = loop.run(services.database.script("MATCH (n:Model {use: 'meaning'}) RETURN count(n) AS n"))
     found = look(embedding_url=f"http://me:{SECRET}@127.0.0.1:{free_port()}/v1", embedding_timeout=2)
-    assert bad(found, "embedding")[0][0] == "fail"
+    assert failed_findings(found, "embedding")[0][0] == "fail"
     if row["n"]:
-        assert "text-embedding-3-small" in str(bad(found, "vectors"))
+        assert "text-embedding-3-small" in str(failed_findings(found, "vectors"))
     assert SECRET not in str(found)
-    assert "something else than vectors" in str(bad(look(embedding_url=silent), "embedding"))
+    assert "something else than vectors" in str(failed_findings(look(embedding_url=silent), "embedding"))
 
 
 def test_entities_that_wait_for_a_vector_are_told(look: Examine, undone: Callable[..., None]) -> None:
@@ -211,29 +211,29 @@ def test_entities_that_wait_for_a_vector_are_told(look: Examine, undone: Callabl
         "WITH n MATCH (m:Meaning {entity_id: 'doctor'}) DELETE m",
     )
     found = look()
-    assert "the database uses the model 'zzz'" in str(bad(found, "vectors"))
+    assert "the database uses the model 'zzz'" in str(failed_findings(found, "vectors"))
 
 
 def test_a_service_is_found_with_its_version(look: Examine, service: Service) -> None:
     port = int(service.url.rpartition(":")[2])
-    assert bad(look(port=port), "service") == []
+    assert failed_findings(look(port=port), "service") == []
     said = next(one.what for one in look(base_url=service.url) if one.check == "service")
     assert said.endswith(service.url)
 
 
 def test_a_service_that_is_away_or_another_program_fails(look: Examine, silent: str) -> None:
-    assert "none answers" in str(bad(look(base_url=f"http://127.0.0.1:{free_port()}"), "service"))
-    assert "another program" in str(bad(look(port=int(silent.rpartition(":")[2])), "service"))
+    assert "none answers" in str(failed_findings(look(base_url=f"http://127.0.0.1:{free_port()}"), "service"))
+    assert "another program" in str(failed_findings(look(port=int(silent.rpartition(":")[2])), "service"))
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
-        assert bad(look(port=mute.getsockname()[1]), "service") == []
+        assert failed_findings(look(port=mute.getsockname()[1]), "service") == []
 
 
 def test_a_service_of_another_version_is_told(
     look: Examine, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graphmem.doctor.around.__version__", "9.9.9")
-    assert bad(look(base_url=service.url), "service")[0][0] == "warn"
+    assert failed_findings(look(base_url=service.url), "service")[0][0] == "warn"
 
 
 # The command
@@ -269,11 +269,11 @@ def test_deep_compares_what_is_derived(
     monkeypatch.setattr(runtime, "connection", lambda *_: pytest.fail("it was to be started"))
     monkeypatch.setattr(migrations, "apply", lambda *_: pytest.fail("it was to be migrated"))
     stored = run("store", entities=[{"entity_type": "person", "name": "Ada"}])
-    assert bad(look(deep=True), "consistency") == []
+    assert failed_findings(look(deep=True), "consistency") == []
     broken = "MATCH (n:Entity {id: $id}) SET n.canonical_name = 'Eve'"
     loop.run(services.database.script(broken, id=stored["entities"][0]["entity_id"]))
     found = look(deep=True)
-    assert bad(found, "consistency")[0][0] == "fail"
+    assert failed_findings(found, "consistency")[0][0] == "fail"
     assert "Run graphmem rebuild." in [one.fix for one in found]
 
 
@@ -283,6 +283,6 @@ def test_a_comparison_that_is_broken_off_is_a_finding(look: Examine, monkeypatch
 
     monkeypatch.setattr("graphmem.reading.snapshot_check.audit", fail)
     found = look(deep=True)
-    assert [one for one, _ in bad(found, "consistency")] == ["fail"]
+    assert [one for one, _ in failed_findings(found, "consistency")] == ["fail"]
     assert "did not answer in time" in str(found)
     assert {"schema", "embedding", "service"} <= {one.check for one in found}

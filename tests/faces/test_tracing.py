@@ -22,7 +22,7 @@ from graphmem.observability.spans import CLOSING_SECONDS, Spans
 from graphmem.settings import Settings, load
 from tests.support.event_loop import Loop
 from tests.support.service import Service, running
-from tests.support.trace_collector import Collector, Seen, collecting, mute
+from tests.support.trace_collector import Collector, Span, running_collector, silent_address
 
 SERVER, CLIENT, ERROR = 2, 3, 2
 Traced = tuple[Service, Collector]
@@ -32,7 +32,7 @@ Traced = tuple[Service, Collector]
 def traced(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
     """A service that sends its traces to a collector."""
     folder = tmp_path_factory.mktemp("traced")
-    with collecting() as collector:
+    with running_collector() as collector:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_BSP_SCHEDULE_DELAY": "100"}
         with running(settings, folder, str(uuid.uuid4()), **variables) as service:
             yield service, collector
@@ -44,7 +44,7 @@ def carried() -> tuple[str, str, str]:
     return trace, span, f"00-{trace}-{span}-01"
 
 
-def by_name(spans: list[Seen]) -> dict[str, Seen]:
+def by_name(spans: list[Span]) -> dict[str, Span]:
     return {span.name: span for span in spans}
 
 
@@ -187,7 +187,7 @@ def test_a_look_that_nobody_asked_for_is_no_span(traced: Traced) -> None:
 
 
 def test_a_collector_that_never_answers_disturbs_nobody(settings: Settings, tmp_path: Any) -> None:
-    with mute() as url:
+    with silent_address() as url:
         variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_BSP_SCHEDULE_DELAY": "50"}
         with running(settings, tmp_path, str(uuid.uuid4()), **variables) as service:
             with service.http() as http:

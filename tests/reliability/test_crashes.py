@@ -18,8 +18,8 @@ from tests.support.embedded_neo4j import engine_settings
 from tests.support.event_loop import Loop
 from tests.support.examples import LONG
 from tests.support.figures import Figures
-from tests.support.killed_services import Found, Victims, compare, cycle
-from tests.support.write_load import Ledger, Sent
+from tests.support.killed_services import CrashReport, KillableService, compare, kill_under_load
+from tests.support.write_load import Ledger, SentWrite
 
 CLIENTS = 16 if LONG else 8
 QUICK = ("service", "both")
@@ -28,9 +28,9 @@ CYCLES = int(os.environ.get("GRAPHMEM_TEST_CRASHES", "200"))
 
 
 @pytest.fixture
-def victims(tmp_path: Path) -> Iterator[Victims]:
+def victims(tmp_path: Path) -> Iterator[KillableService]:
     """A service and its database, up."""
-    made = Victims(engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR")))
+    made = KillableService(engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR")))
     try:
         made.start()
         made.up()
@@ -41,11 +41,11 @@ def victims(tmp_path: Path) -> Iterator[Victims]:
 
 @pytest.mark.timeout(600)
 def test_what_was_acknowledged_outlives_kills(
-    victims: Victims, loop: Loop, services: Services, figures: Figures
+    victims: KillableService, loop: Loop, services: Services, figures: Figures
 ) -> None:
     dice = random.Random(6)
     for number, what in enumerate(QUICK):
-        found = asyncio.run(cycle(victims, what, CLIENTS, 0.8, dice))
+        found = asyncio.run(kill_under_load(victims, what, CLIENTS, 0.8, dice))
         figures(f"{number:4} {what:8} {found}")
         assert not found.wrong, found.wrong
         assert found.acknowledged > CLIENTS
@@ -55,12 +55,12 @@ def test_what_was_acknowledged_outlives_kills(
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
 def test_what_was_acknowledged_outlives_many_kills(
-    victims: Victims, loop: Loop, services: Services, figures: Figures
+    victims: KillableService, loop: Loop, services: Services, figures: Figures
 ) -> None:
     dice, every = random.Random(), []
     for number in range(CYCLES):
         what = LONG[number % len(LONG)]
-        every.append(asyncio.run(cycle(victims, what, CLIENTS, 1.5, dice)))
+        every.append(asyncio.run(kill_under_load(victims, what, CLIENTS, 1.5, dice)))
         figures(f"{number:4} {what:8} {every[-1]}")
     slowest = max(one.seconds for one in every)
     sums = {
@@ -73,7 +73,7 @@ def test_what_was_acknowledged_outlives_many_kills(
     replayed_alone(victims, loop, services)
 
 
-def replayed_alone(victims: Victims, loop: Loop, services: Services) -> None:
+def replayed_alone(victims: KillableService, loop: Loop, services: Services) -> None:
     """The facts that are there come to the same state where they are written again, alone, elsewhere."""
     path = victims.folder / "dump"
 
@@ -115,8 +115,8 @@ def there(
     ],
 )
 def test_the_comparison_finds_what_is_wrong(rows: list[dict[str, object]], wrong: set[str]) -> None:
-    found, ledger = Found(), Ledger()
+    found, ledger = CrashReport(), Ledger()
     for key in "ab":
-        ledger.sent.append(Sent("o", key, "/store", {}, 1, answer={"transaction_id": f"t{key}"}))
+        ledger.sent.append(SentWrite("o", key, "/store", {}, 1, answer={"transaction_id": f"t{key}"}))
     compare(found, ledger, "o", rows)
     assert set(found.wrong) == wrong

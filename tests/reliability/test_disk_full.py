@@ -19,8 +19,8 @@ from graphmem.settings import load
 from graphmem.writing import disk
 from tests.support.embedded_neo4j import engine_settings
 from tests.support.figures import Figures
-from tests.support.killed_services import TRANSACTIONS, Found, Victims, compare
-from tests.support.write_load import Ledger, Sent
+from tests.support.killed_services import TRANSACTIONS, CrashReport, KillableService, compare
+from tests.support.write_load import Ledger, SentWrite
 
 SIZE = "800m"
 OWNER = "11111111-1111-1111-1111-111111111111"
@@ -48,9 +48,9 @@ def small(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def victims(small: Path, reserve: int) -> Iterator[Victims]:
+def victims(small: Path, reserve: int) -> Iterator[KillableService]:
     own = engine_settings(small / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR"))
-    made = Victims(own, GRAPHMEM_DISK_RESERVE=str(reserve))
+    made = KillableService(own, GRAPHMEM_DISK_RESERVE=str(reserve))
     try:
         made.start()
         made.up()
@@ -69,7 +69,7 @@ class Client:
         """Store once, whatever comes of it; a repeat of a key is the same request."""
         said = {"entity_type": "thing", "name": key, "said": f"zebra {key}", "text": "x" * 100_000}
         known = [one for one in self.ledger.sent if one.key == key]
-        sent = known[0] if known else Sent(OWNER, key, "/store", {"entities": [said]}, 1)
+        sent = known[0] if known else SentWrite(OWNER, key, "/store", {"entities": [said]}, 1)
         if not known:
             self.ledger.sent.append(sent)
         answer = self.http.post("/store", json={**sent.body, "idempotency_key": key})
@@ -77,7 +77,7 @@ class Client:
             sent.answer = answer.json()
         return answer
 
-    def finds(self, sent: Sent) -> bool:
+    def finds(self, sent: SentWrite) -> bool:
         """Return whether what was stored is found by its words."""
         asked = {"identifier": f"zebra {sent.key}", "limit": 5}
         answer = self.http.post("/retrieve_entity_by_identifier", json=asked).json()
@@ -109,13 +109,13 @@ def full(folder: Path, left: int = 0) -> Iterator[None]:
 
 
 @pytest.fixture
-def client(victims: Victims) -> Iterator[Client]:
+def client(victims: KillableService) -> Iterator[Client]:
     headers = {"Authorization": f"Bearer {OWNER}"}
     with httpx.Client(base_url=victims.url, headers=headers, timeout=90.0) as http:
         yield Client(http)
 
 
-def settled(client: Client, victims: Victims, figures: Figures) -> None:
+def settled(client: Client, victims: KillableService, figures: Figures) -> None:
     """What was acknowledged is there, whole and once, and so is what is sent again."""
     begin = time.monotonic()
     while not (answer := client.store(client.ledger.sent[-1].key)).is_success:
@@ -125,7 +125,7 @@ def settled(client: Client, victims: Victims, figures: Figures) -> None:
     assert client.fill(5) is None
     check = client.http.post("/health_check_snapshots", json={}).json()
     assert check["healthy"], check
-    found = Found()
+    found = CrashReport()
     compare(found, client.ledger, OWNER, victims.ask(TRANSACTIONS, owner=OWNER))
     assert not found.wrong
     assert found.acknowledged == len(client.ledger.sent)
@@ -138,7 +138,7 @@ def settled(client: Client, victims: Victims, figures: Figures) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("reserve", [200_000_000])
 def test_a_disk_that_is_nearly_full_refuses_writes_and_answers_reads(
-    client: Client, victims: Victims, small: Path, figures: Figures
+    client: Client, victims: KillableService, small: Path, figures: Figures
 ) -> None:
     assert client.fill(5) is None
     answer = client.ledger.sent[0].answer
@@ -161,7 +161,7 @@ def test_a_disk_that_is_nearly_full_refuses_writes_and_answers_reads(
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("reserve", [0])
 def test_a_database_that_fell_for_want_of_space_is_started_again_when_there_is_some(
-    client: Client, victims: Victims, small: Path, figures: Figures
+    client: Client, victims: KillableService, small: Path, figures: Figures
 ) -> None:
     assert client.fill(5) is None
     with full(small):

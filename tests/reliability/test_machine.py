@@ -17,24 +17,24 @@ from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.expected_answers import NOT_FOUND, agrees, counted, exactly, later
 from tests.support.knowledge_model import TURNS, edge_id, shown
-from tests.support.reduction_model import Declared, Schema, is_unfit, spoken
-from tests.support.state_machine import Subject
+from tests.support.reduction_model import Declared, Schema, is_refused, model_settings
+from tests.support.state_machine import ComparedService
 from tests.support.strategies import (
-    APT,
     DECLARED,
     EDGES,
+    ENTITY_NUMBER,
     FIELDS,
     KEYED,
+    LIFECYCLE,
     LINK,
     METADATA,
+    MOSTLY_POSSIBLE,
     NAMED,
-    SAID,
+    OBSERVATION_OPTIONS,
     SETTINGS,
     TARGETED,
-    TURN,
     TYPES,
     VALUES,
-    WHO,
     End,
 )  # fmt: skip
 
@@ -45,7 +45,7 @@ CHANGING = {"replayed", "deduplicated", "snapshot", "created_count"}
 """What a replay says otherwise than the first answer."""
 
 
-class Machine(Subject):
+class Machine(ComparedService):
     """The writes."""
 
     @initialize(data=st.data(), items=st.lists(NAMED, min_size=2, max_size=4))
@@ -60,8 +60,8 @@ class Machine(Subject):
     # Storing
 
     @rule(
-        items=st.lists(NAMED | TARGETED, min_size=1, max_size=3), links=st.lists(LINK, max_size=2), said=SAID,
-        keyed=KEYED, commit=st.sampled_from([True] * 7 + [False]),
+        items=st.lists(NAMED | TARGETED, min_size=1, max_size=3), links=st.lists(LINK, max_size=2),
+        said=OBSERVATION_OPTIONS, keyed=KEYED, commit=st.sampled_from([True] * 7 + [False]),
     )  # fmt: skip
     def store(
         self,
@@ -97,7 +97,7 @@ class Machine(Subject):
             agrees(stored["entity_snapshot_after"], view["snapshot"], "$.snapshot")
             assert stored["canonical_name"] == view["canonical_name"]
 
-    @rule(who=WHO, fields=FIELDS, said=SAID, keyed=KEYED)
+    @rule(who=ENTITY_NUMBER, fields=FIELDS, said=OBSERVATION_OPTIONS, keyed=KEYED)
     def observe(self, who: int, fields: dict[str, Any], said: dict[str, Any], keyed: bool) -> None:
         entity, fields, said = self.entity(who), fields or {"a": 1}, self.timed(said)
         refused = None if entity in self.known.types else NOT_FOUND
@@ -112,7 +112,7 @@ class Machine(Subject):
 
     # Correcting, deleting, restoring
 
-    @rule(who=WHO, field=st.sampled_from(["a", "b", "due", "name"]), value=VALUES, keyed=KEYED)
+    @rule(who=ENTITY_NUMBER, field=st.sampled_from(["a", "b", "due", "name"]), value=VALUES, keyed=KEYED)
     def correct(self, who: int, field: str, value: Any, keyed: bool) -> None:
         entity = self.entity(who)
         refused = None if entity in self.known.types else NOT_FOUND
@@ -126,7 +126,7 @@ class Machine(Subject):
         agrees(answer["snapshot"], view["snapshot"], "$.snapshot")
         agrees(answer, {name: view[name] for name in ("entity_type", "canonical_name")})
 
-    @rule(who=WHO, kind=TURN, keyed=KEYED)
+    @rule(who=ENTITY_NUMBER, kind=LIFECYCLE, keyed=KEYED)
     def turn(self, who: int, kind: str, keyed: bool) -> None:
         entity = self.entity(who)
         if kind == "either":
@@ -147,8 +147,10 @@ class Machine(Subject):
     # Relationships
 
     @rule(
-        related=st.lists(st.tuples(st.sampled_from(EDGES), WHO, WHO, METADATA), min_size=1, max_size=2),
-        said=SAID, keyed=KEYED,
+        related=st.lists(
+            st.tuples(st.sampled_from(EDGES), ENTITY_NUMBER, ENTITY_NUMBER, METADATA), min_size=1, max_size=2
+        ),
+        said=OBSERVATION_OPTIONS, keyed=KEYED,
     )  # fmt: skip
     def relate(self, related: list[tuple[str, int, int, Any]], said: dict[str, Any], keyed: bool) -> None:
         raw = [
@@ -172,7 +174,7 @@ class Machine(Subject):
 
     @precondition(lambda self: self.edge(0))
     @rule(
-        which=WHO, kind=TURN, keyed=KEYED,
+        which=ENTITY_NUMBER, kind=LIFECYCLE, keyed=KEYED,
         by=st.sampled_from(["key", "id", "triple"]),
     )  # fmt: skip
     def turn_edge(self, which: int, kind: str, keyed: bool, by: str) -> None:
@@ -218,7 +220,7 @@ class Machine(Subject):
 
     # Merging
 
-    @rule(who=WHO, into=WHO, apt=APT, keyed=KEYED)
+    @rule(who=ENTITY_NUMBER, into=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
     def merge(self, who: int, into: int, apt: bool, keyed: bool) -> None:
         known = self.known
         one, other = self.entity(who), self.entity(into + (who == into))
@@ -237,7 +239,7 @@ class Machine(Subject):
             self.merged(answer, one, other)
 
     @precondition(lambda self: any(map(self.known.parent, self.known.types)))
-    @rule(who=WHO, apt=APT, keyed=KEYED)
+    @rule(who=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
     def unmerge(self, who: int, apt: bool, keyed: bool) -> None:
         known, entity = self.known, self.entity(who)
         if apt:
@@ -280,9 +282,9 @@ class Machine(Subject):
         gone = ["b"] if hidden and "b" not in fields else []
         document = {"entity_type": kind, "fields": fields, "hidden_fields": gone, **settings}
         closed = {"additional_fields": "hide", "mismatch": "hide"}
-        schema = Schema(hidden=frozenset(gone)).updated({}, [], closed | spoken(settings))
+        schema = Schema(hidden=frozenset(gone)).updated({}, [], closed | model_settings(settings))
         schema = replace(schema, fields={name: Declared(**one) for name, one in fields.items()})
-        refused = UNFIT if is_unfit(schema) else None
+        refused = UNFIT if is_refused(schema) else None
         answer = self.write("schemas.register", {"schema": document}, refused, keyed)
         if answer is not None:
             self.changed(kind, schema, answer)
@@ -302,7 +304,7 @@ class Machine(Subject):
         remove = [name for name in remove if name not in fields]
         arguments = {"entity_type": kind, "new_fields": fields, "fields_to_remove": remove, **settings}
         seen, before = self.known.seen(kind), self.known.effective(kind)
-        after = before.updated(fields, remove, spoken(settings))
+        after = before.updated(fields, remove, model_settings(settings))
         missing = [
             name for name in remove
             if name not in before.fields and not (name in seen and before.shows(name))
@@ -312,7 +314,7 @@ class Machine(Subject):
             refused = UNFIT
         elif kind not in self.known.schemas and kind not in self.known.types.values():
             refused = NOT_FOUND
-        elif missing or after == before or is_unfit(after):
+        elif missing or after == before or is_refused(after):
             refused = UNFIT
         answer = self.write("schemas.update", arguments, refused, keyed)
         if answer is not None:

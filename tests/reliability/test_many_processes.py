@@ -23,9 +23,9 @@ from tests.support.examples import LONG
 from tests.support.faces import by_runner
 from tests.support.figures import Figures
 from tests.support.forked_services import Forks
-from tests.support.killed_services import TRANSACTIONS, Found, compare
+from tests.support.killed_services import TRANSACTIONS, CrashReport, compare
 from tests.support.service import free_port, until_listening
-from tests.support.write_load import Ledger, Sent
+from tests.support.write_load import Ledger, SentWrite
 
 CLIENTS = 64 if LONG else 24
 BOTH = 1
@@ -38,7 +38,7 @@ class Client:
 
     owner: str
     subject_id: int
-    sends: list[Sent]
+    sends: list[SentWrite]
     moved: int = 0
     errors: list[str] = field(default_factory=list)
 
@@ -57,7 +57,7 @@ class Pair:
         self.gone = True
         self.forks.kill(self.pids[0])
 
-    async def send(self, http: httpx.AsyncClient, client: Client, sent: Sent) -> None:
+    async def send(self, http: httpx.AsyncClient, client: Client, sent: SentWrite) -> None:
         """Have one write answered; a client goes elsewhere where its service is gone."""
         headers = {"Authorization": f"Bearer {client.owner}"}
         body = {**sent.body, "idempotency_key": sent.key}
@@ -75,7 +75,7 @@ class Pair:
                 return
             sent.answer = got.json()
 
-    async def twice(self, http: httpx.AsyncClient, client: Client, sent: Sent) -> None:
+    async def twice(self, http: httpx.AsyncClient, client: Client, sent: SentWrite) -> None:
         """Send one write to both at the same time, under one key: it is done once."""
         headers = {"Authorization": f"Bearer {client.owner}"}
         body = {**sent.body, "idempotency_key": sent.key}
@@ -123,7 +123,7 @@ def planned(owners: list[str], each: int, dice: random.Random) -> list[Client]:
                 [{"relationship_type": "PART_OF", "source_index": 1, "target_index": 0}] if items[1:] else []
             )
             body = {"entities": items, "relationships": links, "observed_at": at}
-            sends.append(Sent(owner, f"{number}:{count}", "/store", body, len(items) + len(links)))
+            sends.append(SentWrite(owner, f"{number}:{count}", "/store", body, len(items) + len(links)))
         found.append(Client(owner, number % 2, sends))
     return found
 
@@ -158,7 +158,7 @@ def alone(loop: Loop, services: Services, clients: list[Client], dice: random.Ra
     """Write the same by one process, a client after the other."""
     writes = [one for client in dice.sample(clients, len(clients)) for one in client.sends]
 
-    async def write(one: Sent) -> None:
+    async def write(one: SentWrite) -> None:
         await REGISTRY["store"].run(services, full_actor(one.owner), one.body)
 
     async def every() -> None:
@@ -190,7 +190,7 @@ def test_two_processes_are_as_one_and_one_goes_on_alone(
     assert [error for client in clients for error in client.errors][:3] == []
     assert pair.gone
     assert any(client.moved for client in clients)
-    found, ledger = Found(), Ledger(sent=[one for client in clients for one in client.sends])
+    found, ledger = CrashReport(), Ledger(sent=[one for client in clients for one in client.sends])
     hashes = {}
     for owner in whose:
         rows = loop.run(services.database.script(TRANSACTIONS, owner=owner))

@@ -19,7 +19,7 @@ from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import Call
-from tests.support.page_model import COMPARED, NAMES, NEEDLES, Known, answer
+from tests.support.page_model import COMPARED, NAMES, NEEDLES, KnownEntity, expected_ids
 from tests.support.worker_pass import fold_all
 
 TYPES = ("alpha", "beta", "gamma")
@@ -66,7 +66,7 @@ class World:
 
     def __init__(self, run: Call) -> None:
         self.run = run
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, KnownEntity] = {}
 
     def now(self) -> str:
         return self.run("server.stats")["last_updated"]
@@ -87,7 +87,7 @@ class World:
             at = self.now()
             for one, item in zip(stored["entities"], some, strict=True):
                 id_, kind, name = one["entity_id"], item["entity_type"], item["name"]
-                self.known[id_] = Known(id_, kind, name, at, at, 1, day)
+                self.known[id_] = KnownEntity(id_, kind, name, at, at, 1, day)
 
     def turn(self, what: str, first: int, second: int) -> None:
         """Do something to entities, where it can be done."""
@@ -117,7 +117,7 @@ class World:
             # It is so already.
             self.run("schemas.register", entity_type=kind, schema=document)
 
-    def settle(self) -> list[Known]:
+    def settle(self) -> list[KnownEntity]:
         """Take from the entities themselves what other models check: names, counts, times and fields."""
         page = self.run("entities.query", include_deleted=True, include_merged=True, limit=500)
         rows = {row["entity_id"]: row for row in page["entities"]}
@@ -183,7 +183,7 @@ def test_every_page_is_that_of_a_plain_model(
         for name in ("updated_since", "created_since"):
             if name in filters:
                 filters[name] = times[filters[name] % len(times)]
-        wanted = answer(everything, filters, sort_by, sort_order)
+        wanted = expected_ids(everything, filters, sort_by, sort_order)
         given = {"filters": filters, "sort_by": sort_by, "sort_order": sort_order, "limit": limit}
         walked = list(world.pages(given))
         said = f"{given}"

@@ -14,7 +14,7 @@ from graphmem import neo4j_local
 from graphmem.cli.main import app
 from graphmem.runtime import WATCH_SECONDS
 from tests.support.embedded_neo4j import engine_settings, servers_of, wait_for
-from tests.support.killed_services import Victims
+from tests.support.killed_services import KillableService
 from tests.support.service import environment
 
 
@@ -24,7 +24,7 @@ from tests.support.service import environment
 @pytest.mark.timeout(300)
 def test_a_database_that_was_stopped_stays_so_until_it_is_asked_for(tmp_path: Path) -> None:
     settings = engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR"))
-    victims = Victims(settings, GRAPHMEM_RETRY_SECONDS="1")
+    victims = KillableService(settings, GRAPHMEM_RETRY_SECONDS="1")
 
     def db(command: str) -> Result:
         return CliRunner().invoke(app, ["db", command, "--json"], env=environment(settings, victims.folder))

@@ -10,7 +10,7 @@ SECRET = "secret-that-nobody-may-see-0123456789abcdef"
 Examine = Callable[..., list[Finding]]
 
 
-def bad(found: list[Finding], check: str) -> list[tuple[str, str]]:
+def failed_findings(found: list[Finding], check: str) -> list[tuple[str, str]]:
     """Return what is not well of a check, after seeing that it was looked at."""
     ours = [one for one in found if one.check == check]
     assert ours, found

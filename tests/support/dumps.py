@@ -1,4 +1,4 @@
-"""What the tests of dumps share: a rich state, all that is answered about it, and a way to lose it."""
+"""Dumps in tests: a rich state to store, all answers about it, and a way to delete it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGE = 10**70 + 7
 """An integer that no 64 bits hold."""
 
 
-def rich(call: Call) -> dict[str, str]:
+def store_rich_example(call: Call) -> dict[str, str]:
     """Store a state in which everything occurs that is a fact; return ids by name."""
     call("schemas.register", schema={
         "entity_type": "wine", "aliases": ["vintage"],
@@ -64,7 +64,7 @@ def rich(call: Call) -> dict[str, str]:
     return dict(zip(names, (ada, byron, king, company, wine), strict=True))
 
 
-def answers(call: Call) -> dict[str, Any]:
+def all_answers(call: Call) -> dict[str, Any]:
     """Return all that is answered about an owner: now, and as of the moments at which something changed."""
     page = {"limit": 500, "include_total_count": True}
     found = {

@@ -1,4 +1,4 @@
-"""Every read, and what it must answer by the plain model: :func:`looks` lists them for one moment."""
+"""Every read with the answer that the plain model expects: :func:`expectations` lists them for one moment."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ NOT_FOUND = "RESOURCE_NOT_FOUND"
 EARLIEST = "0001-01-01T00:00:00.000000Z"
 
 
-class Look(NamedTuple):
-    """A read, and what its answer must hold; an error's code where it must be refused."""
+class Expectation(NamedTuple):
+    """A read with what its answer must hold, or with the code of the error that it must raise."""
 
     operation: str
     arguments: Mapping[str, Any]
     wanted: Mapping[str, Any] | str
 
 
-class Where(NamedTuple):
-    """Where to look: one entity, one relationship, two clocks, and how."""
+class Viewpoint(NamedTuple):
+    """The arguments that all reads of a moment share: an entity, a relationship, two clocks and options."""
 
     entity: str
     edge: str
@@ -60,16 +60,16 @@ def later(time: str, **by: int) -> str:
     return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S.%f}Z"
 
 
-def looks(known: Knowledge, where: Where, sequence: int) -> list[Look]:
+def expectations(known: Knowledge, where: Viewpoint, sequence: int) -> list[Expectation]:
     """Return the reads of one moment: everything there is, one entity and one relationship closely."""
     wide = (*_wide(known, where, sequence), *timeline(known, where))
     return [*wide, *_entity(known, where), *graph(known, where)]
 
 
-def _wide(known: Knowledge, where: Where, sequence: int) -> Iterator[Look]:
+def _wide(known: Knowledge, where: Viewpoint, sequence: int) -> Iterator[Expectation]:
     roots = [root for root in known.roots() if known.lives(root)]
     listed = [known.entity(root) for root in roots]
-    yield Look("entities.query", PAGE, {"entities": listed, "total": len(listed)})
+    yield Expectation("entities.query", PAGE, {"entities": listed, "total": len(listed)})
     if where.entity != UNKNOWN:
         kind = known.types[where.entity]
         asked = {**PAGE, "filters": {"entity_type": kind}, "include_deleted": where.include_deleted}
@@ -78,15 +78,15 @@ def _wide(known: Knowledge, where: Where, sequence: int) -> Iterator[Look]:
             for root in known.roots()
             if known.types[root] == kind and (where.include_deleted or known.lives(root))
         ]
-        yield Look("entities.query", asked, {"entities": of_type, "total": len(of_type)})
-    yield Look("server.stats", {}, stats(known, sequence))
+        yield Expectation("entities.query", asked, {"entities": of_type, "total": len(of_type)})
+    yield Expectation("server.stats", {}, stats(known, sequence))
     for deleted in (False, True):
         edges = newest(edge for edge in known.edges().values() if deleted or edge.live)
         wanted = {"relationships": [relationship(known, edge) for edge in edges], "total": len(edges)}
-        yield Look("relationships.list", {**PAGE, "include_deleted": deleted}, wanted)
+        yield Expectation("relationships.list", {**PAGE, "include_deleted": deleted}, wanted)
     facts = known.observations(known.types, deleted=where.include_deleted)
     asked = {**PAGE, "include_deleted": where.include_deleted}
-    yield Look("observations.query", asked, observations(facts))
+    yield Expectation("observations.query", asked, observations(facts))
 
 
 PAGE = {"limit": 500, "include_total_count": True}
@@ -163,7 +163,7 @@ def observations(facts: Sequence[Fact]) -> dict[str, Any]:
     return {"observations": [observation(fact) for fact in facts], "total": len(facts)}
 
 
-def timeline(known: Knowledge, where: Where) -> Iterator[Look]:
+def timeline(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     """Ask for the timeline, now and as of a time: of all entities, of one, of a type, of a kind of event."""
     for cut in (where._replace(at=None, at_ingested=None), where):
         then = known.as_of(cut.at, cut.at_ingested)
@@ -172,7 +172,7 @@ def timeline(known: Knowledge, where: Where) -> Iterator[Look]:
         yield _timeline([one for one in every if one["event_type"] == "Due"], cut, {"event_type": "Due"})
         if where.entity == UNKNOWN or not then.is_live(where.entity):
             asked = {"entity_id": where.entity, **cut.clocks}
-            yield Look("timeline.list", asked, NOT_FOUND)
+            yield Expectation("timeline.list", asked, NOT_FOUND)
             continue
         root, kind = then.root(where.entity), known.types[where.entity]
         of_type = [one for one in every if one["entity_type"] == kind]
@@ -180,19 +180,19 @@ def timeline(known: Knowledge, where: Where) -> Iterator[Look]:
         of_entity = [one for one in every if one["entity_id"] == root]
         yield _timeline(of_entity, cut, {"entity_id": where.entity})
         for one in of_entity[:1]:
-            yield Look("timeline.get", {"event_id": one["id"], **cut.clocks}, {"event": one})
+            yield Expectation("timeline.get", {"event_id": one["id"], **cut.clocks}, {"event": one})
 
 
-def _timeline(found: list[dict[str, Any]], where: Where, asked: Mapping[str, Any]) -> Look:
+def _timeline(found: list[dict[str, Any]], where: Viewpoint, asked: Mapping[str, Any]) -> Expectation:
     order = "asc" if where.include_deleted else "desc"
     wanted = {"events": found if order == "asc" else found[::-1], "total": len(found)}
-    return Look("timeline.list", {**PAGE, "order": order, **asked, **where.clocks}, wanted)
+    return Expectation("timeline.list", {**PAGE, "order": order, **asked, **where.clocks}, wanted)
 
 
-def _entity(known: Knowledge, where: Where) -> Iterator[Look]:
+def _entity(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     deleted, named = {"include_deleted": where.include_deleted}, {"entity_id": where.entity}
     visible = where.entity in known.types and (where.include_deleted or known.is_live(where.entity))
-    yield Look("entities.get", named | deleted, known.entity(where.entity) if visible else NOT_FOUND)
+    yield Expectation("entities.get", named | deleted, known.entity(where.entity) if visible else NOT_FOUND)
     yield from snapshots(known, where)
     for at, at_ingested in ((None, None), (where.at, where.at_ingested)):
         cut = where._replace(at=at, at_ingested=at_ingested)
@@ -201,10 +201,10 @@ def _entity(known: Knowledge, where: Where) -> Iterator[Look]:
     if visible:
         members = known.members(known.root(where.entity))
         wanted = observations(known.observations(members, deleted=where.include_deleted))
-    yield Look("observations.query", {**PAGE, **deleted, "filters": named}, wanted)
+    yield Expectation("observations.query", {**PAGE, **deleted, "filters": named}, wanted)
 
 
-def snapshots(known: Knowledge, where: Where) -> Iterator[Look]:
+def snapshots(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     """Ask for the snapshot of an entity: now, by each clock, and by both."""
     clocks = where.clocks
     for cut in ({}, clocks, *({name: time} for name, time in clocks.items() if len(clocks) > 1)):
@@ -213,25 +213,25 @@ def snapshots(known: Knowledge, where: Where) -> Iterator[Look]:
         if where.entity in known.types and (where.include_deleted or then.is_live(where.entity)):
             wanted = then.entity(where.entity) | cut
         asked = {"entity_id": where.entity, "include_deleted": where.include_deleted, **cut}
-        yield Look("entities.snapshot", asked, wanted)
+        yield Expectation("entities.snapshot", asked, wanted)
 
 
-def _provenance(then: Knowledge, where: Where) -> Iterator[Look]:
+def _provenance(then: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     visible = where.entity in then.types and then.is_live(where.entity)
     held = then.holding(then.root(where.entity)) if visible else {}
     for name in ("a", "name", "nowhere"):
         arguments = {"entity_id": where.entity, "field": name, **where.clocks}
         if name not in shown(held):
-            yield Look("entities.provenance", arguments, NOT_FOUND)
+            yield Expectation("entities.provenance", arguments, NOT_FOUND)
             continue
         winners = list(held[name].winners)
         facts = {fact.id: fact for fact in then.facts}
         said = [observation(facts[winner]) for winner in winners]
         wanted = {"value": held[name].value, "observation_ids": winners, "observations": said}
-        yield Look("entities.provenance", arguments, wanted)
+        yield Expectation("entities.provenance", arguments, wanted)
 
 
-def graph(known: Knowledge, where: Where) -> Iterator[Look]:
+def graph(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     """Ask for the relationships of an entity, for what is near it, and for one relationship."""
     for cut in (where._replace(at=None, at_ingested=None), where):
         then = known.as_of(cut.at, cut.at_ingested)
@@ -241,11 +241,11 @@ def graph(known: Knowledge, where: Where) -> Iterator[Look]:
             yield from _relationship(then, cut, operation)
 
 
-def _of_entity(then: Knowledge, where: Where) -> Look:
+def _of_entity(then: Knowledge, where: Viewpoint) -> Expectation:
     filters = {"entity_id": where.entity, "direction": where.direction}
     arguments = {**PAGE, "filters": filters, "include_deleted": where.include_deleted, **where.clocks}
     if where.entity not in then.types or not (where.include_deleted or then.is_live(where.entity)):
-        return Look("relationships.list", arguments, NOT_FOUND)
+        return Expectation("relationships.list", arguments, NOT_FOUND)
     edges = then.edges_of(where.entity, where.direction, deleted=where.include_deleted)
     said = [relationship(then, edge) for edge in edges]
     root = then.root(where.entity)
@@ -255,13 +255,13 @@ def _of_entity(then: Knowledge, where: Where) -> Look:
         "outgoing": [one for one in said if one["source_entity_id"] == root],
         "incoming": [one for one in said if one["target_entity_id"] == root],
     }
-    return Look("relationships.list", arguments, wanted)
+    return Expectation("relationships.list", arguments, wanted)
 
 
-def _related(then: Knowledge, where: Where) -> Look:
+def _related(then: Knowledge, where: Viewpoint) -> Expectation:
     arguments = {"entity_id": where.entity, "depth": where.depth, **where.clocks}
     if where.entity not in then.types or not then.is_live(where.entity):
-        return Look("entities.related", arguments, NOT_FOUND)
+        return Expectation("entities.related", arguments, NOT_FOUND)
     reached, walked = then.related(where.entity, where.depth)
     nearest = sorted(reached, key=lambda one: (reached[one], one))
     edges = then.edges()
@@ -271,10 +271,10 @@ def _related(then: Knowledge, where: Where) -> Look:
         "total": len(reached),
         "truncated": False,
     }
-    return Look("entities.related", arguments, wanted)
+    return Expectation("entities.related", arguments, wanted)
 
 
-def _relationship(then: Knowledge, where: Where, operation: str) -> Iterator[Look]:
+def _relationship(then: Knowledge, where: Viewpoint, operation: str) -> Iterator[Expectation]:
     """Ask for one relationship, by the key or the id under which it is shown."""
     edge = then.edges().get(then.shown_key(where.edge)) if where.edge else None
     visible = edge is not None and (where.include_deleted or edge.live)
@@ -286,7 +286,7 @@ def _relationship(then: Knowledge, where: Where, operation: str) -> Iterator[Loo
     name = "relationship_id" if operation == "relationships.get" else "relationship_key"
     for said in (where.edge or "rel_0", edge_id(where.edge)):
         rest = {"include_deleted": where.include_deleted, **where.clocks}
-        yield Look(operation, {name: said, **rest}, wanted)
+        yield Expectation(operation, {name: said, **rest}, wanted)
 
 
 def agrees(answer: Any, wanted: Any, path: str = "$") -> None:

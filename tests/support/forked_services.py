@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmem.settings import Settings
-from tests.support.service import environment, rest
+from tests.support.service import environment, no_work
 
 
 class Forks:
@@ -105,7 +105,7 @@ def _start(said: dict[str, Any]) -> int:
     if said["lock"]:
         turn.LOSSES_BEFORE_LOCK = 0
     if not said["worker"]:
-        worker.work = rest
+        worker.work = no_work
     try:
         main()
     except SystemExit as exc:

@@ -1,4 +1,4 @@
-"""A service and a Neo4j of its own that are killed under load, and what must be so afterwards."""
+"""A service with a Neo4j of its own: killing them under load, and comparing the database with the answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graphmem import neo4j_local
 from graphmem.settings import Settings
 from tests.support import service as services
 from tests.support.embedded_neo4j import query, servers_of
-from tests.support.service import EACH, Service, wait_until_healthy
+from tests.support.service import OWNER_BY_TOKEN, Service, wait_until_healthy
 from tests.support.write_load import TIMEOUT, Ledger, Writer
 
 READERS = 3
@@ -35,8 +35,8 @@ ORDER BY t.sequence
 
 
 @dataclass(slots=True)
-class Found:
-    """What a look at the database after a crash found; ``lost`` and all that follows must be empty."""
+class CrashReport:
+    """The state of a database after a crash. ``lost`` and the lists after it must be empty."""
 
     acknowledged: int = 0
     doubted: int = 0
@@ -64,7 +64,7 @@ class Found:
         )
 
 
-class Victims:
+class KillableService:
     """A service with an embedded Neo4j in a folder of its own."""
 
     def __init__(self, settings: Settings, **variables: str) -> None:
@@ -81,7 +81,7 @@ class Victims:
 
     def start(self) -> None:
         """Start the service, which starts its database."""
-        self.service = services.start(self.settings, self.folder, EACH, self.port, **self.variables)
+        self.service = services.start(self.settings, self.folder, OWNER_BY_TOKEN, self.port, **self.variables)
 
     def up(self) -> None:
         """Wait until both answer."""
@@ -135,7 +135,9 @@ async def load(
             await asyncio.gather(*tasks)
 
 
-async def cycle(victims: Victims, what: str, clients: int, seconds: float, dice: random.Random) -> Found:
+async def kill_under_load(
+    victims: KillableService, what: str, clients: int, seconds: float, dice: random.Random
+) -> CrashReport:
     """Write under load, kill, settle, and look what is there."""
     owners = [str(uuid.uuid4()), str(uuid.uuid4())]
     async with load(victims.url, owners, clients, dice) as (ledger, writers):
@@ -155,7 +157,7 @@ async def cycle(victims: Victims, what: str, clients: int, seconds: float, dice:
         for writer, count in zip(writers, before, strict=True):
             await writer.reached(count + 2)
         seconds = time.monotonic() - killed
-    found = Found(doubted=ledger.doubted, replayed=ledger.replayed, reads=ledger.reads, seconds=seconds)
+    found = CrashReport(doubted=ledger.doubted, replayed=ledger.replayed, reads=ledger.reads, seconds=seconds)
     found.faults += ledger.faults
     for owner in owners:
         compare(found, ledger, owner, await asyncio.to_thread(victims.ask, TRANSACTIONS, owner=owner))
@@ -171,7 +173,7 @@ def until(true: Callable[[], Any], limit: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-def compare(found: Found, ledger: Ledger, owner: str, there: list[dict[str, Any]]) -> None:
+def compare(found: CrashReport, ledger: Ledger, owner: str, there: list[dict[str, Any]]) -> None:
     """Compare what was acknowledged to an owner with the transactions that are there."""
     sent = {one.key: one for one in ledger.sent if one.owner == owner}
     by_key = {row["key"]: row for row in there}
@@ -194,7 +196,7 @@ def compare(found: Found, ledger: Ledger, owner: str, there: list[dict[str, Any]
         found.disorder.append(f"the times of {owner} do not rise")
 
 
-async def audit(found: Found, url: str, owner: str) -> None:
+async def audit(found: CrashReport, url: str, owner: str) -> None:
     """Have the product derive everything anew, the state hash too, and compare it with what is kept."""
     headers = {"Authorization": f"Bearer {owner}"}
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60.0) as http:

@@ -1,4 +1,4 @@
-"""What an owner knows, said as plainly as it can be: a list of facts, and everything else asked of it.
+"""A plain model of what an owner knows: a list of facts, from which everything else is derived.
 
 It is written for reading, shares no code with the product and keeps no state but the facts and the
 registered schemas. Every question goes through all facts again. Times are the texts that graphmem
@@ -17,7 +17,17 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
-from tests.support.reduction_model import KINDS, NOTHING, SAYING, Declared, Fact, Held, Schema, fits, reduce
+from tests.support.reduction_model import (
+    KINDS,
+    KINDS_WITH_FIELDS,
+    NO_SCHEMA,
+    Declared,
+    Fact,
+    FieldState,
+    Schema,
+    fits,
+    reduce,
+)
 
 TURNS = ("create", "delete", "restore")
 MERGES = ("merge", "unmerge")
@@ -33,7 +43,7 @@ class Edge:
     members: tuple[str, ...]
     live: bool
     facts: tuple[Fact, ...]
-    held: Mapping[str, Held]
+    held: Mapping[str, FieldState]
 
     @property
     def id(self) -> str:
@@ -102,13 +112,13 @@ class Knowledge:
         """Return whether the view that an entity shows is live: its survivor's own state decides."""
         return self.lives(self.root(entity))
 
-    def holding(self, root: str) -> dict[str, Held]:
+    def holding(self, root: str) -> dict[str, FieldState]:
         """Return what holds each field of a survivor, the canonical name and nulls among them."""
         return reduce(self.of(*self.members(root)), self.schema(root))
 
     def schema(self, entity: str) -> Schema:
         """Return today's schema of an entity's type."""
-        return self.schemas.get(self.types[entity], NOTHING)
+        return self.schemas.get(self.types[entity], NO_SCHEMA)
 
     def entity(self, entity: str) -> dict[str, Any]:
         """Return what an answer about an entity must say, whichever member it is asked by."""
@@ -146,7 +156,7 @@ class Knowledge:
         """Return a text of what everything comes to: neither versions and counts nor when it was recorded."""
         said: list[Any] = []
         for subject_id in sorted({fact.subject_id for fact in self.facts}):
-            kind = self.schema(self.root(subject_id)) if subject_id in self.types else NOTHING
+            kind = self.schema(self.root(subject_id)) if subject_id in self.types else NO_SCHEMA
             held = reduce(self.of(subject_id), kind)
             fold = {name: [one.value, one.winners] for name, one in held.items()}
             said.append(
@@ -164,7 +174,7 @@ class Knowledge:
         """Return the types under which each field of a type was ever stored."""
         found: dict[str, set[str]] = {}
         for fact in self.facts:
-            if fact.entity_type == entity_type and fact.kind in SAYING:
+            if fact.entity_type == entity_type and fact.kind in KINDS_WITH_FIELDS:
                 for name in fact.fields.keys() - {"canonical_name"}:
                     kinds = [kind for kind in KINDS if fits(fact.fields[name], kind)]
                     found.setdefault(name, set()).update(kinds[:1])
@@ -201,7 +211,7 @@ class Knowledge:
     def _edge(self, key: str, source: str, target: str, members: tuple[str, ...]) -> Edge:
         facts = tuple(self.of(*members))
         live = any(map(self.lives, members)) and self.lives(source) and self.lives(target)
-        return Edge(key, source, target, members, live, facts, reduce(facts, NOTHING))
+        return Edge(key, source, target, members, live, facts, reduce(facts, NO_SCHEMA))
 
     def edges_of(self, entity: str, direction: str, *, deleted: bool) -> list[Edge]:
         """Return the relationships of an entity, the newest first."""
@@ -238,18 +248,18 @@ def newest(edges: Iterable[Edge]) -> list[Edge]:
     return sorted(edges, key=lambda edge: (edge.facts[-1].observed_at, edge.id), reverse=True)
 
 
-def shown(held: Mapping[str, Held], *, named: bool = True) -> dict[str, Any]:
+def shown(held: Mapping[str, FieldState], *, named: bool = True) -> dict[str, Any]:
     """Return a snapshot; ``named``: the canonical name of an entity is no field."""
     hidden = {"canonical_name"} if named else set[str]()
     return {name: one.value for name, one in held.items() if one.value is not None and name not in hidden}
 
 
-def provenance(held: Mapping[str, Held], *, named: bool = True) -> dict[str, str]:
+def provenance(held: Mapping[str, FieldState], *, named: bool = True) -> dict[str, str]:
     """Return the observations behind each field of a snapshot."""
     return {name: ",".join(held[name].winners) for name in shown(held, named=named)}
 
 
-def display_name(entity_type: str, entity_id: str, held: Mapping[str, Held]) -> str:
+def display_name(entity_type: str, entity_id: str, held: Mapping[str, FieldState]) -> str:
     """Return what people call an entity of a type without a rule of its own."""
     for name in ("canonical_name", "name"):
         value = held[name].value if name in held else None

@@ -1,6 +1,6 @@
-"""What a page of entities must hold, said as plainly as it can be: each is asked, then all are sorted.
+"""A plain model of a page of entities: each entity is matched, then all are sorted.
 
-It shares no code with the product. What each value is compared as stands beside it, written by hand.
+It shares no code with the product. Beside each value stands how it is compared, written by hand.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
-class As(NamedTuple):
-    """What a value compares as: its kind, in the order of kinds, its value, and its text if it has one."""
+class SortedAs(NamedTuple):
+    """How a value is compared: by its kind, then by its value; ``text`` is its folded text if it has one."""
 
     kind: int
     value: Any
@@ -19,58 +19,58 @@ class As(NamedTuple):
 
 
 _NEW_YEAR = 1_767_225_600
-COMPARED: list[tuple[Any, As | None]] = [
-    (1, As(0, 1)),
-    (1.0, As(0, 1)),
-    (-2.5, As(0, -2.5)),
-    (-2.25, As(0, -2.25)),
-    (2**53, As(0, 2**53)),
-    (2**53 + 1, As(0, 2**53 + 1)),
-    (10**300, As(0, 10**300)),
-    (-(10**300), As(0, -(10**300))),
-    ("2026-01-01", As(1, _NEW_YEAR, "2026-01-01")),
-    ("2026-01-01T00:00:00Z", As(1, _NEW_YEAR, "2026-01-01t00:00:00z")),
-    ("2026-01-01T01:00:00+01:00", As(1, _NEW_YEAR, "2026-01-01t01:00:00+01:00")),
-    ("2026-01-01T12:30:00.5Z", As(1, _NEW_YEAR + 45_000.5, "2026-01-01t12:30:00.5z")),
-    ("1", As(2, "1", "1")),
-    ("Director", As(2, "director", "director")),
-    ("the  CTO.", As(2, "the cto.", "the cto.")),
-    ("cto", As(2, "cto", "cto")),
-    ("50%", As(2, "50%", "50%")),
-    ("5_.*", As(2, "5_.*", "5_.*")),
-    ("STRASSE", As(2, "strasse", "strasse")),
-    ("Straße", As(2, "strasse", "strasse")),
-    ("\uff21", As(2, "a", "a")),
-    ("\U0001f600", As(2, "\U0001f600", "\U0001f600")),
-    ("\uffee", As(2, "\u25cb", "\u25cb")),
-    ("x" * 1_500, As(2, "x" * 1_500, "x" * 1_500)),
-    ("x" * 1_499 + "y", As(2, "x" * 1_499 + "y", "x" * 1_499 + "y")),
-    (True, As(3, True)),
-    (False, As(3, False)),
+COMPARED: list[tuple[Any, SortedAs | None]] = [
+    (1, SortedAs(0, 1)),
+    (1.0, SortedAs(0, 1)),
+    (-2.5, SortedAs(0, -2.5)),
+    (-2.25, SortedAs(0, -2.25)),
+    (2**53, SortedAs(0, 2**53)),
+    (2**53 + 1, SortedAs(0, 2**53 + 1)),
+    (10**300, SortedAs(0, 10**300)),
+    (-(10**300), SortedAs(0, -(10**300))),
+    ("2026-01-01", SortedAs(1, _NEW_YEAR, "2026-01-01")),
+    ("2026-01-01T00:00:00Z", SortedAs(1, _NEW_YEAR, "2026-01-01t00:00:00z")),
+    ("2026-01-01T01:00:00+01:00", SortedAs(1, _NEW_YEAR, "2026-01-01t01:00:00+01:00")),
+    ("2026-01-01T12:30:00.5Z", SortedAs(1, _NEW_YEAR + 45_000.5, "2026-01-01t12:30:00.5z")),
+    ("1", SortedAs(2, "1", "1")),
+    ("Director", SortedAs(2, "director", "director")),
+    ("the  CTO.", SortedAs(2, "the cto.", "the cto.")),
+    ("cto", SortedAs(2, "cto", "cto")),
+    ("50%", SortedAs(2, "50%", "50%")),
+    ("5_.*", SortedAs(2, "5_.*", "5_.*")),
+    ("STRASSE", SortedAs(2, "strasse", "strasse")),
+    ("Straße", SortedAs(2, "strasse", "strasse")),
+    ("\uff21", SortedAs(2, "a", "a")),
+    ("\U0001f600", SortedAs(2, "\U0001f600", "\U0001f600")),
+    ("\uffee", SortedAs(2, "\u25cb", "\u25cb")),
+    ("x" * 1_500, SortedAs(2, "x" * 1_500, "x" * 1_500)),
+    ("x" * 1_499 + "y", SortedAs(2, "x" * 1_499 + "y", "x" * 1_499 + "y")),
+    (True, SortedAs(3, True)),
+    (False, SortedAs(3, False)),
     (None, None),
     ({"a": 1}, None),
 ]
-"""Values, and what each compares as."""
+"""Values, and how each is compared."""
 NAMES = {
     "a": "a", "B": "b", "b": "b", "Zo\u00eb": "zo\u00eb", "\U0001f600": "\U0001f600", "\uff5a": "z",
     "\uffee": "\u25cb", "10%": "10%",
 }  # fmt: skip
-"""Names of entities, and what each is sorted as."""
+"""Names of entities, and the text by which each is sorted."""
 NEEDLES = {
     "CTO": "cto", "direct": "direct", "%": "%", "_": "_", ".*": ".*", "stra\u00dfe": "strasse",
     "the cto": "the cto", "2026-01": "2026-01", "5": "5",
 }  # fmt: skip
-"""Texts to look for, and what each is looked for as."""
+"""Texts to look for, and their folded form."""
 
 
-def compared(value: Any) -> As | None:
-    """Return what a value compares as."""
+def compared(value: Any) -> SortedAs | None:
+    """Return how a value is compared, ``None`` where it is not."""
     return next(how for one, how in COMPARED if type(one) is type(value) and one == value)
 
 
 @dataclass
-class Known:
-    """One entity: what is known of it."""
+class KnownEntity:
+    """One entity with everything that a query may filter or sort by."""
 
     id: str
     type: str
@@ -84,21 +84,21 @@ class Known:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-def fits(one: Known, asked: Mapping[str, Any]) -> bool:
-    """Return whether an entity is asked for."""
-    types = {*asked.get("entity_types", ()), *([asked["entity_type"]] if "entity_type" in asked else ())}
+def matches_query(entity: KnownEntity, query: Mapping[str, Any]) -> bool:
+    """Return whether an entity matches the filters of a query."""
+    types = {*query.get("entity_types", ()), *([query["entity_type"]] if "entity_type" in query else ())}
     return (
-        (not types or one.type in types)
-        and (not one.deleted or asked.get("include_deleted", False))
-        and (one.into is None or asked.get("include_merged", False))
-        and one.updated >= asked.get("updated_since", "")
-        and one.created >= asked.get("created_since", "")
-        and all(matches(one.fields.get(name), f) for name, f in asked.get("snapshot_filters", {}).items())
+        (not types or entity.type in types)
+        and (not entity.deleted or query.get("include_deleted", False))
+        and (entity.into is None or query.get("include_merged", False))
+        and entity.updated >= query.get("updated_since", "")
+        and entity.created >= query.get("created_since", "")
+        and all(matches(entity.fields.get(name), f) for name, f in query.get("snapshot_filters", {}).items())
     )
 
 
 def matches(value: Any, wanted: Mapping[str, Any]) -> bool:
-    """Return whether a value is as a filter says."""
+    """Return whether a value passes a filter."""
     op, other = wanted["op"], wanted["value"]
     if isinstance(value, list):
         return op not in ("gt", "lt", "gte", "lte") and any(matches(one, wanted) for one in value)
@@ -112,7 +112,7 @@ def matches(value: Any, wanted: Mapping[str, Any]) -> bool:
         if text is None:
             return False
         places = [i for i in range(len(text)) if text.startswith(needle, i)]
-        return any(op == "contains" or alone(text, i, i + len(needle)) for i in places)
+        return any(op == "contains" or is_whole_word(text, i, i + len(needle)) for i in places)
     theirs = compared(other)
     if theirs is None or theirs.kind != mine.kind:
         return False
@@ -125,14 +125,16 @@ def matches(value: Any, wanted: Mapping[str, Any]) -> bool:
     }[op]
 
 
-def alone(text: str, start: int, end: int) -> bool:
-    """Return whether a part of a text is not a part of a longer word."""
+def is_whole_word(text: str, start: int, end: int) -> bool:
+    """Return whether a part of a text is a word of its own."""
     return not (text[:start][-1:].isalnum() or text[end:][:1].isalnum())
 
 
-def answer(everything: list[Known], asked: Mapping[str, Any], sort_by: str, sort_order: str) -> list[str]:
-    """Return the ids of what is asked for, in order."""
-    found = [one for one in everything if fits(one, asked)]
+def expected_ids(
+    everything: list[KnownEntity], query: Mapping[str, Any], sort_by: str, sort_order: str
+) -> list[str]:
+    """Return the ids of the entities that match a query, in order."""
+    found = [one for one in everything if matches_query(one, query)]
     keys = {
         "entity_id": lambda one: "",
         "canonical_name": lambda one: NAMES[one.name],

@@ -1,4 +1,4 @@
-"""A folder that this user may not enter: tests may run as root, who may enter any."""
+"""Refuse access to a folder. Tests may run as root, to whom the system refuses none."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-BELOW = (os, "stat"), (os, "lstat"), (os, "open"), (os, "mkdir"), (io, "open")
-ITSELF = (os, "scandir"), (os, "listdir")
+CALLS_BELOW = (os, "stat"), (os, "lstat"), (os, "open"), (os, "mkdir"), (io, "open")
+CALLS_OF_ITSELF = (os, "scandir"), (os, "listdir")
 
 
 def deny(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Have the system answer as it does where a folder has the mode 0."""
+    """Let the system refuse a folder as if its mode were 0."""
 
     def guarded(real: Callable[..., Any], among: bool) -> Callable[..., Any]:
         def call(path: Any = ".", *args: Any, **kwargs: Any) -> Any:
@@ -29,7 +29,7 @@ def deny(patch: pytest.MonkeyPatch, folder: Path) -> None:
         return call
 
     may = os.access
-    for among, calls in ((False, BELOW), (True, ITSELF)):
+    for among, calls in ((False, CALLS_BELOW), (True, CALLS_OF_ITSELF)):
         for where, name in calls:
             patch.setattr(where, name, guarded(getattr(where, name), among))
     patch.setattr(os, "access", lambda path, mode: Path(path) != folder and may(path, mode))

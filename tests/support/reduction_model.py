@@ -1,4 +1,4 @@
-"""What a plain model takes observations and schemas to be, and what holds each field: brute force.
+"""A plain model of observations, schemas and their reduction to fields, by brute force.
 
 It is written for reading and shares no code with the product. Times are the texts that graphmem answers:
 they sort as times do.
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-SAYING = ("value", "correction", "create")
+KINDS_WITH_FIELDS = ("value", "correction", "create")
 VIEWED = ("id", "kind", "observed_at", "recorded_at", "fields")
 """What of an observation decides what is shown where no schema is registered."""
 KINDS = ("date", "string", "number", "boolean", "array", "object")
@@ -109,7 +109,7 @@ class Schema:
         return replace(changed, fields=declared, hidden=hidden)
 
 
-def spoken(settings: Mapping[str, Any]) -> dict[str, Any]:
+def model_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a document as the model calls them."""
     names = {"observation_source_priority": "sources", "temporal_fields": "temporal"}
     said = {names.get(name, name): value for name, value in settings.items()}
@@ -118,29 +118,29 @@ def spoken(settings: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
-def is_unfit(schema: Schema) -> bool:
+def is_refused(schema: Schema) -> bool:
     """Return whether a union is declared as something else than a list, or no field as a time: refused."""
     lists_lack = any(one.merge == "merge_array" and one.type != "array" for one in schema.fields.values())
     return lists_lack or any(name not in schema.fields for name, _ in schema.temporal)
 
 
-NOTHING = Schema()
+NO_SCHEMA = Schema()
 """No schema: everything is shown as it was given, and the last write wins."""
 
 
 @dataclass(frozen=True)
-class Held:
+class FieldState:
     """What holds one field: the value shown, and the observations that it comes from."""
 
     value: Any
     winners: tuple[str, ...]
 
 
-def reduce(facts: Iterable[Fact], schema: Schema) -> dict[str, Held]:
+def reduce(facts: Iterable[Fact], schema: Schema) -> dict[str, FieldState]:
     """Return what holds each field: of all who claim it, the greatest in the order of its policy."""
     claims: dict[str, list[tuple[Fact, Any]]] = {}
     for fact in facts:
-        for name, given in fact.fields.items() if fact.kind in SAYING else ():
+        for name, given in fact.fields.items() if fact.kind in KINDS_WITH_FIELDS else ():
             for value in schema.claims(name, given):
                 claims.setdefault(name, []).append((fact, value))
     return {name: winner(schema, name, claimed) for name, claimed in claims.items()}
@@ -173,7 +173,7 @@ def view(observations: Iterable[Mapping[str, Any]], at: Any = None, at_ingested:
     # A null that won clears its field. The canonical name is reduced like a field and is none.
     held = {
         name: winner
-        for name, winner in reduce(visible, NOTHING).items()
+        for name, winner in reduce(visible, NO_SCHEMA).items()
         if winner.value is not None and name != "canonical_name"
     }
     return View(
@@ -240,7 +240,7 @@ def attempt(converter: str, value: Any) -> list[Any]:
         return []
 
 
-def winner(schema: Schema, name: str, claimed: list[tuple[Fact, Any]]) -> Held:
+def winner(schema: Schema, name: str, claimed: list[tuple[Fact, Any]]) -> FieldState:
     """Return what holds one field."""
     policy = schema.policy(name)
     if policy == "merge_array":
@@ -256,10 +256,10 @@ def winner(schema: Schema, name: str, claimed: list[tuple[Fact, Any]]) -> Held:
         return (fact.kind == "correction", *weights[policy], *fact.moment)
 
     fact, value = max(claimed, key=order)
-    return Held(value, (fact.id,))
+    return FieldState(value, (fact.id,))
 
 
-def union(claimed: list[tuple[Fact, Any]]) -> Held:
+def union(claimed: list[tuple[Fact, Any]]) -> FieldState:
     """Return the union over the greatest priority; the newest correction stands alone."""
     claimed = sorted(claimed, key=lambda claim: claim[0].moment)
     corrections = [claim for claim in claimed if claim[0].kind == "correction"]
@@ -271,7 +271,7 @@ def union(claimed: list[tuple[Fact, Any]]) -> Held:
             found.setdefault(json.dumps(element, sort_keys=True), (element, fact.id))
     # Where nobody says anything, the newest of them holds the empty union.
     winners = dict.fromkeys(fact_id for _, fact_id in found.values()) or {speaking[-1][0].id: None}
-    return Held([element for element, _ in found.values()], tuple(winners))
+    return FieldState([element for element, _ in found.values()], tuple(winners))
 
 
 def elements(value: Any) -> Iterator[Any]:

@@ -1,8 +1,8 @@
 """A service in a process of its own, started as users start it, on the database of this run.
 
 Run as a module (``python -m tests.support.service OWNER serve …``) this file is the ``graphmem`` command with
-another default owner, so that tests that share a database see nothing of each other. With ``EACH`` for the
-owner, whoever calls says by the bearer token whose data it is about.
+another default owner, so that tests that share a database see nothing of each other. With
+``OWNER_BY_TOKEN`` in place of the owner, the bearer token of each call names the owner.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support import reached_outcomes
 
 READY_SECONDS = 60
 STOP_SECONDS = 30.0
-EACH = "each"
+OWNER_BY_TOKEN = "each"
 """Instead of an owner: the bearer token names it, call by call."""
 
 
@@ -163,13 +163,13 @@ def owner_by_token(settings: Settings, authorization: str | None) -> Any:
     return full_actor((authorization or "").removeprefix("Bearer "))
 
 
-async def rest(services: Any) -> None:
+async def no_work(services: Any) -> None:
     """Do nothing that nobody waits for."""
 
 
 if __name__ == "__main__":
     said = sys.argv.pop(1)
-    if said == EACH:
+    if said == OWNER_BY_TOKEN:
         from graphmem import auth
 
         auth.authenticate = owner_by_token
@@ -178,7 +178,7 @@ if __name__ == "__main__":
         # Its worker would do what other tests leave in the shared database for one that is to die of it.
         from graphmem import worker
 
-        worker.work = rest
+        worker.work = no_work
     # The default owner is read when the package is imported.
     reached_outcomes.install_if_wanted()
     from graphmem.cli.main import main

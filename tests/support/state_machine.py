@@ -18,13 +18,13 @@ from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.expected_answers import (
     UNKNOWN,
-    Look,
-    Where,
+    Expectation,
+    Viewpoint,
     agrees,
     exactly,
+    expectations,
     graph,
     later,
-    looks,
     moments,
     relationship,
     snapshots,
@@ -32,18 +32,18 @@ from tests.support.expected_answers import (
 )  # fmt: skip
 from tests.support.knowledge_model import Knowledge
 from tests.support.reduction_model import Fact
-from tests.support.strategies import AHEAD, LOOK, TIMES, End
+from tests.support.strategies import AHEAD, TIMES, VIEWPOINT, End
 
-TOGETHER = 8
+READS_AT_ONCE = 8
 """Reads that are under way at the same time."""
-CUTS = 5
+TIMES_PER_ENTITY = 5
 """As of how many times each entity is asked for at the end."""
 RESERVED = (
     "entity_type", "target_id", "observed_at", "source_priority", "observation_source", "specificity_score",
 )  # fmt: skip
 
 
-class Subject(RuleBasedStateMachine):
+class ComparedService(RuleBasedStateMachine):
     """graphmem for one owner, the model of what that owner knows, and every read of both after each step."""
 
     data: st.DataObject
@@ -249,11 +249,11 @@ class Subject(RuleBasedStateMachine):
     def every_read_agrees(self) -> None:
         if not hasattr(self, "data"):
             return
-        entity, edge, at, at_ingested, *how = self.data.draw(LOOK)
+        entity, edge, at, at_ingested, *how = self.data.draw(VIEWPOINT)
         times: list[str | None] = [None, *moments(self.known)]
         clocks = times[at % len(times)], times[at_ingested % len(times)]
-        where = Where(self.entity(entity), self.edge(edge), *clocks, *how, self.actor.owner)
-        self.compare(looks(self.known, where, self.sequence))
+        where = Viewpoint(self.entity(entity), self.edge(edge), *clocks, *how, self.actor.owner)
+        self.compare(expectations(self.known, where, self.sequence))
 
     # What was folded under another schema counts as it was until it is touched again.
     @precondition(lambda self: self.known.facts and not self.known.schemas)
@@ -267,11 +267,11 @@ class Subject(RuleBasedStateMachine):
         if not self.known.facts:
             return
         times: list[str | None] = [None, *moments(self.known)]
-        wanted: list[Look] = []
+        wanted: list[Expectation] = []
         for place, entity in enumerate(self.known.types):
-            for step in range(CUTS):
+            for step in range(TIMES_PER_ENTITY):
                 at, at_ingested = times[(7 * step + place) % len(times)], times[(5 * step) % len(times)]
-                where = Where(
+                where = Viewpoint(
                     entity,
                     self.edge(step),
                     at,
@@ -282,7 +282,7 @@ class Subject(RuleBasedStateMachine):
                     self.actor.owner,
                 )
                 wanted += [*snapshots(self.known, where), *timeline(self.known, where)]
-            wanted += graph(self.known, Where(entity, self.edge(place), None, None, 2, "both", False))
+            wanted += graph(self.known, Viewpoint(entity, self.edge(place), None, None, 2, "both", False))
         self.compare(wanted)
         self.check()
 
@@ -294,15 +294,15 @@ class Subject(RuleBasedStateMachine):
         assert found["healthy"], found
         assert found["counts_compared"]
 
-    def compare(self, wanted: list[Look]) -> None:
+    def compare(self, wanted: list[Expectation]) -> None:
         """Read all at once; check each answer."""
 
-        async def one(look: Look, room: asyncio.Semaphore) -> Any:
+        async def one(look: Expectation, room: asyncio.Semaphore) -> Any:
             async with room:
                 return await self.outcome(look.operation, look.arguments)
 
         async def read() -> list[Any]:
-            room = asyncio.Semaphore(TOGETHER)
+            room = asyncio.Semaphore(READS_AT_ONCE)
             return await asyncio.gather(*(one(look, room) for look in wanted))
 
         for look, answer in zip(wanted, self.loop.run(read()), strict=True):

@@ -1,4 +1,4 @@
-"""What the state machine draws: few ids, fields, values and times, so that they collide."""
+"""Hypothesis strategies of the state machine: few ids, fields, values and times, so that they collide."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ VALUES = st.sampled_from([
     None, 1, 2, 1.0, "1", " 2.50 ", True, "True", "x", [], ["x", 1], [1, None, "y"], '["y", 1]', {"k": [1]},
     "2026-01-01", 86400, "2026-01-01T05:00:00+05:00", ["2026-01-01", 7, "2025-12-31T23:00:00Z"],
 ])  # fmt: skip
-SPOKEN_NAMES = st.sampled_from([None, "Zed", "Ada"])
+NEW_NAMES = st.sampled_from([None, "Zed", "Ada"])
 FIELDS = st.dictionaries(st.sampled_from(["a", "b", "c", "due"]), VALUES, max_size=3)
-WHO = st.integers(0, 19)
+ENTITY_NUMBER = st.integers(0, 19)
 WEIGHTS: dict[str, st.SearchStrategy[Any]] = {
     "observed_at": st.sampled_from([*TIMES, AHEAD]),
     "source_priority": st.sampled_from([100, 99.5, -1]),
     "observation_source": st.sampled_from(["sensor", "human", "sync"]),
 }
-SAID = st.fixed_dictionaries({}, optional=WEIGHTS)
+OBSERVATION_OPTIONS = st.fixed_dictionaries({}, optional=WEIGHTS)
 NAMED = st.builds(
     lambda kind, name, fields, more: {"entity_type": kind, "name": name, **fields, **more},
     st.sampled_from(TYPES), st.sampled_from(NAMES), FIELDS,
@@ -33,12 +33,12 @@ NAMED = st.builds(
 )  # fmt: skip
 TARGETED = st.builds(
     lambda who, value, fields, names, more: {"who": who, "a": value, **fields, **names, **more},
-    WHO, VALUES, FIELDS,
-    st.fixed_dictionaries({}, optional={"name": SPOKEN_NAMES, "canonical_name": SPOKEN_NAMES}),
+    ENTITY_NUMBER, VALUES, FIELDS,
+    st.fixed_dictionaries({}, optional={"name": NEW_NAMES, "canonical_name": NEW_NAMES}),
     st.fixed_dictionaries({}, optional={**WEIGHTS, "entity_type": st.sampled_from(TYPES)}),
 )  # fmt: skip
 End = tuple[str, int]
-ENDS = st.tuples(st.sampled_from(["index", "entity_id"]), WHO)
+ENDS = st.tuples(st.sampled_from(["index", "entity_id"]), ENTITY_NUMBER)
 METADATA = st.none() | st.dictionaries(st.sampled_from(["role", "canonical_name"]), VALUES, max_size=2)
 LINK = st.tuples(st.sampled_from(EDGES), ENDS, ENDS, METADATA)
 KEYED = st.booleans()
@@ -70,11 +70,11 @@ SETTINGS = st.fixed_dictionaries(
         ),
     },
 )
-APT = st.sampled_from([True, True, False])
+MOSTLY_POSSIBLE = st.sampled_from([True, True, False])
 """Whether to choose among what can be acted on: most of what is there cannot."""
-TURN = st.sampled_from(["either", "delete", "restore"])
-LOOK = st.tuples(
-    WHO, WHO, st.integers(0, 99), st.integers(0, 99), st.integers(1, 3),
+LIFECYCLE = st.sampled_from(["either", "delete", "restore"])
+VIEWPOINT = st.tuples(
+    ENTITY_NUMBER, ENTITY_NUMBER, st.integers(0, 99), st.integers(0, 99), st.integers(1, 3),
     st.sampled_from(["both", "outgoing", "incoming"]), st.booleans(),
 )  # fmt: skip
 """Which entity and relationship, as of when, how deep, which way, and whether with what is deleted."""

@@ -1,4 +1,4 @@
-"""What the timeline must be, by the plain model: every date in what every live entity shows.
+"""A plain model of the timeline: every date in the snapshot of every live entity.
 
 It shares no code with the product, and knows the few names and forms of dates that the tests draw.
 """

@@ -17,7 +17,7 @@ WAIT = 15.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class Span:
     """One span, as it arrived."""
 
     name: str
@@ -36,10 +36,10 @@ class Collector:
     """What has arrived so far."""
 
     url: str
-    spans: list[Seen] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
     paths: set[str] = field(default_factory=set)
 
-    def wait(self, fits: Callable[[Seen], bool], count: int = 1) -> list[Seen]:
+    def wait(self, fits: Callable[[Span], bool], count: int = 1) -> list[Span]:
         """Return the spans that fit, once there are enough of them."""
         end = time.monotonic() + WAIT
         while len(found := [span for span in self.spans if fits(span)]) < count:
@@ -55,9 +55,9 @@ class Collector:
                 self.spans += [_seen(span, resource) for span in scope.spans]
 
 
-def _seen(span: Any, resource: dict[str, Any]) -> Seen:
+def _seen(span: Any, resource: dict[str, Any]) -> Span:
     links = tuple((link.trace_id.hex(), link.span_id.hex()) for link in span.links)
-    return Seen(
+    return Span(
         span.name, span.trace_id.hex(), span.span_id.hex(), span.parent_span_id.hex(), span.kind,
         span.status.code, links, _values(span.attributes), resource,
     )  # fmt: skip
@@ -68,7 +68,7 @@ def _values(attributes: Any) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def collecting() -> Iterator[Collector]:
+def running_collector() -> Iterator[Collector]:
     """Run a collector."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -96,7 +96,7 @@ def collecting() -> Iterator[Collector]:
 
 
 @contextlib.contextmanager
-def mute() -> Iterator[str]:
+def silent_address() -> Iterator[str]:
     """Give the address of something that takes connections and never answers."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

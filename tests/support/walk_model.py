@@ -1,4 +1,4 @@
-"""What a walk must answer, said as plainly as it can be; it shares no code with the product.
+"""A plain model of a walk along relationships. It shares no code with the product.
 
 An edge is ``(key, type, source, target)``.
 """
@@ -12,7 +12,7 @@ Edge = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
-class Walked:
+class Walk:
     """Entities by their distance, the keys of the relationships walked, and a path to each entity."""
 
     depths: dict[str, int]
@@ -27,7 +27,7 @@ def walk(
     depth: int,
     direction: str = "both",
     types: Collection[str] = (),
-) -> Walked:
+) -> Walk:
     """Return all that is within some steps, through edges between entities that live."""
     usable = [e for e in edges if e[2] in live and e[3] in live and (not types or e[1] in types)]
     steps: list[tuple[str, str, str]] = []
@@ -47,4 +47,4 @@ def walk(
             paths[far] = min(ways)
     keys = {key for near, key, _ in steps if near in reached and reached[near] < depth}
     del reached[origin], paths[origin]
-    return Walked(reached, keys, paths)
+    return Walk(reached, keys, paths)

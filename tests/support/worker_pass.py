@@ -1,4 +1,4 @@
-"""What the worker of a service does, done now."""
+"""Do the work of a service's worker now."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
-LOOKS = 500
+PASSES_LIMIT = 500
 
 
 def fold_all(loop: Loop, services: Services, run: Call) -> None:
-    """Have the worker work until nothing of an owner waits; which types it takes at a look is drawn."""
-    for _ in range(LOOKS):
+    """Let the worker work until no type of an owner waits. Each pass takes some types at random."""
+    for _ in range(PASSES_LIMIT):
         if not run("server.stats")["types_pending"]:
             return
         loop.run(worker.work_once(services))

@@ -20,7 +20,7 @@ TIMEOUT = 30.0
 
 
 @dataclass(slots=True)
-class Sent:
+class SentWrite:
     """One write: what was sent, how many observations its transaction must have, and what was answered."""
 
     owner: str
@@ -41,7 +41,7 @@ class Sent:
 class Ledger:
     """What all clients sent and heard."""
 
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[SentWrite] = field(default_factory=list)
     doubted: int = 0
     """Writes that were in doubt at least once."""
     replayed: int = 0
@@ -51,7 +51,7 @@ class Ledger:
     reads: int = 0
 
     @property
-    def acknowledged(self) -> list[Sent]:
+    def acknowledged(self) -> list[SentWrite]:
         """The writes that were answered."""
         return [one for one in self.sent if one.answer is not None]
 
@@ -89,7 +89,7 @@ class Writer:
         path, body, observations = self._next()
         self.count += 1
         key = f"{self.name}:{self.count}"
-        sent = Sent(self.owner, key, path, body, observations)
+        sent = SentWrite(self.owner, key, path, body, observations)
         self.ledger.sent.append(sent)
         if path == "/delete_entity":
             self.leaving.add(body["entity_id"])
@@ -99,7 +99,7 @@ class Writer:
             await self._send(http, sent)
         self._learn(path, body, sent.answer)
 
-    async def _send(self, http: httpx.AsyncClient, sent: Sent) -> None:
+    async def _send(self, http: httpx.AsyncClient, sent: SentWrite) -> None:
         sent.tries += 1
         if sent.tries == 2:
             self.ledger.doubted += 1
