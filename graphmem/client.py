@@ -1,4 +1,4 @@
-"""Call the operations of a service over HTTP, with the answers and errors that it would give in process."""
+"""A client of a service: the operations over HTTP, with the same answers and errors as in process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphmem.errors import CATALOGUE, GraphmemError, InternalError, ServiceUnre
 from graphmem.model import canonical
 from graphmem.registry import BODY_METHODS, Operation
 
-TIMEOUT = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 class Client:
@@ -23,7 +23,7 @@ class Client:
     def __init__(self, base_url: str, token: str | None, name: str = "client") -> None:
         headers = {"X-Client-Name": name} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._base = base_url.rstrip("/")
-        self._http = httpx.Client(base_url=self._base, headers=headers, timeout=TIMEOUT)
+        self._http = httpx.Client(base_url=self._base, headers=headers, timeout=TIMEOUT_SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -35,7 +35,8 @@ class Client:
         """Return an operation's answer as JSON.
 
         Raises:
-            GraphmemError: the one that the service answered; ``ServiceUnreachable`` where none does.
+            GraphmemError: the error that the service answered.
+            ServiceUnreachable: no graphmem service answers.
         """
         method, path = operation.routes[0]
         rest = dict(raw)
@@ -63,14 +64,14 @@ class Client:
             error.trace_id = body["trace_id"]
         except (ValueError, KeyError, TypeError):
             return ServiceUnreachable(
-                f"{self._base} answers {answer.status_code}, but is no graphmem service",
+                f"{self._base} answers {answer.status_code}, but it is not a graphmem service",
                 base_url=self._base,
             )
         return error
 
 
 def _segment(value: str) -> str:
-    """Return a value as one segment of a path, whatever it holds."""
+    """Return a value as one segment of a path. Dots are escaped too, so that ``..`` stays a value."""
     return quote(value, safe="").replace(".", "%2E")
 
 

@@ -293,7 +293,7 @@ class ServiceBusy(Unavailable):
 
 
 class ServiceUnreachable(Unavailable):
-    """No graphmem service answers at this address: start it with `graphmem serve`, or correct --base-url."""
+    """No service answers at this address: start it with `graphmem serve`, or correct --base-url."""
 
     code = "SERVICE_UNREACHABLE"
 

@@ -1,4 +1,4 @@
-"""Turn operations into HTTP routes. The only place that knows how."""
+"""HTTP routes, made from the operations of the registry."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from graphmem.observability import metrics
 from graphmem.registry import BODY_METHODS, REGISTRY, Face, Operation, Services
 
 PREFIXES = ("", "/api")
-"""Every path is served bare and under this."""
+"""Every path is served under each of these."""
 
 
 def create_app(services: Services, authenticate: Authenticate = auth.authenticate) -> FastAPI:
     """Return the service: every REST operation of the registry, ``/openapi.yaml``, ``/metrics`` and ``/mcp``.
 
-    The caller opens and closes ``services``. ``authenticate`` turns an Authorization header into an actor.
+    The caller opens and closes ``services``. ``authenticate`` returns the actor of an Authorization header.
     """
     endpoint = McpEndpoint(services)
 
@@ -46,7 +46,7 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
         lifespan=lifespan,
         openapi_url=None,
         redirect_slashes=False,
-        # Its own spans would tell collectors the query string and the path, ids and all.
+        # FastAPI's own spans would send paths and query strings, with ids in them, to collectors.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     for method, path, operation in sorted(_routes(), key=_static_first):
@@ -72,7 +72,7 @@ def _routes() -> Iterator[tuple[str, str, Operation[Any]]]:
 
 
 def _static_first(route: tuple[str, str, Operation[Any]]) -> list[bool]:
-    """Return where a path has parameters: ``/entities/duplicates`` comes before ``/entities/{entity_id}``."""
+    """Sort key of routes: ``/entities/duplicates`` must be tried before ``/entities/{entity_id}``."""
     return [segment.startswith("{") for segment in route[1].split("/")]
 
 
@@ -92,7 +92,7 @@ def _endpoint(
             raw = from_query(operation.arguments, request.query_params.multi_items())
         for name, value in request.path_params.items():
             if raw.setdefault(name, value) != value:
-                message = f"the path says {value!r:.100}, the arguments say otherwise"
+                message = f"the path has {value!r:.100} and the arguments have another value"
                 raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
         answer = await operation.run(services, request_actor(request.scope), raw, Face.REST)
         failpoints.reach("before", failpoints.ANSWER)
@@ -102,7 +102,7 @@ def _endpoint(
 
 
 def _measure(services: Services) -> Callable[[Request], Awaitable[Response]]:
-    """Answer what this process counts, to those who may know what concerns all owners."""
+    """Return the endpoint of the metrics. They are about all owners, so they require the scope ADMIN."""
 
     async def endpoint(request: Request) -> Response:
         if Scope.ADMIN not in request_actor(request.scope).scopes:
@@ -122,16 +122,16 @@ async def _refused(request: Request, exc: Exception) -> Response:
 
 
 async def _no_route(request: Request, exc: Exception) -> Response:
-    """Answer 404 for unknown routes and for wrong methods; say which methods the path takes."""
+    """Answer 404 for an unknown path or a wrong method, with the methods of the path."""
     assert isinstance(exc, HTTPException)
     if exc.status_code not in (404, 405):
         return refusal(InternalError())
     path = request.url.path
     routes = [route for route in request.app.router.routes if isinstance(route, Route)]
-    takes = {
+    methods = {
         method for route in routes if route.path_regex.match(path) for method in route.methods or ("POST",)
     }
-    supported = sorted(takes - {"HEAD"})
+    supported = sorted(methods - {"HEAD"})
     hint = f"use {' or '.join(supported)}" if supported else "GET /openapi.yaml lists every path"
     details = {"method": request.method, "path": path[:200], "supported": supported, "hint": hint}
     return refusal(RouteNotFound(**details))

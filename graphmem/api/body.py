@@ -1,4 +1,4 @@
-"""Read the JSON body of a request, strictly and within bounds."""
+"""Reading the JSON body of a request, within limits of size and time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from graphmem.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
 from graphmem.model import canonical
 from graphmem.settings import Settings
 
-DRAINED = 128_000_000
-"""Bytes of a body too large that are read and dropped, so that its sender hears the refusal."""
+DRAINED_BYTES_LIMIT = 128_000_000
+"""Bytes of a refused body that are read and dropped. A sender reads the answer only after it has sent all."""
 
 
 async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
-    """Return the JSON object that a request carries, an empty one where it carries nothing.
+    """Return the JSON object in the body of a request; an empty body is an empty object.
 
     Raises:
-        PayloadTooLarge: it is larger than ``Settings.max_body_bytes``.
-        UnsupportedMediaType: it is not declared as JSON.
-        InvalidJson: it is malformed, not an object, or has NaN, a lone surrogate or absurd nesting.
+        PayloadTooLarge: the body is larger than ``Settings.max_body_bytes``.
+        UnsupportedMediaType: the body is not declared as JSON.
+        InvalidJson: the body is malformed, not an object, or has NaN, a lone surrogate or too deep nesting.
     """
     body = await read_bytes(request, settings)
     if not body:
@@ -33,7 +33,7 @@ async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
     except ValueError as exc:
         raise InvalidJson(reason=str(exc)[:200]) from None
     if not isinstance(value, dict):
-        raise InvalidJson(reason=f"an object is needed, not {_NAMES.get(type(value), 'this')}")
+        raise InvalidJson(reason=f"the body must be an object, not {_NAMES.get(type(value), 'this')}")
     return value
 
 
@@ -41,8 +41,8 @@ async def read_bytes(request: Request, settings: Settings) -> bytes:
     """Return the body of a request.
 
     Raises:
-        PayloadTooLarge: it is larger than ``Settings.max_body_bytes``.
-        InvalidJson: it did not arrive whole within ``Settings.body_timeout``.
+        PayloadTooLarge: the body is larger than ``Settings.max_body_bytes``.
+        InvalidJson: the body did not arrive completely within ``Settings.body_timeout``.
     """
     try:
         async with asyncio.timeout(settings.body_timeout):
@@ -54,7 +54,7 @@ async def read_bytes(request: Request, settings: Settings) -> bytes:
 
 
 class Bounded:
-    """Hand an ASGI application its request body whole, within the same bounds as everybody's."""
+    """An ASGI application that gets each request body in one piece, within the limits of every body."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -84,7 +84,7 @@ async def _read(request: Request, most: int) -> bytes:
     declared = request.headers.get("content-length", "")
     size = int(declared[:18]) if declared.isascii() and declared.isdigit() else 0
     if size > most:
-        if size <= DRAINED:
+        if size <= DRAINED_BYTES_LIMIT:
             async for _ in request.stream():
                 pass
         raise PayloadTooLarge(size=size, max_size=most)
@@ -94,7 +94,7 @@ async def _read(request: Request, most: int) -> bytes:
         size += len(part)
         if size <= most:
             parts.append(part)
-        elif size > DRAINED:
+        elif size > DRAINED_BYTES_LIMIT:
             break
     if size > most:
         raise PayloadTooLarge(size=size, max_size=most)

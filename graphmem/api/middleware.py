@@ -1,4 +1,4 @@
-"""What surrounds every request: its trace, the hosts that are answered for, and who is asking."""
+"""What every request passes first: the trace, the check of host and origin, and the credential."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def refusal(error: GraphmemError) -> Response:
 
 
 class Trace:
-    """Give every request a trace id, count it, log one line for it, and let no fault out but as an envelope.
+    """Give every request a trace id, count it, log it, and answer every fault with an envelope.
 
-    The line has the method and the path, never the query string: it may hold what nobody should log.
+    The log line has the method and the path. The query string is left out because it may hold secrets.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, tracer: Tracer) -> None:
@@ -59,7 +59,7 @@ class Trace:
         trace = self.tracer.trace_id() or new_trace_id()
         started: list[int] = []
 
-        async def tell(message: Message) -> None:
+        async def send_traced(message: Message) -> None:
             if message["type"] == "http.response.start":
                 started.append(message["status"])
                 MutableHeaders(scope=message)["X-Trace-Id"] = trace
@@ -68,22 +68,22 @@ class Trace:
         with structlog.contextvars.bound_contextvars(trace_id=trace):
             begin = time.perf_counter()
             try:
-                await self.app(scope, receive, tell)
+                await self.app(scope, receive, send_traced)
             except asyncio.CancelledError:
-                # A shutdown gives up what takes too long; its caller hears of it.
+                # A shutdown cancels requests that take too long. The caller gets an answer.
                 if started:
                     raise
                 stopping = ServiceBusy("the service is stopping: try again in a moment")
-                await refusal(stopping)(scope, receive, tell)
+                await refusal(stopping)(scope, receive, send_traced)
             except Exception as exc:
                 _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
                 if started:
                     raise
                 await refusal(exc if isinstance(exc, GraphmemError) else InternalError())(
-                    scope, receive, tell
+                    scope, receive, send_traced
                 )
             finally:
-                # An operation logs its own line; what never reached one is told here.
+                # An operation logs its own line. A refusal before any operation is logged here only.
                 status = started[0] if started else 0
                 self.metrics.response(status)
                 self.tracer.answered(status)
@@ -97,10 +97,10 @@ class Trace:
 
 
 class Gate:
-    """Refuse foreign hosts and origins, then turn the credential into an actor, in ``state.actor``.
+    """Refuse foreign hosts and origins, then put the actor of the credential into ``state.actor``.
 
-    Without a token any web page could reach a service on loopback by rebinding a name to it, so the Host
-    must be one of ours; a page's own requests carry an Origin, which must be ours as well.
+    Without a token, any web page could reach a service on loopback through a host name that resolves to
+    loopback (DNS rebinding). The Host must therefore be an allowed one, and so must the Origin of a page.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Gate:
 
 
 def _host(authority: str) -> str:
-    """Return the host of ``host:port``, empty where it is not exactly that."""
+    """Return the host of ``host:port``, empty if the text is anything else."""
     try:
         parts = urlsplit(f"//{authority}")
         plain = f"//{authority}" == f"//{parts.netloc}" and "@" not in authority

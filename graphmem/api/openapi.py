@@ -1,4 +1,4 @@
-"""The description of the REST API, made from the registry."""
+"""The OpenAPI description of the REST API, made from the registry."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from graphmem.errors import (
 from graphmem.registry import BODY_METHODS, REGISTRY, Face, Operation, Scope
 
 REF = "#/components/schemas/{model}"
-EVERYWHERE = (
+ERRORS_OF_ALL = (
     InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull,
     ServiceBusy, HostRefused,
 )  # fmt: skip
-CREDENTIAL = (AuthRequired, AuthInvalid, Forbidden)
-WITH_BODY = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
+ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, Forbidden)
+ERRORS_OF_BODIES = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the OpenAPI 3.1 document; every path is served under ``/api`` as well."""
+    """Return the OpenAPI 3.1 document. Every path is also served under ``/api``."""
     components: dict[str, Any] = {}
     paths: dict[str, dict[str, Any]] = {}
     for operation in REGISTRY.values():
@@ -66,11 +66,11 @@ def document() -> dict[str, Any]:
     }}  # fmt: skip
     paths["/metrics"] = {"get": {
         "operationId": "get_metrics",
-        "summary": "What this process counts and times, in the text format of Prometheus.",
+        "summary": "The metrics of this process in the text format of Prometheus.",
         "tags": ["server"],
         "responses": {
             "200": {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}},
-            **_refusals(*CREDENTIAL, HostRefused, InternalError, ServiceBusy),
+            **_refusals(*ERRORS_OF_CREDENTIALS, HostRefused, InternalError, ServiceBusy),
         },
     }}  # fmt: skip
     return {
@@ -170,16 +170,16 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
         "200": {"description": "OK", "content": {"application/json": {"schema": result}}}
     }
     components.setdefault("Error", TypeAdapter(Envelope).json_schema())
-    errors: list[type[GraphmemError]] = [*EVERYWHERE, *operation.errors]
-    errors += WITH_BODY if method in BODY_METHODS else ()
-    errors += () if operation.public else CREDENTIAL
+    errors: list[type[GraphmemError]] = [*ERRORS_OF_ALL, *operation.errors]
+    errors += ERRORS_OF_BODIES if method in BODY_METHODS else ()
+    errors += () if operation.public else ERRORS_OF_CREDENTIALS
     errors += () if operation.sandbox else (SandboxDisabled,)
     errors += (DiskFull, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
     return responses | _refusals(*errors)
 
 
 def _refusals(*errors: type[GraphmemError]) -> dict[str, Any]:
-    """Return the answers of errors, by status."""
+    """Return the descriptions of error answers by status."""
     responses: dict[str, Any] = {}
     for error in sorted(set(errors), key=lambda e: (e.status, e.code)):
         known = responses.setdefault(str(error.status), {

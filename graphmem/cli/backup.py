@@ -1,4 +1,4 @@
-"""``graphmem backup``: dumps of the facts, from which everything else is made again."""
+"""``graphmem backup``: write the facts to a file, verify it, and restore it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from graphmem.dump import RestoreResult, VerifyResult
 
 app = typer.Typer(no_args_is_help=True)
-# Whether a path can be used is told by what uses it. Path's own questions raise where it may not be searched.
+# Paths are not checked here: opening the file reports permission errors.
 File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
 STAGES = {
     "create": "observations",
     "restore": "observations",
     "wait": "observations that waited",
-    "check": "things derived again",
+    "check": "entities and relationships derived",
 }
 
 
@@ -48,20 +48,25 @@ STAGES = {
 def create(
     context: typer.Context,
     path: Annotated[
-        Path, typer.Argument(readable=False, help="File to write, or a directory to write a dated one in.")
+        Path,
+        typer.Argument(
+            readable=False,
+            help="File to write, or directory in which a file with the date in its name is written.",
+        ),
     ],
     owner: Annotated[
-        list[str] | None, typer.Option(help="Only this owner's facts; may be given again. All, unless given.")
+        list[str] | None,
+        typer.Option(help="Owner whose facts are written; may be repeated. Default: all owners."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the file if it is there; never by a dump of nothing.")
+        bool, typer.Option("--force", help="Replace an existing file, but never by an empty dump.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the facts of every owner into one file: compressed, checksummed, the same for the same state.
+    """Write the facts of every owner into one file, compressed and with checksums.
 
-    Services may write meanwhile: each owner's facts are those of one moment. What is derived of them is not
-    in the file; restoring makes it again.
+    Equal facts give equal files. Services may write meanwhile: the facts of an owner are those of one moment.
+    The file has facts only; restoring derives everything else from them.
 
     \b
     Examples:
@@ -70,7 +75,7 @@ def create(
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
-        chosen = _here(session)
+        chosen = _local_settings(session)
 
         if os.path.isdir(path):
             path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
@@ -80,9 +85,9 @@ def create(
 
 @app.command()
 def verify(context: typer.Context, path: File, as_json: Json = False) -> None:
-    """Check that every byte of a dump is as it was written. No database is needed.
+    """Verify every byte of a dump against its checksums. No database is needed.
 
-    `root` is one hash for all facts: the same state has the same one, wherever it was dumped.
+    `root` is one hash of all facts: equal facts have equal hashes, on every machine.
 
     \b
     Example:
@@ -104,15 +109,17 @@ def restore(
     context: typer.Context,
     path: File,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be restored; nothing is written.")
+        bool, typer.Option("--dry-run", help="Show what would be restored, and write nothing.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the facts of a dump that are missing here, and derive everything else from them.
+    """Restore the facts of a dump that the database lacks, and derive everything else from them.
 
-    What is here already stays: to restore again adds nothing, one that was broken off goes on, and into a
-    database that holds something it gives the union of both. Facts that contradict those here are listed and
-    left out, and the exit code is 5. Services may go on meanwhile.
+    Stored facts stay: the result is the union of the database and the dump. A restore that was interrupted
+    can
+    be run again. Facts of the dump that contradict stored ones are listed and left out, and the exit code is
+    5.
+    Services may run meanwhile.
 
     \b
     Examples:
@@ -121,7 +128,7 @@ def restore(
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
-        chosen = _here(session)
+        chosen = _local_settings(session)
 
         found = run_async(_restore(chosen, path, dry_run))
         conflicts = [conflict.report() for conflict in found.conflicts]
@@ -161,11 +168,11 @@ async def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult
             return await dump.restore(*where, path, dry_run=dry_run, progress=bars.advance)
 
 
-def _here(session: Session) -> Settings:
+def _local_settings(session: Session) -> Settings:
     chosen = session.settings()
     if chosen.base_url is not None:
         raise ConfigurationInvalid(
-            f"a backup is made of the data here, and restored to it, not at {chosen.base_url}: run it there",
+            f"backup works on the data of this machine, not at {chosen.base_url}: run it there",
             setting="GRAPHMEM_BASE_URL",
         )
     session.log_to_file(chosen)
@@ -214,7 +221,7 @@ def _restored(path: Path, found: RestoreResult) -> dict[str, Any]:
 
 
 class _Rate(ProgressColumn):
-    """How many a second."""
+    """The rate of a task, in items a second."""
 
     def render(self, task: Task) -> Text:
         """Return the rate as text."""
@@ -223,19 +230,19 @@ class _Rate(ProgressColumn):
 
 
 class _Bars:
-    """One bar for each stage, with rate and time left."""
+    """One progress bar for each stage."""
 
     def __init__(self) -> None:
         counted = BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn()
         bytes_ = BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
-        told = TextColumn("{task.description}")
-        self._of_bytes = Progress(told, *bytes_, console=stderr)
-        self._of_things = Progress(told, *counted, console=stderr)
+        stage = TextColumn("{task.description}")
+        self._of_bytes = Progress(stage, *bytes_, console=stderr)
+        self._of_things = Progress(stage, *counted, console=stderr)
         self._tasks: dict[str, Any] = {}
         self._shown: Progress | None = None
 
     def advance(self, stage: str, done: int, total: int | None) -> None:
-        """Move the bar of a stage on; a stage begins anew where its total is told."""
+        """Advance the bar of a stage by ``done``. A ``total`` begins a new bar."""
         progress = self._of_bytes if stage == "verify" else self._of_things
         if total is not None or stage not in self._tasks:
             self.close()
@@ -245,7 +252,7 @@ class _Bars:
         progress.advance(self._tasks[stage], done)
 
     def close(self) -> None:
-        """Leave the bars as they are."""
+        """Stop drawing; the bars stay on the screen."""
         if self._shown is not None:
             self._shown.stop()
             self._shown = None

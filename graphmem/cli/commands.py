@@ -1,8 +1,9 @@
-"""Turn operations into commands. The only place that knows how.
+"""Commands, made from the operations of the registry.
 
-A required plain argument is positional, everything else an option. Every value goes to the operation as
-it was typed, so that the operation's own validation answers, as on the other faces. Lists take commas or
-repeated options; objects take JSON, ``@FILE`` or ``-`` for stdin.
+A required plain argument is positional, every other argument is an option. Values reach the operation as
+text,
+so its validation answers as on the other faces. Lists take commas or repeated options; objects take JSON,
+``@FILE`` or ``-`` for stdin.
 """
 
 from __future__ import annotations
@@ -75,12 +76,12 @@ def _command(operation: Operation[Any]) -> Any:
     options = {_option(info): name for name, info in fields.items() if _option(info)}
     shown = shown_names(operation.arguments)
 
-    def command(context: typer.Context, as_json: bool, **given: Any) -> None:
+    def command(context: typer.Context, as_json: bool, **values: Any) -> None:
         session = current(context)
         as_json = as_json or session.as_json
         with telling_errors(as_json):
-            hidden = {name: given.pop(f"{name}{_HIDDEN}") for name in shown}
-            raw = _arguments({**fields, **{option: fields[name] for option, name in options.items()}}, given)
+            hidden = {name: values.pop(f"{name}{_HIDDEN}") for name in shown}
+            raw = _arguments({**fields, **{option: fields[name] for option, name in options.items()}}, values)
             raw = {shown.get(name, name): value for name, value in raw.items()}
             raw |= {name: value for name, value in hidden.items() if value is not None}
             if not as_json:
@@ -92,7 +93,7 @@ def _command(operation: Operation[Any]) -> Any:
             else:
                 show(console, operation.name, answer)
             if answer.get("healthy") is False:
-                # For a script that asks whether all is well.
+                # A script reads the result of a check from the exit code.
                 raise typer.Exit(1)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
@@ -101,10 +102,10 @@ def _command(operation: Operation[Any]) -> Any:
     parameters += [_keyword(option, _spelled_option(name, option), None) for option, name in options.items()]
     if any(_is_json(info) for info in fields.values()):
         file = typer.Option(
-            "--file", "-f", metavar="FILE", help="Take the arguments from a JSON file; - is stdin."
+            "--file", "-f", metavar="FILE", help="Read the arguments from a JSON file; - reads stdin."
         )
         parameters.append(_keyword(_FILE, Annotated[str | None, file], None))
-    flag = typer.Option("--json", help="Print JSON, for programs.")
+    flag = typer.Option("--json", help="Print JSON.")
     parameters.append(_keyword("as_json", Annotated[bool, flag], False))
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     setattr(command, "__signature__", inspect.Signature(parameters))  # noqa: B010
@@ -157,10 +158,10 @@ def _spelled_option(name: str, option: str) -> Any:
 
 
 def _inner_description(info: FieldInfo) -> str | None:
-    """Return what is said of an argument where it is said of its kind: ``EntityType | None``."""
+    """Return the description of a type inside a union, such as ``EntityType | None``."""
     marks = (mark for kind in get_args(info.annotation) for mark in getattr(kind, "__metadata__", ()))
-    said = (mark.description for mark in marks if isinstance(mark, FieldInfo) and mark.description)
-    return next(said, None)
+    texts = (mark.description for mark in marks if isinstance(mark, FieldInfo) and mark.description)
+    return next(texts, None)
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
@@ -168,12 +169,12 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 def _is_list(info: FieldInfo) -> bool:
-    """Whether it is a list of plain words."""
+    """Whether an argument is a list of texts."""
     return get_origin(info.annotation) is list and not _is_json(info)
 
 
 def _is_json(info: FieldInfo) -> bool:
-    """Whether it holds objects, or anything."""
+    """Whether an argument takes objects or any JSON value."""
     kinds = [info.annotation, *get_args(info.annotation)]
     return any(
         kind is Any or get_origin(kind) is dict or (isinstance(kind, type) and hasattr(kind, "model_fields"))
@@ -181,10 +182,10 @@ def _is_json(info: FieldInfo) -> bool:
     )
 
 
-def _arguments(fields: dict[str, FieldInfo], given: dict[str, Any]) -> dict[str, Any]:
-    file = given.pop(_FILE, None)
+def _arguments(fields: dict[str, FieldInfo], values: dict[str, Any]) -> dict[str, Any]:
+    file = values.pop(_FILE, None)
     raw: dict[str, Any] = {} if file is None else read_request(_bytes(file), file)
-    for name, value in given.items():
+    for name, value in values.items():
         if value is None or value == []:
             continue
         if _is_json(fields[name]):
@@ -205,9 +206,7 @@ def _json(name: str, text: str) -> Any:
     try:
         return canonical.decode(data)
     except ValueError as exc:
-        message = (
-            f"--{name.replace('_', '-')} is not JSON ({exc}): a text needs quotes of its own, '\"like this\"'"
-        )
+        message = f"--{name.replace('_', '-')} is not JSON ({exc}): put a text in quotes, '\"like this\"'"
         raise InvalidJson(message, reason=str(exc)[:200]) from None
 
 

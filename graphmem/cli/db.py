@@ -16,14 +16,14 @@ from graphmem.errors import ConfigurationInvalid
 from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _embedded(session: Session) -> Settings:
     chosen = session.settings()
     if chosen.neo4j_uri is not None:
         raise ConfigurationInvalid(
-            f"NEO4J_URI is set to {chosen.neo4j_uri}: that server is not started or stopped here",
+            f"NEO4J_URI is set to {chosen.neo4j_uri}: `graphmem db` manages the embedded Neo4j only",
             setting="NEO4J_URI",
         )
     return chosen
@@ -39,7 +39,7 @@ def show(answer: dict[str, Any], as_json: bool, to: Console = console) -> None:
 
 @app.command()
 def start(context: typer.Context, as_json: Json = False) -> None:
-    """Start the embedded Neo4j if it is not up, migrate it, and say where it is.
+    """Start the embedded Neo4j, migrate its schema, and print its addresses.
 
     \b
     Example:
@@ -63,10 +63,10 @@ def start(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command()
 def stop(context: typer.Context, as_json: Json = False) -> None:
-    """Stop the embedded Neo4j; the data stays.
+    """Stop the embedded Neo4j. The data stays.
 
-    A service that is up answers 503 and leaves it stopped, until `graphmem db start` or any other command
-    that needs the database here starts it.
+    A running service answers 503 until `graphmem db start`, or another command that needs the database,
+    starts it again.
 
     \b
     Example:
@@ -77,13 +77,13 @@ def stop(context: typer.Context, as_json: Json = False) -> None:
         from graphmem import neo4j_local
 
         stopped = neo4j_local.stop(_embedded(session), on_purpose=True)
-        said = "stopped" if stopped else "it was not running"
-        show({"stopped": stopped, "message": said}, as_json or session.as_json)
+        message = "stopped" if stopped else "it was not running"
+        show({"stopped": stopped, "message": message}, as_json or session.as_json)
 
 
 @app.command()
 def status(context: typer.Context, as_json: Json = False) -> None:
-    """Say whether the embedded Neo4j is up, where, and how much memory and disk it takes.
+    """Show whether the embedded Neo4j runs, its addresses, and its memory and disk.
 
     \b
     Example:
@@ -98,7 +98,7 @@ def status(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command()
 def info(context: typer.Context, as_json: Json = False) -> None:
-    """Show the login of the Neo4j Browser and of other clients.
+    """Show the address, user and password for the Neo4j Browser and other clients.
 
     \b
     Example:
@@ -114,11 +114,9 @@ def info(context: typer.Context, as_json: Json = False) -> None:
 @app.command()
 def logs(
     context: typer.Context,
-    lines: Annotated[
-        int, typer.Option("--lines", "-n", min=1, max=10_000, help="How many of the last lines.")
-    ] = 50,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, max=10_000, help="Number of lines.")] = 50,
 ) -> None:
-    """Print the last lines of the embedded Neo4j's own log.
+    """Print the last lines of the log of the embedded Neo4j.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``graphmem doctor``: what is wrong with this installation, and what to do about it."""
+"""``graphmem doctor``: print the findings of the checks."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ SIGNS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "bo
 
 
 def run(session: Session, deep: bool, as_json: bool) -> None:
-    """Look at everything and print what was found; exit with 1 where something fails."""
-    # Nothing but the findings is to be told, and nothing is to be written.
+    """Run every check and print the findings; exit with 1 if a check fails."""
+    # The doctor prints findings only, and writes no log file.
     with logs.silenced():
-        found = run_async(examine(session.overrides, deep))
-    failed = any(one.status == "fail" for one in found)
+        findings = run_async(examine(session.overrides, deep))
+    failed = any(finding.status == "fail" for finding in findings)
     if as_json:
-        answer = {"ok": not failed, "findings": [asdict(one) for one in found]}
+        answer = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
         sys.stdout.write(orjson.dumps(answer).decode() + "\n")
     else:
-        _print(found)
+        _print(findings)
     if failed:
         raise typer.Exit(1)
 
 
-def _print(found: list[Finding]) -> None:
+def _print(findings: list[Finding]) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for one in found:
-        sign, style = SIGNS[one.status]
-        table.add_row(plain(sign, style), plain(one.check), plain(one.what))
-        if one.fix:
-            table.add_row("", "", plain(f"→ {one.fix}", "bold"))
+    for finding in findings:
+        sign, style = SIGNS[finding.status]
+        table.add_row(plain(sign, style), plain(finding.check), plain(finding.what))
+        if finding.fix:
+            table.add_row("", "", plain(f"→ {finding.fix}", "bold"))
     console.print(table)
-    counts = Counter(one.status for one in found)
-    console.print(plain(f"{counts['ok']} ok, {counts['warn']} to look at, {counts['fail']} failing"))
+    counts = Counter(finding.status for finding in findings)
+    console.print(plain(f"{counts['ok']} ok, {counts['warn']} warnings, {counts['fail']} failures"))

@@ -20,13 +20,13 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Structured memory: observations in, snapshots with provenance out.",
 )
-# Importing the operations has filled the registry, from which the commands are made.
+# The import of the operations fills the registry, from which the commands are made.
 assert operations.__path__
 Env = Literal["development", "production", "demo", "test"]
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(value: bool) -> None:
+    if value:
         console.print(f"graphmem {__version__}", highlight=False)
         raise typer.Exit
 
@@ -35,18 +35,22 @@ def _version(wanted: bool) -> None:
 def options(
     context: typer.Context,
     base_url: Annotated[
-        str | None, typer.Option(help="Ask the service at this address instead of working on the data here.")
+        str | None,
+        typer.Option(
+            help="Send requests to the service at this address. Default: work on the data of this machine."
+        ),
     ] = None,
-    env: Annotated[Env | None, typer.Option(help="Which instance; development unless said.")] = None,
+    env: Annotated[Env | None, typer.Option(help="The instance. Default: development.")] = None,
     data_dir: Annotated[
         Path | None,
-        # Whether it can be read is told by what reads it, and doctor says what to do.
-        typer.Option(readable=False, help="Where the instance's data is."),
+        # Not checked here: opening the directory reports what is wrong with it.
+        typer.Option(readable=False, help="Data directory of the instance."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Show the log on the console.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print the log to the console.")] = False,
     version: Annotated[
-        bool | None, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool | None,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = None,
 ) -> None:
     """Structured memory: observations in, snapshots with provenance out."""
@@ -57,13 +61,13 @@ def options(
 @app.command()
 def serve(
     context: typer.Context,
-    host: Annotated[str | None, typer.Option(help="Address to bind; 127.0.0.1 unless said.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to bind. Default: 127.0.0.1.")] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port to bind; 3080, in production 3180.")
+        int | None, typer.Option(min=0, max=65535, help="Port to bind. Default: 3080, in production 3180.")
     ] = None,
-    env: Annotated[Env | None, typer.Option(help="Which instance; development unless said.")] = None,
+    env: Annotated[Env | None, typer.Option(help="The instance. Default: development.")] = None,
 ) -> None:
-    """Serve the REST API and MCP over HTTP until told to stop.
+    """Serve REST and MCP over HTTP until Ctrl-C or SIGTERM.
 
     \b
     Examples:
@@ -74,13 +78,13 @@ def serve(
     with telling_errors(session.as_json):
         from graphmem.cli.serve import serve as run
 
-        given = {name: v for name, v in (("host", host), ("port", port), ("env", env)) if v is not None}
-        run(session.settings(**given))
+        options = {"host": host, "port": port, "env": env}
+        run(session.settings(**{name: value for name, value in options.items() if value is not None}))
 
 
 @app.command()
 def mcp(context: typer.Context) -> None:
-    """Serve MCP over stdin and stdout, for a client that starts this command itself.
+    """Serve MCP over stdin and stdout, for a client that starts this command.
 
     \b
     Example, in the client's configuration:
@@ -97,10 +101,10 @@ def mcp(context: typer.Context) -> None:
 def demo(
     context: typer.Context,
     folder: Annotated[
-        Path, typer.Argument(help="Folder of JSON files to store, in the order of names.")
+        Path, typer.Argument(help="Folder of JSON files; they are stored in the order of their names.")
     ] = Path("examples"),
 ) -> None:
-    """Store the example world in an instance of its own and show what comes back.
+    """Store the examples in a separate instance and print what graphmem answers.
 
     \b
     Example:
@@ -116,12 +120,12 @@ def demo(
 @app.command()
 def rebuild(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Derive everything again from what was observed, and set right what differs.
+    """Derive everything from the observations again, and repair what differs.
 
-    Snapshots, names, identifiers, edges, discovered schemas, counters and the state hash. Nothing that was
-    observed is changed, and a service may run meanwhile.
+    Derived are snapshots, names, identifiers, edges, discovered schemas, counters and the state hash.
+    Observations are never changed. A service may run meanwhile.
 
     \b
     Example:
@@ -138,14 +142,15 @@ def rebuild(
 def doctor(
     context: typer.Context,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Compare every snapshot with its observations as well.")
+        bool, typer.Option("--deep", help="Also compare every snapshot with its observations.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Look for what is wrong with this installation, and say what to do about each thing.
+    """Check this installation, and say how to mend each fault.
 
-    Settings, data directory, disk, engine, database and its schema, memory, clocks, vectors, the service.
-    Nothing is started or changed. The exit code is 1 if something fails, else 0.
+    Checked are settings, data directory, disk, Neo4j, the database and its schema, memory, clocks, vectors
+    and
+    the service. Nothing is started or changed. The exit code is 1 if a check fails, else 0.
 
     \b
     Examples:
@@ -160,13 +165,13 @@ def doctor(
         run(session, deep, as_json or session.as_json)
 
 
-app.add_typer(db.app, name="db", help="Start, stop and look at the embedded Neo4j.")
-app.add_typer(backup.app, name="backup", help="Write all facts into one file, check it, and restore it.")
+app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")
+app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
 app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
 add_commands(app)
 
 
 def main() -> None:
-    """Run the command line. What it writes is the user's alone."""
+    """Run the command line. Files that it writes are readable by this user only."""
     os.umask(0o077)
     app(prog_name="graphmem")

@@ -1,4 +1,4 @@
-"""``graphmem rebuild``: everything that is derived, made again from what was observed."""
+"""``graphmem rebuild``: derive everything from the observations again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from graphmem.registry import Context
 
 
 def rebuild(session: Session) -> SnapshotHealth:
-    """Derive everything of the local owner again, with a progress bar; return what was set right."""
+    """Derive everything of the local owner again, with a progress bar; return what was repaired."""
     chosen = session.settings()
     if chosen.base_url is not None:
         raise ConfigurationInvalid(
-            f"rebuild works on the data here, not at {chosen.base_url}: run it there, or ask that service to "
-            "set right what differs with `graphmem snapshots check --auto-fix`",
+            f"rebuild works on the data of this machine, not at {chosen.base_url}: run it there, or repair "
+            "the data of that service with `graphmem snapshots check --auto-fix`",
             setting="GRAPHMEM_BASE_URL",
         )
     session.log_to_file(chosen)

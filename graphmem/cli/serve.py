@@ -1,4 +1,4 @@
-"""``graphmem serve`` and ``graphmem mcp``: the two ways to be called by others."""
+"""``graphmem serve`` and ``graphmem mcp``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from graphmem.observability.tracing import Tracer
 from graphmem.registry import Services
 from graphmem.settings import Settings
 
-HEAD_START = 5.0
-"""Seconds for which a client over stdio has the database for itself: it may ask as soon as that is up."""
+HEAD_START_SECONDS = 5.0
+"""Seconds before background work begins over stdio: the first call of the client comes at once."""
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is ready, and leaves closing to us when it is told to stop."""
+    """A server that announces its start, and ends on a signal without raising the signal again."""
 
     def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
         super().__init__(config)
@@ -36,8 +36,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        # Unlike the parent's, these do not raise the signal again once requests are done: the
-        # database is still to be closed in order.
+        # The parent raises the signal again after the last request; the database would stay open.
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.handle_exit, number, None)
@@ -49,7 +48,7 @@ class _Server(uvicorn.Server):
 
 
 def announce(settings: Settings, port: int) -> None:
-    """Say on stderr where the faces are; ``port`` is the one that was bound."""
+    """Print the addresses of the service on stderr. ``port`` is the bound one."""
     base = settings.advertised_url(port)
     token = "send Authorization: Bearer …" if settings.bearer_token else "none (loopback only)"
     stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
@@ -62,16 +61,15 @@ def announce(settings: Settings, port: int) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve REST and MCP until told to stop; requests under way finish first.
+    """Serve REST and MCP until a signal to stop. Running requests finish first.
 
     Raises:
-        SetupError: the bind is refused, the port is taken, the data directory cannot be used, or the database
-            cannot be had.
+        SetupError: the bind is refused, the port is taken, or the data directory or database cannot be used.
     """
     settings.check_bind()
     _check_port(settings)
     logs.configure(settings, log_folder(settings))
-    with _traced() as tracer:
+    with _tracing() as tracer:
         run_async(_serve(settings, tracer))
 
 
@@ -86,21 +84,21 @@ async def _serve(settings: Settings, tracer: Tracer) -> None:
             port=settings.service_port,
             log_config=None,
             access_log=False,
-            # No right comes from an address, so no header may set one.
+            # No right depends on an address, so no header needs to set one.
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=int(settings.shutdown_seconds),
             timeout_keep_alive=75,
         )
-        async with _tended(services):
+        async with _background(services):
             await _Server(config, settings).serve()
 
 
 @contextlib.asynccontextmanager
-async def _tended(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
-    """Do meanwhile what every service does unasked: keep its database up, plan queries, do what waits.
+async def _background(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
+    """Run the background work of a service: keep the database up, plan queries, run the worker.
 
-    What makes the database busy begins ``head_start`` seconds later.
+    Work that loads the database begins after ``head_start`` seconds.
     """
     from graphmem.runtime import keep_up, warm
     from graphmem.worker import work
@@ -109,13 +107,13 @@ async def _tended(services: Services, head_start: float = 0.0) -> AsyncIterator[
         await asyncio.sleep(head_start)
         await task(services)
 
-    beside = [asyncio.create_task(one) for one in (keep_up(services), later(warm), later(work))]
+    tasks = [asyncio.create_task(work) for work in (keep_up(services), later(warm), later(work))]
     try:
         yield
     finally:
-        for task in beside:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _check_port(settings: Settings) -> None:
@@ -127,8 +125,8 @@ def _check_port(settings: Settings) -> None:
             probe.bind(address)
     except OSError as exc:
         raise ConfigurationInvalid(
-            f"{settings.authority()} cannot be bound ({exc.strerror or exc}): another program may be there; "
-            "choose another with --port",
+            f"{settings.authority()} cannot be bound ({exc.strerror or exc}): another program may use it; "
+            "choose another port with --port",
             setting="GRAPHMEM_PORT",
         ) from exc
 
@@ -137,7 +135,7 @@ def serve_stdio(settings: Settings) -> None:
     """Serve MCP over stdin and stdout until stdin closes.
 
     Raises:
-        SetupError: the data directory cannot be used, or the database cannot be had.
+        SetupError: the data directory or the database cannot be used.
     """
     logs.configure(settings, log_folder(settings), console_level="error")
 
@@ -146,15 +144,18 @@ def serve_stdio(settings: Settings) -> None:
         from graphmem.mcp.stdio import serve as serve_mcp
         from graphmem.runtime import open_services
 
-        async with open_services(settings, tracer=tracer) as services, _tended(services, HEAD_START):
+        async with (
+            open_services(settings, tracer=tracer) as services,
+            _background(services, HEAD_START_SECONDS),
+        ):
             await serve_mcp(services, local_actor("mcp"))
 
-    with _traced() as tracer:
+    with _tracing() as tracer:
         run_async(run(tracer))
 
 
 @contextlib.contextmanager
-def _traced() -> Iterator[Tracer]:
+def _tracing() -> Iterator[Tracer]:
     """Yield what makes spans, as the environment says."""
     tracer = tracing.start()
     try:

@@ -1,4 +1,4 @@
-"""What every command shares: the global options, how an operation is run, how an error is told."""
+"""What all commands share: global options, running an operation, printing an error."""
 
 from __future__ import annotations
 
@@ -60,33 +60,33 @@ class Session:
         return run_async(in_process())
 
     def log_to_file(self, chosen: Settings) -> None:
-        """Log to the data directory; to the console only what is wrong, or all with ``--verbose``."""
+        """Log to the data directory; to the console only errors, or everything with ``--verbose``."""
         try:
             folder = log_folder(chosen)
         except DataDirectoryRefused:
-            # Starting the engine says what is wrong with the directory, and what to do.
+            # The start of Neo4j reports what is wrong with the directory.
             folder = None
         logs.configure(chosen, folder, console_level="info" if self.verbose else "error")
 
 
 def log_folder(chosen: Settings) -> Path:
-    """Return the folder of the logs, made if need be.
+    """Return the folder of the logs, and make it if it does not exist.
 
     Raises:
-        DataDirectoryRefused: the log's file cannot be written there.
+        DataDirectoryRefused: the log file cannot be written.
     """
     from graphmem.neo4j_local.files import used_as_data
 
     folder = chosen.data_path / "logs"
     with used_as_data(chosen.data_path):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # The log itself would find out at its first line, and show a traceback for each.
+        # Opened here once, because the log handler would print a traceback for every line.
         (folder / logs.FILE).open("a").close()
     return folder
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end on the fastest loop there is."""
+    """Run a coroutine to its end, on uvloop where it exists."""
     if sys.platform == "win32":
         return asyncio.run(work)
     import uvloop
@@ -96,12 +96,12 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
 def current(context: typer.Context) -> Session:
     """Return the session of a command."""
-    found = context.find_root().obj
-    return found if isinstance(found, Session) else Session()
+    session = context.find_root().obj
+    return session if isinstance(session, Session) else Session()
 
 
 def fetching() -> Callable[[str, int, int], None]:
-    """Return a progress callback that draws a bar with bytes, total and rate on stderr."""
+    """Return a callback that draws the progress of downloads on stderr."""
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
     progress = Progress(*columns, console=stderr, transient=False)
     tasks: dict[str, Any] = {}
@@ -120,7 +120,7 @@ def fetching() -> Callable[[str, int, int], None]:
 
 @contextlib.contextmanager
 def telling_errors(as_json: bool) -> Iterator[None]:
-    """Tell an error on stderr, in words or as its envelope, and exit with its code."""
+    """Print an error on stderr, as text or as its envelope, and exit with its code."""
     import structlog
 
     from graphmem.observability.logs import new_trace_id
@@ -142,7 +142,7 @@ def telling_errors(as_json: bool) -> Iterator[None]:
 
 
 def tell_error(error: GraphmemError, trace: str, as_json: bool) -> NoReturn:
-    """Print an error and leave with its exit code."""
+    """Print an error and exit with its code."""
     envelope = error.envelope(trace)
     if as_json:
         sys.stderr.write(json.dumps(envelope, default=str) + "\n")

@@ -22,10 +22,10 @@ _actor: ContextVar[Actor] = ContextVar("mcp_actor")
 
 
 class McpEndpoint:
-    """The endpoint as a raw ASGI application; stateless, so that no session is held for anybody.
+    """The endpoint as an ASGI application, without sessions.
 
-    Host, Origin and credential were checked by the middleware around it. In stateless mode a GET would
-    hang open and a DELETE has nothing to end: both are 405.
+    The middleware has checked host, origin and credential. Without sessions a GET would stay open for ever
+    and a DELETE would have nothing to end: both answer 405.
     """
 
     def __init__(self, services: Services) -> None:
@@ -39,7 +39,7 @@ class McpEndpoint:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the session manager; once for each application."""
+        """Run the session manager, once per application."""
         async with self._manager.run():
             yield
 

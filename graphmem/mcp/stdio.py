@@ -1,4 +1,4 @@
-"""MCP over stdio: one client, the process that started this one."""
+"""MCP over stdin and stdout. The client is the process that started this one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graphmem.registry import Services
 
 
 async def serve(services: Services, actor: Actor) -> None:
-    """Serve until stdin closes. Only messages go to stdout; logs go to stderr and to files."""
+    """Serve until stdin closes. Only MCP messages go to stdout; logs go to stderr and to files."""
     server = create_server(services, lambda: actor)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

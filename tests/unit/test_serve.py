@@ -51,7 +51,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     seen: list[str] = []
 
     @contextlib.asynccontextmanager
-    async def opened(*_: Any) -> AsyncIterator[None]:
+    async def opened(*_: Any, **__: Any) -> AsyncIterator[None]:
         yield
         seen.append("closed")
 
@@ -60,7 +60,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
             await asyncio.sleep(0)
         seen.append("answered")
 
-    monkeypatch.setattr(serve, "HEAD_START", head_start)
+    monkeypatch.setattr(serve, "HEAD_START_SECONDS", head_start)
     for where, name in TENDING:
         monkeypatch.setattr(where, name, until_cancelled(name, seen))
     monkeypatch.setattr(runtime, "open_services", opened)
