@@ -218,7 +218,7 @@ class Audit:
             moved=[],
             onto=None,
         )
-        return states.seen(row, whole=False)
+        return states.of_row(row, whole=False)
 
     async def _derived(self, looked: State, merges: Membership) -> State:
         """Return the state that the facts come to."""
@@ -286,10 +286,10 @@ class Audit:
                         [Difference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))]
                     )
                     state.heads[kind] = replace(head, seen=seen)
-                    state.touched_heads[kind] = state.recorded_at
-            if self.fix and state.touched_heads:
+                    state.changed_heads[kind] = state.recorded_at
+            if self.fix and state.changed_heads:
                 self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
-                self.report.fixed += len(state.touched_heads)
+                self.report.fixed += len(state.changed_heads)
 
     async def _mend(self, stretch: Stretch) -> bool:
         """Write what was derived, where that is asked; return false where another write was faster.
@@ -372,7 +372,9 @@ class Audit:
         for one in differences:
             report.note([one])
         if self.fix and differences:
-            counts = rows.counted({key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}})
+            counts = rows.count_rows(
+                {key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}}
+            )
             self.writers.check_disk()
             written = await self.database.write(
                 "audit.settle", self.owner, revision=now["revision"], state_hash=hashed, counts=counts

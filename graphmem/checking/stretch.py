@@ -79,7 +79,7 @@ class Stretch:
         """What differs and can be written as derived."""
         return self.differences.keys() - self.detached
 
-    def compare(self, row: dict[str, Any], expected: dict[str, vectors.Meaning]) -> None:
+    def compare(self, row: dict[str, Any], expected: dict[str, vectors.ExpectedVector]) -> None:
         """Compare with what ``audit.nodes`` answered; ``expected`` is what the entities should mean."""
         self._stored = {subject_id: rest for subject_id, *rest in (*row["entities"], *row["relationships"])}
         for subject_id, node in self.nodes.items():
@@ -91,7 +91,7 @@ class Stretch:
                 continue
             found = self._compared(subject_id, node)
             if node.is_entity:
-                stored = self._stored[subject_id][3]
+                stored = [vectors.StoredVector(*columns) for columns in self._stored[subject_id][3]]
                 found += [
                     Difference(subject_id, "meaning", _cut(str(one)), _cut(str(other)))
                     for one, other in vectors.differences(stored, expected.get(subject_id), self.owner)
@@ -136,7 +136,7 @@ class Stretch:
 
     def correct(self, params: dict[str, Any]) -> None:
         """Have the rows of a turn set right what is there, whatever it was thought to be."""
-        drawn = events.Drawn(self.owner)
+        drawn = events.EventChanges(self.owner)
         for row in params["entities"]:
             _, identifiers, merged, *_ = self._stored[row["home"]]
             node = rows.Node.of(self.derived.entities, row["home"], True)

@@ -20,12 +20,13 @@ from graphmem.database.vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, OwnerStart, Part, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, find_missing, present_params
+from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import canonical, discovery, facts, ids, reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
-from graphmem.writing import Restoring, WriteRequest, Writers, Written, refolding
+from graphmem.writing import Writers, refolding
 
 REPORTED_CONFLICTS_LIMIT: Final = 200
 """Conflicts that a result lists; all are counted."""
@@ -226,7 +227,7 @@ class _Restorer:
                 active[kind] = Active(version, Document.read(schema.document)), schema.recorded_at
         await self._note_aliases(owner, active)
         if active and not result.dry_run:
-            await self._write(owner, Restoring(schemas=active))
+            await self._writers.submit(_request(owner, schemas=active))
 
     async def _note_aliases(self, owner: str, active: dict[str, tuple[Active, int]]) -> None:
         """Report aliases of the dump that the database gives another type, or that are types there."""
@@ -279,8 +280,8 @@ class _Restorer:
 
     async def _write_parts(self, owner: str, parts: list[Part]) -> None:
         """Write transactions in one turn."""
-        written = tuple(
-            Written(
+        transactions = tuple(
+            DumpedTransaction(
                 {name: getattr(part.transaction, name) for name in _PROPERTIES},
                 part.transaction.agent,
                 tuple(_observation(record, part.transaction.id) for record in part.observations),
@@ -288,10 +289,11 @@ class _Restorer:
             )
             for part in parts
         )
-        restoring = Restoring(written)
-        if restoring.merge is not None:
-            restoring = Restoring(written, moves=await self._is_newest_merge(owner, restoring.merge))
-        await self._write(owner, restoring)
+        request = _request(owner, transactions=transactions)
+        if request.merge is not None:
+            is_newest = await self._is_newest_merge(owner, request.merge)
+            request = replace(request, is_newest_merge=is_newest)
+        await self._writers.submit(request)
 
     async def _is_newest_merge(self, owner: str, merge: reduction.Observation) -> bool:
         """Return whether a merge, or its end, is the newest of its entity: older ones have no effect."""
@@ -304,18 +306,6 @@ class _Restorer:
         places = [fact.place for fact in merges.facts if fact.subject_id == merge.subject_id]
         place = merge.observed_at, merge.id
         return max(places, default=place) <= place
-
-    async def _write(self, owner: str, restoring: Restoring) -> None:
-        request = WriteRequest(
-            operation="restore",
-            owner=owner,
-            agent="",
-            client="",
-            transaction_id=ids.transaction_id(),
-            items=[],
-            restoring=restoring,
-        )
-        await self._writers.submit(request)
 
     async def _present(self, batch: Batch, schemas: list[str]) -> dict[str, Any]:
         async def read_present(parts: list[Part]) -> dict[str, Any]:
@@ -330,6 +320,10 @@ class _Restorer:
 _PROPERTIES: Final = (
     "id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer",
 )  # fmt: skip
+
+
+def _request(owner: str, **parts: Any) -> RestoreRequest:
+    return RestoreRequest(owner=owner, transaction_id=ids.transaction_id(), **parts)
 
 
 def _observation(record: records.Observation, transaction_id: str) -> reduction.Observation:

@@ -10,9 +10,9 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Spelled, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import facts, times
-from graphmem.reading.receipts import Reason, Writing, accept, not_found
+from graphmem.reading.receipts import Reason, Writing, not_found, submit, transaction
 from graphmem.registry import Context, Scope, operation
-from graphmem.writing import Merging, Receipt
+from graphmem.writing import MergeRequest, Merging, Receipt
 
 
 class Merge(Writing):
@@ -114,9 +114,8 @@ async def _accept(
 ) -> Receipt:
     source, target = arguments.source_entity_id, arguments.target_entity_id
     try:
-        return await accept(
-            context, name, arguments, lambda _: ([], []), merging=Merging(kind, source, target, reason)
-        )
+        merging = Merging(kind, source, target, reason)
+        return await submit(context, MergeRequest(**transaction(context, name, arguments), merging=merging))
     except StoreRefused as exc:
         issues = exc.details["issues"]
         if issues[0]["code"] == "ERR_MERGE_REFUSED":
@@ -130,11 +129,11 @@ async def _accept(
 def _answer(receipt: Receipt) -> Merged:
     return {
         "success": True,
-        "source_entity_id": receipt.more["source_entity_id"],
-        "target_entity_id": receipt.more["target_entity_id"],
-        "observations_moved": receipt.more["observations"],
-        "relationships_repointed": receipt.more["relationships"],
-        "entities": receipt.more["entities"],
+        "source_entity_id": receipt.result["source_entity_id"],
+        "target_entity_id": receipt.result["target_entity_id"],
+        "observations_moved": receipt.result["observations"],
+        "relationships_repointed": receipt.result["relationships"],
+        "entities": receipt.result["entities"],
         "transaction_id": receipt.transaction_id,
         "replayed": receipt.replayed,
     }

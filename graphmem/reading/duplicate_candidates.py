@@ -15,7 +15,7 @@ from graphmem.reading import answers
 from graphmem.reading.receipts import StoredEntity
 from graphmem.registry import Context
 from graphmem.writing import Receipt, duplicate_probe
-from graphmem.writing.requests import Near
+from graphmem.writing.receipt import Neighbours
 
 LIKELY = 0.9
 """The score from which on a store names a duplicate of what it created."""
@@ -38,13 +38,13 @@ async def name_likely(
     if receipt.replayed:
         return []
     many = sum(item.action == "created" for item in receipt.items)
-    if receipt.near is None and many > duplicate_probe.LOOKED_FOR:
-        reason = f"{many} entities were created, duplicates are named of {duplicate_probe.LOOKED_FOR}"
+    if receipt.neighbours is None and many > duplicate_probe.PROBED_LIMIT:
+        reason = f"{many} entities were created, duplicates are named of {duplicate_probe.PROBED_LIMIT}"
         return [_not_looked_for(reason)]
-    if many and not receipt.looked:
+    if many and not receipt.looked_for_duplicates:
         return [_not_looked_for("the database lacked the time or the memory")]
     try:
-        likely = _likely(receipt.near or await _near(context, receipt)) if many else {}
+        likely = _likely(receipt.neighbours or await _near(context, receipt)) if many else {}
     except (GraphmemError, TimeoutError):
         return [_not_looked_for("the database did not answer in time")]
     except Exception:
@@ -62,7 +62,7 @@ def _not_looked_for(reason: str) -> dict[str, Any]:
     return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
 
 
-async def _near(context: Context, receipt: Receipt) -> Near:
+async def _near(context: Context, receipt: Receipt) -> Neighbours:
     """Read what stands near what a receipt says is, or would be, created."""
     created = duplicate_probe.created(receipt)
     async with asyncio.timeout(LOOK_SECONDS):
@@ -70,14 +70,14 @@ async def _near(context: Context, receipt: Receipt) -> Near:
             "duplicate.near", **duplicate_probe.parameters(duplicate_probe.probes(created))
         )
     assert row is not None
-    return duplicate_probe.near(created, row)
+    return duplicate_probe.neighbours(created, row)
 
 
-def _likely(near: Near) -> dict[str, list[answers.Likeness]]:
+def _likely(near: Neighbours) -> dict[str, list[answers.Likeness]]:
     """Return the likely duplicates of what was created, by id."""
     likely: dict[str, list[answers.Likeness]] = {}
-    for entity_id, beside in near.beside.items():
-        entities = [near.created[entity_id], *(near.found[one] for one in beside)]
+    for entity_id, beside in near.ids.items():
+        entities = [near.created[entity_id], *(near.profiles[one] for one in beside)]
         pairs = blocking.propose(entities, LIKELY, {entity_id}).pairs[:NAMED]
         likely[entity_id] = [_likeness(pair, entity_id) for pair in pairs]
     return likely

@@ -19,7 +19,7 @@ from graphmem.model.reduction import Fold
 from graphmem.model.schema import Change, Document
 from graphmem.reading import answers, recomputed
 from graphmem.registry import Context
-from graphmem.writing import UNKNOWN_TYPE, Merging, Receipt, WriteRequest
+from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, StoreRequest, WriteRequest
 
 Key = Annotated[
     Annotated[str, Field(min_length=1, max_length=255)] | None,
@@ -66,6 +66,17 @@ class Observing(Writing):
         return items.Defaults(self.observed_at, priority, self.observation_source or items.DEFAULT_SOURCE)
 
 
+class TransactionFields(TypedDict):
+    """The fields of :class:`graphmem.writing.transaction.TransactionRequest`."""
+
+    owner: str
+    transaction_id: str
+    operation: str
+    agent: str
+    client: str
+    idempotency_key: str | None
+
+
 class StoredEntity(TypedDict):
     """What became of one item.
 
@@ -106,6 +117,32 @@ class StoredRelationship(TypedDict):
     deduplicated: bool
 
 
+def transaction(context: Context, operation_name: str, arguments: Writing) -> TransactionFields:
+    """Return the fields that every request for a transaction has."""
+    actor = context.actor
+    return {
+        "owner": actor.owner,
+        "transaction_id": ids.transaction_id(),
+        "operation": operation_name,
+        "agent": actor.agent,
+        "client": actor.client,
+        "idempotency_key": arguments.idempotency_key,
+    }
+
+
+async def submit(context: Context, request: WriteRequest) -> Receipt:
+    """Hand a request to its owner's writer; return its receipt with snapshots as of its transaction.
+
+    Raises:
+        StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
+    """
+    try:
+        receipt = await context.services.writers.submit(request)
+    except StoreRefused as exc:
+        raise StoreRefused(_message(exc.details["issues"]), **exc.details) from exc
+    return await _reread(context, receipt) if receipt.items and not receipt.folds else receipt
+
+
 async def accept(
     context: Context,
     operation_name: str,
@@ -114,52 +151,38 @@ async def accept(
     *,
     types: Iterable[str] = (),
     commit: bool = True,
-    merging: Merging | None = None,
-    change: Change | None = None,
     find_duplicates: bool = False,
 ) -> Receipt:
-    """Hand a write to its owner's writer; return its receipt with snapshots as of its transaction.
+    """Hand items and links to the owner's writer; return the receipt with snapshots as of its transaction.
 
     Args:
         parts: reads the items and links.
-        merging, change: a merge, or a change of a schema, instead of them.
         types: the relationship types that the links name.
-        find_duplicates: whether the receipt tells what stands near what was created.
+        find_duplicates: whether the receipt tells the neighbours of what was created.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
     """
-    actor = context.actor
+    owner = context.actor.owner
     defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
-    transaction_id = ids.transaction_id()
-    alternatives = context.services.writers.alternatives(actor.owner)
+    fields = transaction(context, operation_name, arguments)
+    alternatives = context.services.writers.alternatives(owner)
     vocabulary = await context.services.vocabulary.covering(types)
-    reader = Reader(actor.owner, transaction_id, defaults, alternatives, vocabulary)
-    found, links = parts(reader)
+    reader = Reader(owner, fields["transaction_id"], defaults, alternatives, vocabulary)
+    stored, links = parts(reader)
     if reader.issues:
-        raise StoreRefused(_told(reader.issues), issues=reader.issues)
-    request = WriteRequest(
-        operation=operation_name,
-        owner=actor.owner,
-        agent=actor.agent,
-        client=actor.client,
-        transaction_id=transaction_id,
-        items=cast("list[Item]", found),
+        raise StoreRefused(_message(reader.issues), issues=reader.issues)
+    request = StoreRequest(
+        **fields,
+        items=cast("list[Item]", stored),
         links=cast("list[Link]", links),
         observed_at=defaults.observed_at,
         priority=defaults.priority,
         observation_source=defaults.observation_source,
-        idempotency_key=arguments.idempotency_key,
         commit=commit,
-        merging=merging,
-        change=change,
         find_duplicates=find_duplicates,
     )
-    try:
-        receipt = await context.services.writers.submit(request)
-    except StoreRefused as exc:
-        raise StoreRefused(_told(exc.details["issues"]), **exc.details) from exc
-    return await _reread(context, receipt) if receipt.items and not receipt.folds else receipt
+    return await submit(context, request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,20 +209,21 @@ async def change_schema(
         SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
     """
     try:
-        receipt = await accept(context, operation_name, arguments, lambda _: ([], []), change=change)
+        request = SchemaRequest(**transaction(context, operation_name, arguments), change=change)
+        receipt = await submit(context, request)
     except StoreRefused as exc:
         issue = exc.details["issues"][0]
         if issue["code"] == UNKNOWN_TYPE:
             raise NotFound(issue["message"], entity_type=change.entity_type) from exc
         raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
     context.services.type_aliases.forget(context.actor.owner)
-    more = receipt.more
+    result = receipt.result
     return SchemaReceipt(
-        entity_type=more["entity_type"],
-        version=more["version"],
-        document=Document.read(more["document"]),
-        added=more["added"],
-        removed=more["removed"],
+        entity_type=result["entity_type"],
+        version=result["version"],
+        document=Document.read(result["document"]),
+        added=result["added"],
+        removed=result["removed"],
         transaction_id=receipt.transaction_id,
         recorded_at=receipt.recorded_at,
         replayed=receipt.replayed,
@@ -278,7 +302,7 @@ async def _reread(context: Context, receipt: Receipt) -> Receipt:
     return replace(receipt, folds=folds, names=[one.name for one in found])
 
 
-def _told(issues: list[Mapping[str, Any]] | list[Issue]) -> str:
+def _message(issues: list[Mapping[str, Any]] | list[Issue]) -> str:
     first = issues[0]
     more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
     return f"nothing was stored: {first['path']}: {first['message']}{more}"

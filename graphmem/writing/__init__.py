@@ -1,25 +1,33 @@
-"""Writing: look, decide, write if nobody else did.
+"""The owner's writer: look, decide, and write if no other process wrote meanwhile.
 
-In each process an owner has one writer. Each turn it takes the requests that wait, *looks* in one read
-at what they touch (:mod:`graphmem.writing.state`), *decides* in plain Python (:mod:`graphmem.writing.decide`)
-and *writes* in one statement that goes on only if the owner's revision is still the one that was looked at
-(:mod:`graphmem.writing.turn`). Requests share a commit; each has its own transaction, answer and refusal.
+In each process an owner has one writer. Each turn it takes the requests that wait, *looks* in one read at
+what they touch (:mod:`graphmem.writing.state`), *decides* each in plain Python
+(:meth:`graphmem.writing.requests.WriteRequest.decide`) and *writes* in one statement
+(:mod:`graphmem.writing.turn`), which does nothing if the owner's revision is no longer the one that was read.
+Requests share a commit; each has its own transaction, answer and refusal.
 
-Neo4j shows a reader a commit's nodes before what its indexes find of it. So what was looked at is built on
-without the lock only where the owner's revision is one that this process wrote, or saw under the lock.
+Neo4j shows a reader the nodes of a commit before its indexes find them. So a turn decides without the owner's
+lock only on a revision that this process wrote, or read under the lock.
 """
 
-from graphmem.writing.requests import Merging, Receipt, WriteRequest
-from graphmem.writing.restored import Restoring, Written
-from graphmem.writing.schema_changes import UNKNOWN_TYPE
-from graphmem.writing.turn import Writers
+from graphmem.writing.merging import MergeRequest
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.refolding import RefoldRequest
+from graphmem.writing.requests import Merging, WriteRequest
+from graphmem.writing.schema_changes import UNKNOWN_TYPE, SchemaRequest
+from graphmem.writing.store_request import StoreRequest
+from graphmem.writing.turn import TurnLimits
+from graphmem.writing.writers import Writers
 
 __all__ = [
     "UNKNOWN_TYPE",
+    "MergeRequest",
     "Merging",
     "Receipt",
-    "Restoring",
+    "RefoldRequest",
+    "SchemaRequest",
+    "StoreRequest",
+    "TurnLimits",
     "WriteRequest",
     "Writers",
-    "Written",
 ]

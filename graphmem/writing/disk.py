@@ -1,4 +1,4 @@
-"""Whether there is room for what is written."""
+"""The disk guard: writes stop while the disk of the embedded database has little space left."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from graphmem.settings import Settings
 def check(settings: Settings) -> None:
     """Refuse to write where the embedded database has little space left.
 
-    A Neo4j that cannot write falls, and answers no reads either, until it is started again with more space.
-    One at ``NEO4J_URI`` has a disk that nobody sees from here.
+    A Neo4j that cannot write stops, and answers no reads either, until it is started again with more space.
+    The disk of a database at ``NEO4J_URI`` cannot be seen from here.
 
     Raises:
         DiskFull: less than ``Settings.disk_reserve`` is free.

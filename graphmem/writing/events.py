@@ -1,4 +1,4 @@
-"""The timeline events of entities as their nodes list them, and what a turn writes of them."""
+"""The timeline events of entities, and the events that a turn writes."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from graphmem.writing.things import Thing
 
 
 def listed(owner: str, view: Thing | None, rules: Rules) -> dict[str, dict[str, Any]]:
-    """Return what the events of an entity hold, by id.
+    """Return the properties of the events of an entity, by id.
 
     Args:
-        view: the entity as it is shown, ``None`` where it is in no answer itself.
+        view: the entity with its members; ``None`` where no answer shows it.
     """
     if view is None:
         return {}
     return {
-        one.id: {
-            "id": one.id,
+        event.id: {
+            "id": event.id,
             "owner": owner,
             "entity_id": view.subject_id,
             "entity_type": view.kind,
-            "event_type": one.event_type,
-            "field": one.field,
-            "at": one.at,
-            "listed_at": one.at,
-            "text": one.text,
-            "precision": one.precision,
-            "observation_id": one.observation_id,
+            "event_type": event.event_type,
+            "field": event.field,
+            "at": event.at,
+            "listed_at": event.at,
+            "text": event.text,
+            "precision": event.precision,
+            "observation_id": event.observation_id,
         }
-        for one in timeline.events(owner, view.subject_id, view.kind, view.fold, rules).values()
+        for event in timeline.events(owner, view.subject_id, view.kind, view.fold, rules).values()
     }
 
 
 @dataclass(slots=True)
-class Drawn:
-    """What a turn writes of events, flat: a row that carried a list would be charged for all of it.
+class EventChanges:
+    """The events that a turn writes, flat: Neo4j charges a row with a list in it for the whole list.
 
-    ``superseded`` are the ids of events that are listed no more, ``renewed`` the entities of which none is
-    but those that are written now.
+    ``superseded`` are the ids of events that are no longer listed. Of the ``renewed`` entities, no events but
+    those written now are listed.
     """
 
     owner: str
@@ -49,20 +49,20 @@ class Drawn:
     superseded: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
 
-    def change(self, was: Thing | None, now: Thing | None, rules: Rules) -> None:
-        """Write the difference between what an entity listed and what it lists."""
-        if was is None and now is None:
+    def change(self, before: Thing | None, after: Thing | None, rules: Rules) -> None:
+        """Write the difference between the events that an entity listed and those that it lists."""
+        if before is None and after is None:
             return
-        before, after = listed(self.owner, was, rules), listed(self.owner, now, rules)
-        self.superseded += sorted(before.keys() - after.keys())
-        self.events += [one for name, one in sorted(after.items()) if before.get(name) != one]
+        old, new = listed(self.owner, before, rules), listed(self.owner, after, rules)
+        self.superseded += sorted(old.keys() - new.keys())
+        self.events += [event for event_id, event in sorted(new.items()) if old.get(event_id) != event]
 
-    def renew(self, subject_id: str, now: Thing | None, rules: Rules) -> None:
-        """Write all that an entity lists: what it listed is not known, as it was drawn under other rules."""
+    def renew(self, subject_id: str, after: Thing | None, rules: Rules) -> None:
+        """Write all events of an entity: those of before were made under other rules, and are not known."""
         self.renewed.append(subject_id)
-        self.events += [one for _, one in sorted(listed(self.owner, now, rules).items())]
+        self.events += [event for _, event in sorted(listed(self.owner, after, rules).items())]
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those of ``write.turn``."""
+        """The parameters of ``write.turn``."""
         return {"events": self.events, "superseded": self.superseded, "renewed": self.renewed}

@@ -1,117 +1,155 @@
-"""Merging entities, and undoing it: one fact each way, from which everything that is shown follows.
+"""Merging entities, and undoing it: each is one observation, from which all that is shown follows.
 
-No observation moves. A merge makes the source shown as the target; what is stored of either stays its own,
-so that an unmerge gives each back what it had and what was stored under it meanwhile.
+No observation moves. A merge makes the target the survivor of the source; each keeps its own observations, so
+that an unmerge gives each back what it had and what was stored under it meanwhile.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from graphmem.model import canonical, facts, ids
 from graphmem.model.reduction import Observation
 from graphmem.writing.draft import Draft
-from graphmem.writing.requests import Merging
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.requests import Merging, Touched
 from graphmem.writing.things import Thing
+from graphmem.writing.transaction import TransactionRequest
 
-MEMBERS: Final = 200
-"""Most entities that one may show, itself among them."""
+MEMBERS_LIMIT: Final = 200
+"""Entities that one survivor may show, itself among them."""
 
 
-def decide(draft: Draft) -> dict[str, Any]:
-    """Decide a request's merge, if it has one; return what its answer says of it."""
-    merging = draft.request.merging
-    if merging is None:
-        return {}
-    source = draft.entities.get(merging.source)
-    if source is None:
-        return _refuse(
-            draft, "source_entity_id", "ERR_TARGET_NOT_FOUND", f"there is no entity {merging.source}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRequest(TransactionRequest):
+    """A merge of two entities, or the end of one."""
+
+    shares_turn = False
+
+    merging: Merging
+
+    @property
+    def applied_merging(self) -> Merging | None:
+        """The merge that is asked for."""
+        return self.merging
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What an idempotency key stands for."""
+        merging = self.merging
+        described = [merging.kind, merging.source, merging.target, merging.reason]
+        return {"merging": described}
+
+    def touch(self, touched: Touched) -> None:
+        """Add the merge with its entities."""
+        TransactionRequest.touch(self, touched)
+        touched.add_merging(self.merging)
+
+    def apply(self, draft: Draft) -> Receipt:
+        """Merge or unmerge the entities."""
+        source = draft.entities.get(self.merging.source)
+        if source is None:
+            message = f"there is no entity {self.merging.source}"
+            result = _refuse(draft, "source_entity_id", "ERR_TARGET_NOT_FOUND", message)
+        elif self.merging.kind == "merge":
+            result = self._merge(draft, source)
+        else:
+            result = self._unmerge(draft, source)
+        return Receipt(self.transaction_id, draft.recorded_at, result=result)
+
+    def _merge(self, draft: Draft, source: Thing) -> dict[str, Any]:
+        target = draft.entities.get(self.merging.target or "")
+        if target is None:
+            message = f"there is no entity {self.merging.target}"
+            return _refuse(draft, "target_entity_id", "ERR_TARGET_NOT_FOUND", message)
+        if source.subject_id == target.subject_id:
+            message = "an entity is not merged into itself"
+            return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", message)
+        for name, entity in (("source_entity_id", source), ("target_entity_id", target)):
+            if entity.into:
+                merged = f"{entity.subject_id} is merged into {entity.into} already"
+                message = f"{merged}: act on {entity.into}, or unmerge {entity.subject_id} first"
+                return _refuse(draft, name, "ERR_MERGE_REFUSED", message)
+            if not entity.live:
+                message = f"{entity.subject_id} is deleted: restore it first"
+                return _refuse(draft, name, "ERR_MERGE_REFUSED", message)
+        moved = draft.entities.members(source.subject_id)
+        if len(moved) + len(draft.entities.members(target.subject_id)) > MEMBERS_LIMIT:
+            message = f"more than {MEMBERS_LIMIT} entities would be merged into one"
+            return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", message)
+        self._observe(draft, source, target.subject_id)
+        draft.bump(draft.entities, target.subject_id)
+        return _regroup(draft, moved, source.subject_id, target.subject_id)
+
+    def _unmerge(self, draft: Draft, source: Thing) -> dict[str, Any]:
+        into, target = source.into, self.merging.target
+        if not into:
+            message = f"{source.subject_id} is not merged into another"
+            return _refuse(draft, "source_entity_id", "ERR_NOTHING_TO_TURN", message)
+        survivor_id = draft.entities.root(source.subject_id)
+        if target is not None and target not in (into, survivor_id):
+            message = f"{source.subject_id} is merged into {into}, not into {target}"
+            return _refuse(draft, "target_entity_id", "ERR_NOTHING_TO_TURN", message)
+        moved = draft.entities.members(source.subject_id)
+        self._observe(draft, source, None)
+        draft.bump(draft.entities, survivor_id)
+        return _regroup(draft, moved, source.subject_id, into)
+
+    def _observe(self, draft: Draft, source: Thing, into: str | None) -> None:
+        draft.observe_entity(self.observation(source.kind, draft.recorded_at))
+        draft.entities.put(replace(draft.entities[source.subject_id], into=into))
+
+    def observation(self, entity_type: str, recorded_at: int) -> Observation:
+        """Return the observation that the merge, or its end, makes of the source."""
+        fields = {"into": self.merging.target, "reason": self.merging.reason}
+        return Observation(
+            id=ids.unplaced_observation_id(self.transaction_id, 0),
+            subject_id=self.merging.source,
+            entity_type=entity_type,
+            kind=self.merging.kind,
+            observed_at=recorded_at,
+            recorded_at=recorded_at,
+            fields={name: canonical.encode(value) for name, value in fields.items() if value is not None},
+            transaction_id=self.transaction_id,
+            agent=self.agent,
         )
-    return _merge(draft, merging, source) if merging.kind == "merge" else _unmerge(draft, merging, source)
 
 
-def _merge(draft: Draft, merging: Merging, source: Thing) -> dict[str, Any]:
-    target = draft.entities.get(merging.target or "")
-    if target is None:
-        return _refuse(
-            draft, "target_entity_id", "ERR_TARGET_NOT_FOUND", f"there is no entity {merging.target}"
-        )
-    if source.subject_id == target.subject_id:
-        return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", "an entity is not merged into itself")
-    for name, entity in (("source_entity_id", source), ("target_entity_id", target)):
-        if entity.into:
-            merged = f"{entity.subject_id} is merged into {entity.into} already"
-            message = f"{merged}: act on that one, or unmerge it first"
-            return _refuse(draft, name, "ERR_MERGE_REFUSED", message)
-        if not entity.live:
-            return _refuse(
-                draft, name, "ERR_MERGE_REFUSED", f"{entity.subject_id} is deleted: restore it first"
-            )
-    moved = draft.entities.members(source.subject_id)
-    if len(moved) + len(draft.entities.members(target.subject_id)) > MEMBERS:
-        return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", f"more than {MEMBERS} entities in one")
-    _observe(draft, source, target.subject_id)
-    draft.bump(draft.entities, target.subject_id)
-    return _regrouped(draft, moved, source.subject_id, target.subject_id)
-
-
-def _unmerge(draft: Draft, merging: Merging, source: Thing) -> dict[str, Any]:
-    into = source.into
-    if not into:
-        message = f"{source.subject_id} is not merged into another"
-        return _refuse(draft, "source_entity_id", "ERR_NOTHING_TO_TURN", message)
-    if merging.target is not None and merging.target not in (into, draft.entities.root(source.subject_id)):
-        message = f"{source.subject_id} is merged into {into}, not into {merging.target}"
-        return _refuse(draft, "target_entity_id", "ERR_NOTHING_TO_TURN", message)
-    root = draft.entities.root(source.subject_id)
-    moved = draft.entities.members(source.subject_id)
-    _observe(draft, source, None)
-    draft.bump(draft.entities, root)
-    return _regrouped(draft, moved, source.subject_id, into)
-
-
-def observed(draft: Draft, said: Observation, into: str | None, *, moves: bool) -> None:
-    """Take in a merge, or its end, that was accepted elsewhere.
+def restore_observation(draft: Draft, observation: Observation, *, is_newest: bool) -> None:
+    """Add a merge, or its end, that was accepted in another database.
 
     Args:
-        into: what it merges into; ``None`` ends a merge.
-        moves: whether it is the newest fact of what it moves: an older one changes nothing that is shown.
+        is_newest: whether it is the newest fact about the merging of its entity; an older one changes nothing
+            that is shown.
     """
-    subject_id = said.subject_id
-    root = draft.entities.root(subject_id)
-    known = into is None or (
-        draft.entities.get(into) is not None and subject_id not in draft.entities.chain(into)
-    )
-    was = draft.entities[subject_id].into if draft.entities.get(subject_id) else None
-    if not moves or not known or was == into:
-        draft.observe_entity(said)
+    entities = draft.entities
+    source_id, into = observation.subject_id, facts.target(observation.kind, observation.fields)
+    root = entities.root(source_id)
+    applies = into is None or (entities.get(into) is not None and source_id not in entities.chain(into))
+    source = entities.get(source_id)
+    if not is_newest or not applies or (source.into if source else None) == into:
+        draft.observe_entity(observation)
         return
-    moved = draft.entities.members(subject_id)
-    draft.observe_entity(said)
-    draft.entities.put(replace(draft.entities[subject_id], into=into))
-    draft.bump(draft.entities, into or root)
-    _regrouped(draft, moved, subject_id, into or root)
+    moved = entities.members(source_id)
+    draft.observe_entity(observation)
+    entities.put(replace(entities[source_id], into=into))
+    draft.bump(entities, into or root)
+    _regroup(draft, moved, source_id, into or root)
 
 
-def _observe(draft: Draft, source: Thing, into: str | None) -> None:
-    said = draft.request.merge_observation(source.kind, draft.recorded_at)
-    draft.observe_entity(said)
-    draft.entities.put(replace(draft.entities[source.subject_id], into=into))
-
-
-def _regrouped(draft: Draft, moved: list[Thing], source: str, target: str) -> dict[str, Any]:
-    """Show the relationships of what was moved where it is shown now."""
-    subject_ids = {one.subject_id for one in moved}
+def _regroup(draft: Draft, moved: list[Thing], source: str, target: str) -> dict[str, Any]:
+    """Show the relationships of the moved entities at their new survivor; return what a merge answers."""
+    subject_ids = {entity.subject_id for entity in moved}
     keys = [key for key in draft.relationships if subject_ids & set(key.split(":")[1:])]
-    said = [key for key in sorted(keys) if draft.relationships[key].observation_count]
-    draft.regroup(said)
+    observed = [key for key in sorted(keys) if draft.relationships[key].observation_count]
+    draft.regroup(observed)
     return {
         "source_entity_id": source,
         "target_entity_id": target,
         "entities": len(moved),
-        "observations": sum(one.observation_count for one in moved),
-        "relationships": len(said),
+        "observations": sum(entity.observation_count for entity in moved),
+        "relationships": len(observed),
     }
 
 

@@ -1,4 +1,4 @@
-"""Where relationships are shown: at the entities that show their ends."""
+"""Where relationships are shown: between the survivors of their ends."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from graphmem.writing.things import UNUSED, Thing, Things
 
 
 def shown_key(entities: Things, relationships: Things, key: str) -> str:
-    """Return the key under which a relationship is shown: both of its ends resolved.
+    """Return the key under which a relationship is shown: that of the survivors of both ends.
 
-    An end that was not looked at is resolved as it was when the relationship was last placed.
+    An end that the turn did not read is resolved from where the relationship was placed last.
     """
     kind, *ends = key.split(":")
     placed = ids.ends(relationships.root(key))
     resolved = [
-        entities.root(end) if entities.get(end) else entities.root(was)
-        for end, was in zip(ends, placed, strict=True)
+        entities.root(end) if entities.get(end) else entities.root(placed_end)
+        for end, placed_end in zip(ends, placed, strict=True)
     ]
     return ids.relationship_key(kind, *resolved)
 
 
 def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[str]:
-    """Show relationships where their ends are shown now; return those that show something else than before.
+    """Place relationships between the survivors of their ends; return the keys of all that this changes.
 
-    What comes to stand for others is made; what no longer stands for any, and has nothing of its own, is
-    unused.
+    A survivor that is missing is made. A survivor without observations that loses its last member is unused.
     """
     changed: set[str] = set()
     for key in keys:
@@ -37,9 +36,9 @@ def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[
         if known.into != into:
             changed.update((key, relationships.root(key), shown))
             relationships.put(replace(known, into=into))
-            stands = relationships.get(shown)
-            if into is not None and not ids.is_loop(into) and (stands is None or stands.into is not None):
-                relationships.put(replace(stands or Thing(shown, known.kind), into=None))
+            survivor = relationships.get(shown)
+            if into is not None and not ids.is_loop(into) and (survivor is None or survivor.into is not None):
+                relationships.put(replace(survivor or Thing(shown, known.kind), into=None))
         elif into is not None:
             changed.add(shown)
     for key in changed:

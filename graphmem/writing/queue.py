@@ -1,4 +1,4 @@
-"""What waits for a turn of a writer, and what the turn decided about it."""
+"""The requests that wait for a turn of a writer, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from graphmem.errors import (
 )
 from graphmem.matching.similarity import Profile
 from graphmem.writing import duplicate_probe
-from graphmem.writing.requests import Receipt, WriteRequest
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.requests import WriteRequest
 from graphmem.writing.state import State
 
 IN_DOUBT = (
-    "the database did not acknowledge this write, and whether it was written is not known yet: "
+    "the database did not acknowledge this write, so it may or may not be written: "
     "send it again with the same idempotency_key"
 )
 SETTLED = frozenset({"committed", "nothing"})
-"""What becomes of a turn that need not be taken again; see :data:`graphmem.observability.metrics.TURNS`."""
+"""The outcomes after which a turn is over; see :data:`graphmem.observability.metrics.TURNS`."""
 
 
 _log = structlog.get_logger("graphmem.writer")
@@ -35,10 +36,13 @@ _log = structlog.get_logger("graphmem.writer")
 
 @dataclass(slots=True)
 class Waiting:
-    """A request that waits, with trace, span and count of round trips of the call that brought it.
+    """A request that waits for a turn, with the trace, span and round trips of the call that brought it.
 
-    ``in_doubt``: a write of it was not answered, and whatever ends it from then on must say so.
-    ``near``: what stands near what it creates is looked for, if it asks for that.
+    Attributes:
+        deadline: when it is refused if no turn has taken it, in seconds of the event loop.
+        characters: characters of the values that it brings.
+        in_doubt: a write of it was not answered: an error from then on must say so.
+        look_for_duplicates: whether its turn looks for likely duplicates; false once that has failed.
     """
 
     request: WriteRequest
@@ -46,13 +50,13 @@ class Waiting:
     trace_id: str
     round_trips: list[int] | None
     deadline: float
-    weight: int
+    characters: int
     span: Any
     in_doubt: bool = False
-    near: bool = True
+    look_for_duplicates: bool = True
 
     def fail(self, exc: Exception) -> None:
-        """Answer it with an error, unless it is answered or nobody waits for it any more."""
+        """Answer it with an error, unless it is answered, or its caller has left."""
         if self.answer.done():
             return
         error = exc if isinstance(exc, GraphmemError) else InternalError()
@@ -63,7 +67,7 @@ class Waiting:
 
 @dataclass(slots=True)
 class Decided:
-    """The verdicts of a turn, told only once what they say is durable."""
+    """The outcome of each request of a turn; callers hear of it once it is durable."""
 
     state: State
     batch: list[Waiting]
@@ -73,63 +77,69 @@ class Decided:
     @property
     def writes(self) -> bool:
         """Whether there is anything to write."""
-        return bool(self.state.rows or self.state.added or self.state.touched_heads)
+        return bool(self.state.transaction_rows or self.state.added or self.state.changed_heads)
 
     def probes(self) -> list[dict[str, Any]]:
-        """Return where to look near what was created by those requests that ask for it.
+        """Return where to look for duplicates of what the requests create that ask for it.
 
-        A fault of ours there must not keep anything from being written: that request is told nothing.
+        A bug there must not keep facts from being written: it is logged, and that request looks for none.
         """
         probes: list[dict[str, Any]] = []
         for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
             created: dict[str, Profile] = {}
-            asks = waiting.near and waiting.request.find_duplicates and waiting.request.commit
+            asks = waiting.look_for_duplicates and waiting.request.finds_duplicates
             if asks and isinstance(outcome, Receipt) and not outcome.replayed:
                 try:
                     created = duplicate_probe.created(outcome)
-                    if len(created) > duplicate_probe.LOOKED_FOR:
+                    if len(created) > duplicate_probe.PROBED_LIMIT:
                         created = {}
                     probes += duplicate_probe.probes(created)
                 except Exception:
-                    _log.exception("what to look for near a new entity could not be said")
+                    _log.exception("making the probes for duplicates failed")
                     created = {}
             self.created.append(created)
         return probes
 
     def probing(self) -> list[Waiting]:
-        """Return the requests for which it is looked."""
+        """Return the requests that have probes."""
         return [waiting for waiting, created in zip(self.batch, self.created, strict=False) if created]
 
-    def written(self, row: Mapping[str, Any]) -> None:
-        """Take in what the statement that wrote the turn answered."""
+    def add_neighbours(self, row: Mapping[str, Any]) -> None:
+        """Add what the probes found to the receipts; ``row`` is the row of ``write.turn``."""
         for index, (outcome, created) in enumerate(zip(self.outcomes, self.created, strict=True)):
             if created and isinstance(outcome, Receipt):
                 try:
-                    self.outcomes[index] = replace(outcome, near=duplicate_probe.near(created, row))
+                    neighbours = duplicate_probe.neighbours(created, row)
+                    self.outcomes[index] = replace(outcome, neighbours=neighbours)
                 except Exception:
-                    # It is written by now.
-                    _log.exception("what stands near a new entity could not be read")
+                    # The facts are written by now.
+                    _log.exception("reading what the probes for duplicates found failed")
 
     def answer(self) -> str:
-        """Tell each request whose caller still waits what became of it; return what the turn came to."""
+        """Answer each request whose caller still waits; return the outcome of the turn."""
         for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
             if waiting.answer.done():
                 continue
             if isinstance(outcome, Receipt):
-                waiting.answer.set_result(outcome if waiting.near else replace(outcome, looked=False))
+                looked = waiting.look_for_duplicates
+                waiting.answer.set_result(
+                    outcome if looked else replace(outcome, looked_for_duplicates=False)
+                )
             else:
                 waiting.answer.set_exception(outcome)
         return "committed" if self.writes else "nothing"
 
 
-def look_no_more(probing: list[Waiting], exc: Unavailable) -> bool:
-    """Return whether to write at once without looking for duplicates: that alone may have failed.
+def can_skip_probes(probing: list[Waiting], exc: Unavailable) -> bool:
+    """Stop looking for duplicates where that may be why a write failed; return whether to write again at
+    once.
 
-    A database that is silent is not asked more often for it, and one that is crowded not sooner.
+    A silent database is not asked again for that reason. One whose memory is used up by others is asked again
+    later, as without probes.
     """
     silent = isinstance(exc, DatabaseTimeout) and not getattr(exc.__cause__, "code", None)
     if silent or not isinstance(exc, DatabaseFull | DatabaseTimeout):
         return False
     for waiting in probing:
-        waiting.near = False
+        waiting.look_for_duplicates = False
     return bool(probing) and not isinstance(exc, DatabaseCrowded)

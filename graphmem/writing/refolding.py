@@ -1,55 +1,55 @@
-"""Folding what was observed again, from the observations themselves and under the rules of today."""
+"""Folding entities again from their observations, under the rules of today."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from graphmem.model import facts, reduction, times
 from graphmem.model.membership import Membership, MergeFact
 from graphmem.model.reduction import Observation, Winner
 from graphmem.model.rules import Rules
-from graphmem.writing.requests import Merging
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.requests import Merging, Touched, WriteRequest
 from graphmem.writing.state import State
 
-STRETCH: Final = 2_000
-"""Observations that are read at once."""
+OBSERVATIONS_PER_READ: Final = 2_000
 LOOP_WORK_LIMIT: Final = 1_000
-"""Merge facts and touches that are worked through on the event loop; more go to a thread."""
+"""Merge facts and touches that are computed on the event loop; more are computed in a thread."""
 
 _Result = TypeVar("_Result")
 
 Read = Callable[..., Awaitable[list[dict[str, Any]]]]
-"""Runs a query of the owner by name, and returns its rows."""
+"""Runs a query of one owner by name; returns its rows."""
 
 
 async def observations(
     read: Read, subject_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST
 ) -> AsyncIterator[Observation]:
-    """Yield what was said of one home as of two clocks (microseconds), oldest first."""
+    """Yield the observations of one subject as of two clocks (microseconds), oldest first."""
     start, after, more = times.EARLIEST, "", True
     while more:
         (row,) = await read(
             "entity.replay", subject_id=subject_id, after=after, at=at, at_ingested=at_ingested,
-            limit=STRETCH,
+            limit=OBSERVATIONS_PER_READ,
             **{"from": start},
         )  # fmt: skip
         more = row["more"]
-        for one in row["observations"]:
-            said = _observation(subject_id, one)
-            start, after = said.observed_at, said.id
-            yield said
+        for columns in row["observations"]:
+            observation = _observation(subject_id, *columns)
+            start, after = observation.observed_at, observation.id
+            yield observation
 
 
 async def fold(
     read: Read, subject_id: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
 ) -> dict[str, Winner]:
-    """Return the fold of one home as of two clocks (microseconds)."""
+    """Return the fold of one subject as of two clocks (microseconds)."""
     folded: dict[str, Winner] = {}
-    async for said in observations(read, subject_id, at, at_ingested):
-        folded = reduction.fold(folded, said, rules)
+    async for observation in observations(read, subject_id, at, at_ingested):
+        folded = reduction.fold(folded, observation, rules)
     return folded
 
 
@@ -95,31 +95,54 @@ async def _off_loop(work: int, compute: Callable[[], _Result]) -> _Result:
     return compute() if work <= LOOP_WORK_LIMIT else await asyncio.to_thread(compute)
 
 
-async def refold(read: Read, state: State, roots: set[str]) -> None:
-    """Fold everything that some entities show again under the rules of today; ``state`` has it afterwards."""
-    for root in sorted(roots):
-        await _refolded(read, state, root, state.rules(state.entities[root].kind))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefoldRequest(WriteRequest):
+    """Entities to fold again where their rules have changed; every turn does so with what it reads."""
+
+    entity_ids: tuple[str, ...]
+
+    @property
+    def writes_facts(self) -> bool:
+        """False: it changes what is derived alone."""
+        return False
+
+    def touch(self, touched: Touched) -> None:
+        """Add the entities."""
+        touched.entities.update(self.entity_ids)
+
+    def decide(self, state: State, clock: int) -> Receipt:
+        """Return an empty receipt: the entities of the state are folded already."""
+        return Receipt(self.transaction_id, state.recorded_at)
+
+
+async def refold(read: Read, state: State, survivor_ids: set[str]) -> None:
+    """Fold some survivors and their members again under the rules of today, in the state."""
+    for survivor_id in sorted(survivor_ids):
+        await _refold_members(read, state, survivor_id, state.rules(state.entities[survivor_id].kind))
 
 
 async def refold_moved(read: Read, state: State, merging: Merging) -> None:
-    """Fold what a merge, or its end, moves under the rules of the type that will show it."""
+    """Fold what a merge, or its end, moves, under the rules of its new survivor's type."""
     source, target = state.entities.get(merging.source), state.entities.get(merging.target or "")
     if source is None or (merging.kind == "merge" and target is None):
         return
-    shows = target if merging.kind == "merge" and target else source
-    await _refolded(read, state, source.subject_id, state.rules(shows.kind))
+    survivor = target if merging.kind == "merge" and target else source
+    await _refold_members(read, state, source.subject_id, state.rules(survivor.kind))
 
 
-async def _refolded(read: Read, state: State, subject_id: str, rules: Rules) -> None:
-    """Fold an entity, and what is merged into it, under some rules where they were folded under others."""
+async def _refold_members(read: Read, state: State, subject_id: str, rules: Rules) -> None:
+    """Fold those members of an entity again that were folded under other rules."""
     for member in state.entities.members(subject_id):
         if member.projection != rules.key:
             folded = await fold(read, member.subject_id, rules)
             state.entities.put(replace(member, fold=folded, projection=rules.key))
 
 
-def _observation(subject_id: str, row: list[Any]) -> Observation:
-    observation_id, kind, observed_at, recorded_at, fields, values, priority, specificity, source = row
+def _observation(
+    subject_id: str, observation_id: str, kind: facts.Kind, observed_at: int, recorded_at: int,
+    fields: list[str], values: list[str], priority: float, specificity: float, source: str,
+) -> Observation:  # fmt: skip
+    """Return an observation from an item of ``entity.replay``."""
     return Observation(
         id=observation_id,
         subject_id=subject_id,

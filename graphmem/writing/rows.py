@@ -1,4 +1,7 @@
-"""From what a turn decided to the parameters of ``write.turn``: one row per home, sorted."""
+"""The parameters of ``write.turn``: one row for each thing that changes, sorted.
+
+``home`` is the stored name of ``subject_id``, ``own`` that of ``own_state_text``.
+"""
 
 from __future__ import annotations
 
@@ -12,80 +15,87 @@ from graphmem.model.reduction import Observation
 from graphmem.model.rules import NULL, Rules
 from graphmem.text import words
 from graphmem.writing import duplicate_probe, vectors
-from graphmem.writing.events import Drawn
+from graphmem.writing.events import EventChanges
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing, Things
 
 _COUNTED: Final = ("total", "known", "observations", "recorded")
-"""What a Count holds: shown things that live, all shown things, observations of those that live, all."""
+"""The counters of a type: live survivors, all survivors, observations of what is live, all observations."""
 _STALE: Final = "stale"
-"""The projection of what shows something that was folded under other rules: no rules have this key."""
+"""The projection of a survivor with a member that was folded under other rules: no rules have this key."""
 
 
 def parameters(
     state: State, owner: str, always: Collection[str] = (), probes: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Return the parameters of ``write.turn`` for what was decided.
+    """Return the parameters of ``write.turn`` for a decided state.
 
     Args:
-        always: things that are written even where nothing was decided of them.
+        always: ids of things that are written even if nothing of them has changed.
         probes: where to look for likely duplicates of what is created.
     """
-    said: dict[str, list[Observation]] = {}
+    added: dict[str, list[Observation]] = {}
     for observation in state.added:
-        said.setdefault(observation.subject_id, []).append(observation)
+        added.setdefault(observation.subject_id, []).append(observation)
     counts: dict[tuple[str, str], list[int]] = {}
     entities, relationships = [], []
-    drawn = Drawn(owner)
-    added = taken = 0
+    events = EventChanges(owner)
+    hash_added = hash_removed = 0
     sides = (
         (state.entities_before, state.entities, True),
         (state.relationships_before, state.relationships, False),
     )
-    for before, after, is_entity in sides:
-        for subject_id in sorted(_dirty(before, after) | {one for one in always if after.get(one)}):
-            was, now = Node.of(before, subject_id, is_entity), Node.of(after, subject_id, is_entity)
-            taken += was.hash if was else 0
-            added += now.hash if now else 0
-            count(counts, was, -1)
-            count(counts, now, 1)
-            written = subject_id in said or subject_id in always
-            if now is not None and (written or was is None or was.properties != now.properties):
-                rules = state.rules(now.view.kind)
-                row = _entity_row(was, now, rules) if is_entity else _relationship_row(was, now)
-                observed = [_observation_row(owner, one, is_entity) for one in said.get(subject_id, ())]
-                row |= {"home": subject_id, "observations": observed}
-                row["properties"] |= {"owner": owner, "type": now.own.kind}
+    for things_before, things, is_entity in sides:
+        for subject_id in sorted(
+            _changed(things_before, things) | {each for each in always if things.get(each)}
+        ):
+            before = Node.of(things_before, subject_id, is_entity)
+            after = Node.of(things, subject_id, is_entity)
+            hash_removed += before.hash if before else 0
+            hash_added += after.hash if after else 0
+            count(counts, before, -1)
+            count(counts, after, 1)
+            written = subject_id in added or subject_id in always
+            if after is not None and (written or before is None or before.properties != after.properties):
+                rules = state.rules(after.view.kind)
+                row = _entity_row(before, after, rules) if is_entity else _relationship_row(before, after)
+                rows = [_observation_row(owner, each, is_entity) for each in added.get(subject_id, ())]
+                row |= {"home": subject_id, "observations": rows}
+                row["properties"] |= {"owner": owner, "type": after.own.kind}
                 (entities if is_entity else relationships).append(row)
                 if is_entity:
-                    _draw(drawn, was, now, rules)
+                    _change_events(events, before, after, rules)
+    recorded = [row["properties"]["recorded_at"] for row in state.transaction_rows]
     return {
         "sequence": state.sequence,
         "revision": state.revision,
-        "state_hash": None if state.hash is None else state_hash.updated(state.hash, added, taken),
-        # What is restored may have been recorded before what is here.
-        "recorded_at": max([state.recorded_at, *(row["properties"]["recorded_at"] for row in state.rows)]),
-        "transactions": state.rows,
+        "state_hash": None
+        if state.hash is None
+        else state_hash.updated(state.hash, hash_added, hash_removed),
+        # A restored transaction may have been recorded before those of the database.
+        "recorded_at": max([state.recorded_at, *recorded]),
+        "transactions": state.transaction_rows,
         "entities": entities,
         "relationships": relationships,
-        **drawn.parameters,
+        **events.parameters,
         "schemas": [
-            state.heads[kind].row(owner, touched) for kind, touched in sorted(state.touched_heads.items())
+            state.heads[kind].row(owner, changed_at)
+            for kind, changed_at in sorted(state.changed_heads.items())
         ],
         "versions": state.versions,
-        "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.renamed.items())],
-        "counts": counted({key: deltas for key, deltas in counts.items() if any(deltas)}),
+        "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.changed_aliases.items())],
+        "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
         **duplicate_probe.parameters(probes),
     }
 
 
 def edge_types(params: Mapping[str, Any]) -> frozenset[str]:
-    """Return the types of the edges among which a turn finds those that it changes."""
+    """Return the types of the edges whose liveness a turn changes."""
     turned = (row for row in params["relationships"] if row["turned"])
     return relationship.with_builtin(row["properties"]["type"] for row in turned)
 
 
-def counted(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
+def count_rows(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
     """Return the rows of counters."""
     return [
         {"kind": kind, "type": name, **dict(zip(_COUNTED, numbers, strict=True))}
@@ -93,26 +103,33 @@ def counted(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]
     ]
 
 
-def _dirty(before: Things, after: Things) -> set[str]:
-    """Return the things that changed, and those that are shown with them."""
+def _changed(before: Things, after: Things) -> set[str]:
+    """Return the ids of things that changed, and of all that are merged with them."""
     changed = {subject_id for subject_id in after if after.get(subject_id) is not before.get(subject_id)}
-    found = set(changed)
+    with_merged = set(changed)
     for subject_id in changed:
         for things in (before, after):
             if not things.is_alone(subject_id):
-                found.update(one.subject_id for one in things.members(things.root(subject_id)))
-    return found
+                with_merged.update(each.subject_id for each in things.members(things.root(subject_id)))
+    return with_merged
 
 
 class Node:
-    """What the node of one thing holds, and what it counts for."""
+    """The properties of one thing's node, and what the thing adds to counters and hash.
+
+    Attributes:
+        own: the thing with its own state.
+        view: what its node shows: its own state if it is merged, else it with all of its members.
+        live: whether answers may show it: a merged entity is as live as its survivor, a merged relationship
+            is never shown itself.
+    """
 
     def __init__(
-        self, own: Thing, shown: Thing, is_entity: bool, live: bool, alone: bool, projection: str
+        self, own: Thing, survivor: Thing, is_entity: bool, live: bool, alone: bool, projection: str
     ) -> None:
         self.own, self.is_entity, self.live = own, is_entity, live
-        self.view = own if own.into is not None else shown
-        self.is_shown = own.into is None
+        self.view = own if own.into is not None else survivor
+        self.is_survivor = own.into is None
         self._alone, self.projection = alone, projection
 
     @classmethod
@@ -123,45 +140,44 @@ class Node:
             return None
         alone = own.into is None and things.is_alone(subject_id)
         if alone:
-            shown = own
+            survivor = own
         elif is_entity and own.into is not None:
-            # Only the liveness of what shows it matters, and that is the survivor's own.
-            shown = things.get(things.root(subject_id)) or own
+            # Only the survivor's liveness matters, which no member changes.
+            survivor = things.survivor(subject_id)
         else:
-            shown = things.view(things.root(subject_id)) or own
-        # A member is as live as what shows it; a relationship that another shows is in no answer itself.
-        live = shown.live and (is_entity or (own.into is None and _is_there(shown)))
+            survivor = things.view(things.root(subject_id)) or own
+        live = survivor.live and (is_entity or (own.into is None and _is_observed(survivor)))
         projection = own.projection
         if is_entity and not alone and own.into is None:
-            folded = {one.projection for one in things.members(subject_id)}
-            projection = projection if folded == {projection} else _STALE
-        return cls(own, shown, is_entity, live, alone, projection)
+            projections = {member.projection for member in things.members(subject_id)}
+            projection = projection if projections == {projection} else _STALE
+        return cls(own, survivor, is_entity, live, alone, projection)
 
     @cached_property
     def properties(self) -> dict[str, Any]:
-        """What its node holds."""
-        view, held = self.view, self.view.held
-        names = [name for name, _ in held]
-        values = [winner.value for _, winner in held]
-        winners = [winner.observation_id for _, winner in held]
-        own = None if self._alone or not self.is_shown else self.own.own
-        found: dict[str, Any] = {
+        """The properties of its node, by their stored names."""
+        view, winners = self.view, self.view.winners
+        names = [name for name, _ in winners]
+        values = [winner.value for _, winner in winners]
+        winner_ids = [winner.observation_id for _, winner in winners]
+        own_state = None if self._alone or not self.is_survivor else self.own.own_state_text
+        properties: dict[str, Any] = {
             "version": view.version,
             "observation_count": view.observation_count,
             "created_at": view.created_at,
             "last_observation_at": view.last_observation_at,
             "fields": names,
             "values": values,
-            "ranks": [winner.rank for _, winner in held],
-            "winners": winners,
-            "own": own,
-            "check": reduction.checksum(view.version, names, values, winners, own),
+            "ranks": [winner.rank for _, winner in winners],
+            "winners": winner_ids,
+            "own": own_state,
+            "check": reduction.checksum(view.version, names, values, winner_ids, own_state),
             "size": view.size,
             "live": self.live,
             "turn": list(view.lifecycle) if view.lifecycle else None,
         }
         if self.is_entity:
-            return found | {
+            return properties | {
                 "canonical_name": view.name,
                 "name_key": identity.index_key(identity.fold_text(view.name)),
                 "updated_at": view.updated_at,
@@ -172,53 +188,53 @@ class Node:
                 "text": self.text,
             }
         source, target = ids.ends(view.subject_id)
-        return found | {
+        return properties | {
             "id": ids.relationship_id(view.subject_id), "source": source, "target": target,
             "shown_as": self.own.into,
         }  # fmt: skip
 
     @property
     def listed(self) -> str | None:
-        """Its type while it is in answers: live, and shown as itself; else ``None``."""
-        return self.view.kind if self.live and self.is_shown else None
+        """Its type while answers list it: a live survivor; else ``None``."""
+        return self.view.kind if self.live and self.is_survivor else None
 
     @cached_property
     def text(self) -> str | None:
-        """What a listed entity says, as it is searched."""
-        return words.text_of(self.view.name, self._said) if self.listed else None
+        """The words of a listed entity, as full-text search reads them."""
+        return words.text_of(self.view.name, self._values) if self.listed else None
 
     @cached_property
-    def meant(self) -> str | None:
-        """What of a listed entity is made a vector of."""
-        return meaning.text_of(self.view.name, self._said) if self.listed else None
+    def embedded_text(self) -> str | None:
+        """The text of a listed entity that its vector is made of."""
+        return meaning.text_of(self.view.name, self._values) if self.listed else None
 
     @property
-    def _said(self) -> list[tuple[str, str]]:
-        return [(name, winner.value) for name, winner in self.view.held]
+    def _values(self) -> list[tuple[str, str]]:
+        return [(name, winner.value) for name, winner in self.view.winners]
 
     @property
     def as_listed(self) -> Thing | None:
-        """It as it is shown, ``None`` where it is in no answer itself: deleted, or merged into another."""
+        """Its view while answers list it; else ``None``."""
         return self.view if self.listed else None
 
     @property
     def hash(self) -> int:
-        """What it adds to the state hash."""
+        """The number that it adds to the state hash."""
         if not self.view.observation_count:
             return 0
-        held = [(name, winner.value, winner.observation_id) for name, winner in self.view.held]
-        return state_hash.entry(self.own.subject_id, self.own.kind, self.live, self.own.into, held)
+        winners = [(name, winner.value, winner.observation_id) for name, winner in self.view.winners]
+        return state_hash.entry(self.own.subject_id, self.own.kind, self.live, self.own.into, winners)
 
     def values(self, rules: Rules) -> list[list[str]]:
-        """The fields that are filterable under some rules, each with its index keys; sorted."""
+        """Return the pairs (field, index key) of its filterable fields under some rules, sorted."""
         if not rules.filterable or not self.listed:
             return []
-        found: list[list[str]] = []
+        pairs: list[list[str]] = []
         for name in sorted(rules.filterable):
             winner = self.view.fold.get(name)
             value = canonical.decode(winner.value if winner else NULL)
-            found += ([name, key] for key in sorted(comparison.index_keys(value)))
-        return found
+            pairs += ([name, key] for key in sorted(comparison.index_keys(value)))
+        return pairs
 
     @property
     def identifiers(self) -> set[tuple[str, str]]:
@@ -226,85 +242,87 @@ class Node:
         return self.view.identifiers
 
 
-def _is_there(relationship: Thing) -> bool:
+def _is_observed(relationship: Thing) -> bool:
     return bool(relationship.observation_count) and not ids.is_loop(relationship.subject_id)
 
 
 def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int) -> None:
-    """Add what a thing counts for to the counters of its type, or take it away."""
+    """Add a thing to the counters of its type, or (``sign`` -1) take it away."""
     if node is None or not node.view.observation_count:
         return
     numbers = counts.setdefault(("entity" if node.is_entity else "relationship", node.own.kind), [0, 0, 0, 0])
-    numbers[0] += sign * (node.live and node.is_shown)
-    numbers[1] += sign * node.is_shown
+    numbers[0] += sign * (node.live and node.is_survivor)
+    numbers[1] += sign * node.is_survivor
     numbers[2] += sign * (node.own.observation_count if node.live else 0)
     numbers[3] += sign * node.own.observation_count
 
 
-def _entity_row(was: Node | None, now: Node, rules: Rules) -> dict[str, Any]:
-    known, current = was.identifiers if was else set(), now.identifiers
-    into, before = now.own.into, was.own.into if was else None
+def _entity_row(before: Node | None, after: Node, rules: Rules) -> dict[str, Any]:
+    old, new = before.identifiers if before else set[tuple[str, str]](), after.identifiers
+    old_into, new_into = before.own.into if before else None, after.own.into
+    text_changed = after.embedded_text != (before.embedded_text if before else None)
     return {
-        "properties": dict(now.properties),
-        "identifiers_added": sorted(map(list, current - known)),
-        "identifiers_removed": sorted(map(list, known - current)),
-        "values": _changed_values(was, now, rules),
-        "merged": into if into != before else None,
-        "unmerged": before if into != before else None,
-        "meaning": vectors.row(now) if now.meant != (was.meant if was else None) else None,
+        "properties": dict(after.properties),
+        "identifiers_added": sorted(map(list, new - old)),
+        "identifiers_removed": sorted(map(list, old - new)),
+        "values": _changed_values(before, after, rules),
+        "merged": new_into if new_into != old_into else None,
+        "unmerged": old_into if new_into != old_into else None,
+        "meaning": vectors.row(after) if text_changed else None,
     }
 
 
-def _changed_values(was: Node | None, now: Node, rules: Rules) -> list[list[str]] | None:
-    """Return all filterable values of an entity, ``None`` where they are as they were.
+def _changed_values(before: Node | None, after: Node, rules: Rules) -> list[list[str]] | None:
+    """Return all filterable values of an entity, ``None`` where none has changed.
 
-    What they were under other rules is not known here: then all of them are told.
+    The values under earlier rules are not known: where the rules have changed, all values are written.
     """
-    values = now.values(rules)
-    if was is None:
+    values = after.values(rules)
+    if before is None:
         return values or None
-    return None if was.projection == now.projection and was.values(rules) == values else values
+    unchanged = before.projection == after.projection and before.values(rules) == values
+    return None if unchanged else values
 
 
-def _draw(drawn: Drawn, was: Node | None, now: Node, rules: Rules) -> None:
-    """Draw the events of an entity; as if for the first time where its rules have changed."""
-    if was is None or was.projection == now.projection:
-        drawn.change(was.as_listed if was else None, now.as_listed, rules)
+def _change_events(events: EventChanges, before: Node | None, after: Node, rules: Rules) -> None:
+    """Write the events of an entity that changed; all of them where its rules have changed."""
+    if before is None or before.projection == after.projection:
+        events.change(before.as_listed if before else None, after.as_listed, rules)
     else:
-        drawn.renew(now.own.subject_id, now.as_listed, rules)
+        events.renew(after.own.subject_id, after.as_listed, rules)
 
 
-def _relationship_row(was: Node | None, now: Node) -> dict[str, Any]:
-    into, before = now.own.into or None, (was.own.into or None) if was else None
+def _relationship_row(before: Node | None, after: Node) -> dict[str, Any]:
+    old_into, new_into = (before.own.into or None) if before else None, after.own.into or None
     return {
-        "properties": dict(now.properties),
-        "created": was is None,
-        "turned": was is not None and was.live != now.live,
-        "shown": into if into != before else None,
-        "unshown": before if into != before else None,
+        "properties": dict(after.properties),
+        "created": before is None,
+        "turned": before is not None and before.live != after.live,
+        "shown": new_into if new_into != old_into else None,
+        "unshown": old_into if new_into != old_into else None,
     }
 
 
-def _observation_row(owner: str, said: Observation, is_entity: bool) -> dict[str, Any]:
-    names = sorted(said.fields, key=canonical.name_order)
+def _observation_row(owner: str, observation: Observation, is_entity: bool) -> dict[str, Any]:
+    names = sorted(observation.fields, key=canonical.name_order)
     properties: dict[str, Any] = {
-        "id": said.id,
+        "id": observation.id,
         "owner": owner,
-        "kind": said.kind,
-        "observed_at": said.observed_at,
-        "recorded_at": said.recorded_at,
+        "kind": observation.kind,
+        "observed_at": observation.observed_at,
+        "recorded_at": observation.recorded_at,
         "fields": names,
-        "values": [said.fields[name] for name in names],
-        "size": sum(map(len, said.fields.values())),
-        "priority": said.priority,
-        "specificity": said.specificity,
-        "observation_source": said.observation_source,
-        "agent": said.agent,
+        "values": [observation.fields[name] for name in names],
+        "size": sum(map(len, observation.fields.values())),
+        "priority": observation.priority,
+        "specificity": observation.specificity,
+        "observation_source": observation.observation_source,
+        "agent": observation.agent,
     }
     if is_entity:
-        properties |= {
-            "entity_id": said.subject_id, "entity_type": said.entity_type, "identity_basis": said.basis,
-        }  # fmt: skip
+        properties["entity_id"] = observation.subject_id
+        properties["entity_type"] = observation.entity_type
+        properties["identity_basis"] = observation.basis
     else:
-        properties["relationship_key"] = said.subject_id
-    return {"transaction_id": said.transaction_id, "properties": properties}
+        properties["relationship_key"] = observation.subject_id
+    return {"transaction_id": observation.transaction_id, "properties": properties}

@@ -1,13 +1,16 @@
-"""Schemas as a turn decides on them: what they say of an item, and how a request changes one."""
+"""Schemas in a turn: what the schema of a type finds in an item, and the request that changes a schema."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from graphmem.model import canonical, facts, identity, schema
 from graphmem.model.items import Item
 from graphmem.writing.draft import Draft
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.requests import Touched
+from graphmem.writing.transaction import TransactionRequest
 
 UNKNOWN_TYPE: Final = "ERR_UNKNOWN_TYPE"
 UNCHANGED: Final = "ERR_SCHEMA_UNCHANGED"
@@ -68,54 +71,71 @@ def _warning(item: Item, finding: schema.Finding, document: schema.Document) -> 
     return warning
 
 
-def decide(draft: Draft) -> dict[str, Any]:
-    """Decide a request's change of a schema, if it has one; return what its answer says of it."""
-    change = draft.request.change
-    if change is None:
-        return {}
-    if named := draft.state.aliases.get(change.entity_type):
-        message = f"{change.entity_type} is another name of {named}: change the schema of {named}"
-        draft.refuse("ERR_TYPE_ALIAS", "$.entity_type", message)
-        return {}
-    head = draft.state.heads.get(change.entity_type)
-    known = head.active if head else None
-    try:
-        active = schema.decide(known, head.seen if head else None, change)
-    except schema.UnknownType as exc:
-        draft.refuse(UNKNOWN_TYPE, "$.entity_type", str(exc))
-        return {}
-    except schema.SchemaInvalid as exc:
-        if (
-            known is not None
-            and change.kind == "register"
-            and [one["code"] for one in exc.issues] == [UNCHANGED]
-        ):
-            # To register what is registered is no fault: programs do so each time that they start.
-            return _answer(change.entity_type, replace(known, added=(), removed=()))
-        for one in exc.issues:
-            draft.refuse(**one)
-        return {}
-    _rename(draft, change, set(known.document.aliases if known else ()), set(active.document.aliases))
-    if draft.issues:
-        return {}
-    draft.activate(change.entity_type, active, change.kind)
-    return _answer(change.entity_type, active)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaRequest(TransactionRequest):
+    """A change of the schema of one type."""
+
+    shares_turn = False
+
+    change: schema.Change
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What an idempotency key stands for."""
+        return {"change": self.change.said()}
+
+    def touch(self, touched: Touched) -> None:
+        """Add the type with the other names that it is given."""
+        TransactionRequest.touch(self, touched)
+        touched.types.update((self.change.entity_type, *self.change.aliases))
+
+    def apply(self, draft: Draft) -> Receipt:
+        """Decide the change on the schema that is registered by then."""
+        result = self._change(draft)
+        return Receipt(self.transaction_id, draft.recorded_at, result=result)
+
+    def _change(self, draft: Draft) -> dict[str, Any]:
+        change = self.change
+        if named := draft.state.aliases.get(change.entity_type):
+            message = f"{change.entity_type} is another name of {named}: change the schema of {named}"
+            draft.refuse("ERR_TYPE_ALIAS", "$.entity_type", message)
+            return {}
+        head = draft.state.heads.get(change.entity_type)
+        known = head.active if head else None
+        try:
+            active = schema.decide(known, head.seen if head else None, change)
+        except schema.UnknownType as exc:
+            draft.refuse(UNKNOWN_TYPE, "$.entity_type", str(exc))
+            return {}
+        except schema.SchemaInvalid as exc:
+            codes = [issue["code"] for issue in exc.issues]
+            if known is not None and change.kind == "register" and codes == [UNCHANGED]:
+                # A program may register its schema each time that it starts: that is no error.
+                return _answer(change.entity_type, replace(known, added=(), removed=()))
+            for issue in exc.issues:
+                draft.refuse(**issue)
+            return {}
+        _rename(draft, change, set(known.document.aliases if known else ()), set(active.document.aliases))
+        if draft.issues:
+            return {}
+        draft.activate(change.entity_type, active, change.kind)
+        return _answer(change.entity_type, active)
 
 
 def _rename(draft: Draft, change: schema.Change, old: set[str], new: set[str]) -> None:
-    """Give a type other names and take some away; refuse a name that means something else already."""
+    """Give a type other names and take some away; refuse a name that has another meaning already."""
     path = "$.schema.aliases" if change.kind == "register" else "$.aliases"
     for name in sorted(new - old):
         if other := draft.state.aliases.get(name):
-            why = f"is another name of {other}: take it away there first"
+            reason = f"is another name of {other}: take it away from {other} first"
         elif schema.shipped(name) is not None:
-            why = "is a type of its own that everybody has"
+            reason = "is a type of its own that everybody has"
         elif name in draft.state.heads:
-            why = "is a type of its own, with a schema and entities: those would no longer be found by it"
+            reason = "is a type of its own: its entities would no longer be found by it"
         else:
             continue
-        draft.refuse("ERR_TYPE_ALIAS", path, f"{name} {why}")
-    draft.renamed = {**dict.fromkeys(new - old, change.entity_type), **dict.fromkeys(old - new, None)}
+        draft.refuse("ERR_TYPE_ALIAS", path, f"{name} {reason}")
+    draft.aliases = {**dict.fromkeys(new - old, change.entity_type), **dict.fromkeys(old - new, None)}
 
 
 def _answer(entity_type: str, active: schema.Active) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The head of a type's schema as a turn sees it: what was discovered, and what is registered."""
+"""The head of a type's schema in a turn: the fields discovered, and the registered version."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from graphmem.model.schema import Active, Document
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What of a type's schema decides: the fields seen, the registered version, and its rules.
+    """The fields seen of a type, its registered version, and the rules of that.
 
-    ``changed``: the rules are others than those that were looked at.
+    ``changed``: the turn changes the rules, so that entities have to be folded again.
     """
 
     entity_type: str
@@ -27,15 +27,16 @@ class Head:
     changed: bool = False
 
     @classmethod
-    def found(cls, row: list[Any]) -> Head:
-        """Return a head from a row of ``write.look``."""
-        entity_type, fields, seen, version, document = row
+    def of_look(
+        cls, entity_type: str, fields: list[str], seen: list[str], version: str | None, document: str | None
+    ) -> Head:
+        """Return a head from an item of ``write.look``; ``seen`` are the shapes of each field."""
         pairs = zip(fields, seen, strict=True)
-        shapes = {name: frozenset(said.split("|")) if said else frozenset() for name, said in pairs}
-        if document is None:
+        shapes = {name: frozenset(text.split("|")) if text else frozenset() for name, text in pairs}
+        if document is None or version is None:
             return cls(entity_type, shapes)
-        read, rules = _read(document)
-        return cls(entity_type, shapes, Active(version, read), rules)
+        parsed, rules = _read(document)
+        return cls(entity_type, shapes, Active(version, parsed), rules)
 
     @property
     def alternatives(self) -> Alternatives | None:
@@ -43,7 +44,7 @@ class Head:
         return self.active.document.alternatives() if self.active else None
 
     def joined(self, shapes: Mapping[str, str | None]) -> Head:
-        """Return it with the shapes of one observation more."""
+        """Return it with the shapes of the values of one more observation."""
         seen = discovery.join(self.seen, shapes)
         return self if seen == self.seen else replace(self, seen=seen)
 
@@ -53,9 +54,9 @@ class Head:
         return replace(self, active=active, rules=rules, changed=self.changed or rules.key != self.rules.key)
 
     def row(self, owner: str, updated_at: int) -> dict[str, Any]:
-        """Return what its node holds."""
+        """Return the row that writes its node."""
         names = sorted(self.seen, key=canonical.name_order)
-        # Taken away by the worker alone, once every entity is folded again.
+        # Only the worker removes it, once every entity is folded again.
         pending = {"pending": True} if self.changed else {}
         return {
             "id": ids.schema_id(owner, self.entity_type, None),
@@ -78,6 +79,6 @@ class Head:
 
 @lru_cache(maxsize=256)
 def _read(document: str) -> tuple[Document, Rules]:
-    """Return a document and its rules; the same text is read once."""
-    read = Document.read(document)
-    return read, read.rules()
+    """Return a document and its rules; a text that was read before is not read again."""
+    parsed = Document.read(document)
+    return parsed, parsed.rules()

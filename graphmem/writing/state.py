@@ -1,38 +1,38 @@
-"""The part of an owner's graph that a turn decides on: what was looked at, and what the turn adds to it."""
+"""The part of an owner's graph that a turn decides on: what it read, and what it adds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from graphmem.model import ids, state_hash
+from graphmem.model import state_hash
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
-from graphmem.writing.requests import WriteRequest
 from graphmem.writing.schema_heads import Head
-from graphmem.writing.things import Things, thing
+from graphmem.writing.things import Things, of_look
 
 
-@dataclass(slots=True)
-class Remembered:
-    """A transaction that was written before, as a replay needs it."""
+class WrittenTransaction(NamedTuple):
+    """A transaction that was written before: ``write/_transaction.cypher``, in its order."""
 
     transaction_id: str
     idempotency_key: str | None
     request_hash: str
     recorded_at: int
+    sequence: int
     answer: str
 
 
 @dataclass(slots=True)
 class State:
-    """What a turn looked at, and what it decided so far.
+    """What a turn read, and what it decided so far.
 
     ``entities`` and ``relationships`` are as of the last decision, ``entities_before`` and
-    ``relationships_before`` as they were looked at; ``hash`` is the state hash that was looked at, ``None``
-    where the owner has none yet. ``aliases`` are types by those other names that were looked at, ``renamed``
-    those that the turn gives and takes away.
+    ``relationships_before`` as they were read. ``hash`` is the state hash that was read, ``None`` where the
+    owner has none yet. ``aliases`` are types by their other names; ``changed_aliases`` the names that the
+    turn gives, or (``None``) takes away. ``changed_heads`` are the types whose schema head the turn writes,
+    with the time (microseconds) of the change.
     """
 
     sequence: int = 0
@@ -41,17 +41,16 @@ class State:
     hash: str | None = None
     entities: Things = field(default_factory=Things)
     relationships: Things = field(default_factory=Things)
-    observed: set[str] = field(default_factory=set)
-    transactions: dict[str, Remembered] = field(default_factory=dict)
-    keys: dict[str, Remembered] = field(default_factory=dict)
+    observation_ids: set[str] = field(default_factory=set)
+    transactions: dict[str, WrittenTransaction] = field(default_factory=dict)
+    by_key: dict[str, WrittenTransaction] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
     added: list[Observation] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    touched: set[str] = field(default_factory=set)
-    touched_heads: dict[str, int] = field(default_factory=dict)
+    transaction_rows: list[dict[str, Any]] = field(default_factory=list)
+    changed_heads: dict[str, int] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
     aliases: Mapping[str, str] = field(default_factory=dict)
-    renamed: dict[str, str | None] = field(default_factory=dict)
+    changed_aliases: dict[str, str | None] = field(default_factory=dict)
     entities_before: Things = field(default_factory=Things)
     relationships_before: Things = field(default_factory=Things)
 
@@ -74,58 +73,11 @@ class State:
         return survivors
 
 
-def touched(requests: Iterable[WriteRequest]) -> dict[str, Any]:
-    """Return the parameters of ``write.look`` for these requests."""
-    keys: set[str] = set()
-    transactions, entities, observations, types, moved, onto = set(), set(), set(), set(), set(), set()
-    relationships: set[tuple[str, ...]] = set()
-    sides = {
-        "keys": keys, "transactions": transactions, "entities": entities, "observations": observations,
-        "relationships": relationships, "types": types,
-    }  # fmt: skip
-    for request in requests:
-        if request.restoring is not None:
-            for name, restored in request.restoring.touched().items():
-                sides[name].update(restored)
-        if request.idempotency_key is not None:
-            keys.add(request.idempotency_key)
-        transactions.add(request.transaction_id)
-        entities.update(request.looking)
-        if request.change is not None:
-            types.update((request.change.entity_type, *request.change.aliases))
-        if (moving := request.moving) is not None:
-            entities.update((moving.source, *filter(None, [moving.target])))
-            moved.add(moving.source)
-            onto.update(filter(None, [moving.target]))
-        for item in request.items:
-            entities.add(item.entity_id)
-            if item.entity_type:
-                types.update((item.entity_type, item.given_type or item.entity_type))
-            if item.observed_at is not None:
-                observations.add(request.item_observation_id(item))
-        for link in request.links:
-            key = request.link_key(link)
-            entities.update(ids.ends(key))
-            relationships.add((key, *key.split(":")))
-            if request.observed_at is not None:
-                observations.add(request.link_observation_id(link))
-    return {
-        "keys": sorted(keys),
-        "transactions": sorted(transactions),
-        "entities": sorted(entities),
-        "observations": sorted(observations),
-        "relationships": sorted(map(list, relationships)),
-        "types": sorted(types),
-        "moved": sorted(moved),
-        "onto": next(iter(sorted(onto)), None),
-    }
-
-
-def seen(row: Mapping[str, Any], *, whole: bool = True) -> State | None:
-    """Return the state that ``write.look`` answered, ``None`` where the owner has no node yet.
+def of_row(row: Mapping[str, Any], *, whole: bool = True) -> State | None:
+    """Return the state in the row of ``write.look``, ``None`` where the owner has no node yet.
 
     Args:
-        whole: refuse what was not read whole, or is damaged.
+        whole: refuse a thing that was read in two parts, or is damaged.
 
     Raises:
         Torn: a commit fell into the reading of a thing.
@@ -133,18 +85,18 @@ def seen(row: Mapping[str, Any], *, whole: bool = True) -> State | None:
     if row["owner"] is None:
         return None
     sequence, revision, recorded_at, hashed = row["owner"]
-    transactions = [Remembered(t[0], t[1], t[2], t[3], t[5]) for t in row["transactions"]]
+    transactions = [WrittenTransaction(*each) for each in row["transactions"]]
     return State(
         sequence=sequence,
         revision=revision,
         recorded_at=recorded_at,
         hash=hashed,
-        entities=Things(thing(e[0], e[1], e[2:], whole=whole) for e in row["entities"]),
-        relationships=Things(thing(r[0], r[1], r[2:], whole=whole) for r in row["relationships"]),
-        observed=set(row["observations"]),
-        transactions={t.transaction_id: t for t in transactions},
-        keys={t.idempotency_key: t for t in transactions if t.idempotency_key is not None},
-        heads={s[0]: Head.found(s) for s in row["schemas"]},
+        entities=Things(of_look(*each, whole=whole) for each in row["entities"]),
+        relationships=Things(of_look(*each, whole=whole) for each in row["relationships"]),
+        observation_ids=set(row["observations"]),
+        transactions={each.transaction_id: each for each in transactions},
+        by_key={each.idempotency_key: each for each in transactions if each.idempotency_key is not None},
+        heads={each[0]: Head.of_look(*each) for each in row["schemas"]},
         aliases=dict(row["aliases"]),
     )
 

@@ -1,8 +1,9 @@
-"""What a turn decides on: entities and relationships as they stand, and what of them shows which.
+"""The entities and relationships that a turn decides on, and which of them are merged.
 
-A *thing* is an entity or a relationship with what its own observations come to. Some things show others: an
-entity those that are merged into it, a relationship those whose ends are merged into its own. What a *view*
-answers is put together from all of its members (:meth:`Things.view`); each member keeps what is its own.
+A *thing* is an entity or a relationship with the fold of its own observations. The *survivor* of a merge is
+shown with all of its *members*: itself, and everything merged into it. The survivor of a relationship is the
+relationship between the survivors of its ends. :meth:`Things.view` folds the members of a survivor together;
+each member keeps its own state.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
 
 UNUSED: Final = ""
-"""What a relationship is shown as that stood for others and has none any more: as nothing."""
+"""``into`` of a relationship that has no observations and no members any more: no answer shows it."""
 
 
 @dataclass(frozen=True)
 class Thing:
-    """An entity or a relationship as it stands; times are microseconds.
+    """An entity or a relationship as its observations say; times are microseconds.
 
-    ``updated_at`` is when its version was raised last; ``into`` is what shows it, ``None`` where it shows
-    itself; ``projection`` the key of the rules that its fold was made under.
+    Attributes:
+        updated_at: when its version was raised last.
+        lifecycle: the newest observation of those that create, delete or restore; stored as ``turn``.
+        into: what it is merged into; ``None`` where it is a survivor.
+        projection: the key of the rules that it was folded under.
     """
 
     subject_id: str
@@ -48,21 +52,23 @@ class Thing:
 
     @property
     def own_state(self) -> OwnState:
-        """What its own observations come to."""
+        """Its state without its members."""
         return OwnState(
             self.observation_count, self.created_at, self.last_observation_at, self.lifecycle, self.fold
         )
 
-    def with_observation(self, said: Observation, rules: Rules = PLAIN) -> Thing:
+    def with_observation(self, observation: Observation, rules: Rules = PLAIN) -> Thing:
         """Return it with one observation more."""
-        latest = said.observed_at if self.last_observation_at is None else self.last_observation_at
+        latest = self.last_observation_at
         return replace(
             self,
             observation_count=self.observation_count + 1,
-            created_at=min(self.created_at or said.recorded_at, said.recorded_at),
-            last_observation_at=max(latest, said.observed_at),
-            fold=reduction.fold(self.fold, said, rules),
-            lifecycle=reduction.newest_lifecycle(self.lifecycle, said),
+            created_at=min(self.created_at or observation.recorded_at, observation.recorded_at),
+            last_observation_at=max(
+                observation.observed_at if latest is None else latest, observation.observed_at
+            ),
+            fold=reduction.fold(self.fold, observation, rules),
+            lifecycle=reduction.newest_lifecycle(self.lifecycle, observation),
             projection=rules.key,
         )
 
@@ -72,14 +78,14 @@ class Thing:
         return sum(len(winner.value) for winner in self.fold.values())
 
     @property
-    def texts(self) -> dict[str, str]:
+    def naming_texts(self) -> dict[str, str]:
         """The canonical JSON of the current values that can name the entity."""
         return {name: self.fold[name].value for name in identity.NAMING if name in self.fold}
 
     @cached_property
     def name(self) -> str:
-        """What people call the entity."""
-        return identity.name_of(self.kind, self.subject_id, self.texts)
+        """The display name of the entity."""
+        return identity.name_of(self.kind, self.subject_id, self.naming_texts)
 
     @cached_property
     def identifiers(self) -> set[tuple[str, str]]:
@@ -87,43 +93,43 @@ class Thing:
         if not self.version:
             return set()
         # A null is no value: what is cleared is not looked up.
-        held = {
+        values = {
             name: canonical.decode(self.fold[name].value) for name in identifiers.FIELDS if name in self.fold
         }
-        return identifiers.identifiers(held, self.name)
+        return identifiers.identifiers(values, self.name)
 
     @cached_property
-    def held(self) -> list[tuple[str, Winner]]:
-        """Its fields in canonical order, with what holds each."""
+    def winners(self) -> list[tuple[str, Winner]]:
+        """The winner of each field, in canonical order."""
         return [(name, self.fold[name]) for name in sorted(self.fold, key=canonical.name_order)]
 
     @property
-    def own(self) -> str:
-        """What is its own, as canonical JSON: kept beside a snapshot that shows more than that."""
-        held = [[name, *winner] for name, winner in self.held]
+    def own_state_text(self) -> str:
+        """Its state without its members, as canonical JSON; stored as ``own``."""
+        winners = [[name, *winner] for name, winner in self.winners]
         lifecycle = list(self.lifecycle) if self.lifecycle else None
         return canonical.encode([
-            self.observation_count, self.created_at, self.last_observation_at, lifecycle, held,
+            self.observation_count, self.created_at, self.last_observation_at, lifecycle, winners,
         ])  # fmt: skip
 
-    def with_own(self, text: str) -> Thing:
-        """Return it with what :attr:`own` says."""
-        count, created_at, last, lifecycle, held = canonical.decode(text)
+    def with_own_state(self, text: str) -> Thing:
+        """Return it with the state that :attr:`own_state_text` encodes."""
+        count, created_at, last, lifecycle, winners = canonical.decode(text)
         return replace(
             self,
             observation_count=count,
             created_at=created_at,
             last_observation_at=last,
             lifecycle=Lifecycle(*lifecycle) if lifecycle else None,
-            fold={name: Winner(*winner) for name, *winner in held},
+            fold={name: Winner(*winner) for name, *winner in winners},
         )
 
 
 class Things:
-    """Entities, or relationships, by home. What a request adds is laid over what is there (:meth:`draft`)."""
+    """Entities, or relationships, by id. :meth:`draft` lays those of a request over the stored ones."""
 
-    def __init__(self, found: Iterable[Thing] = (), below: Things | None = None) -> None:
-        self._own = {thing.subject_id: thing for thing in found}
+    def __init__(self, things: Iterable[Thing] = (), below: Things | None = None) -> None:
+        self._own = {thing.subject_id: thing for thing in things}
         self._below = below
         self._into = {thing.subject_id: thing.into for thing in self._own.values() if thing.into is not None}
 
@@ -140,7 +146,7 @@ class Things:
                 self._into.pop(subject_id, None)
 
     def copy(self) -> Things:
-        """Return these things as they stand now."""
+        """Return these things as they are now."""
         return Things(self._own.values())
 
     def __iter__(self) -> Iterator[str]:
@@ -149,18 +155,18 @@ class Things:
             yield from (subject_id for subject_id in self._below if subject_id not in self._own)
 
     def get(self, subject_id: str) -> Thing | None:
-        """Return a thing with what is its own."""
-        found = self._own.get(subject_id)
-        return found if found is not None or self._below is None else self._below.get(subject_id)
+        """Return a thing with its own state."""
+        thing = self._own.get(subject_id)
+        return thing if thing is not None or self._below is None else self._below.get(subject_id)
 
     def __getitem__(self, subject_id: str) -> Thing:
-        found = self.get(subject_id)
-        if found is None:
+        thing = self.get(subject_id)
+        if thing is None:
             raise KeyError(subject_id)
-        return found
+        return thing
 
     def put(self, thing: Thing) -> Thing:
-        """Take a thing in, in place of what was known of it."""
+        """Add a thing, in place of the earlier one of its id."""
         self._own[thing.subject_id] = thing
         self._into.pop(thing.subject_id, None)
         if thing.into is not None:
@@ -207,11 +213,11 @@ class Things:
         return [member for member in members.values() if member is not None]
 
     def view(self, root: str) -> Thing | None:
-        """Return a thing as it is shown, with all of its members; ``None`` where it has none.
+        """Return a survivor with the fold of all its members; ``None`` where no member has observations.
 
-        Its liveness is its own where it is an entity; a relationship lives while one of its members does.
+        The liveness of an entity is its own; a relationship lives while one of its members does.
         """
-        members = self.members(root) if self._any_merged() else [one for one in [self.get(root)] if one]
+        members = self.members(root) if self._any_merged() else [each for each in [self.get(root)] if each]
         if len(members) == 1 and members[0].subject_id == root:
             return members[0]
         first = self.get(root) or Thing(root, root.partition(":")[0])
@@ -222,7 +228,7 @@ class Things:
         return replace(first, **state._asdict())
 
     def is_alone(self, subject_id: str) -> bool:
-        """Return whether a thing shows itself and nothing else."""
+        """Return whether a thing is a survivor without other members."""
         if not self._any_merged():
             return True
         return self.root(subject_id) == subject_id and all(into != subject_id for _, into in self._merged())
@@ -231,7 +237,7 @@ class Things:
         return bool(self._into) or (self._below is not None and self._below._any_merged())
 
     def _merged(self) -> Iterator[tuple[str, str]]:
-        """Yield each thing that another shows, and that other."""
+        """Yield each merged thing and what it is merged into."""
         if self._below is not None:
             yield from (
                 (subject_id, into)
@@ -241,21 +247,22 @@ class Things:
         yield from ((subject_id, into) for subject_id, into in self._into.items() if into)
 
 
-def thing(subject_id: str, kind: str, row: list[Any], *, whole: bool = True) -> Thing:
-    """Return a thing from a row of ``write.look``.
+def of_look(
+    subject_id: str, kind: str, version: int, updated_at: int | None, count: int, created_at: int,
+    last: int | None, fields: list[str], values: list[str], winners: list[str], ranks: list[str],
+    lifecycle: list[Any] | None, check: int | None, own_state: str | None, into: str | None, projection: str |
+    None, *, whole: bool = True,
+) -> Thing:  # fmt: skip
+    """Return a thing from an item of ``write.look``: its id, its type, and ``write/_thing.cypher``.
 
     Raises:
         Torn: a commit fell into the reading of it, and it is wanted ``whole``.
     """
-    (
-        version, updated_at, count, created_at, last, fields, values, winners, ranks, lifecycle, check, own,
-        into, projection,
-    ) = row  # fmt: skip
-    torn = check is not None and check != reduction.checksum(version, fields, values, winners, own)
+    torn = check is not None and check != reduction.checksum(version, fields, values, winners, own_state)
     if whole and (torn or len(ranks) != len(fields)):
         raise reduction.Torn
-    held = zip(fields, ranks, winners, values, strict=whole)
-    found = Thing(
+    columns = zip(fields, ranks, winners, values, strict=whole)
+    thing = Thing(
         subject_id=subject_id,
         kind=kind,
         version=version,
@@ -263,9 +270,9 @@ def thing(subject_id: str, kind: str, row: list[Any], *, whole: bool = True) -> 
         observation_count=count,
         created_at=created_at,
         last_observation_at=last,
-        fold={name: Winner(rank, winner, value) for name, rank, winner, value in held},
+        fold={name: Winner(rank, winner, value) for name, rank, winner, value in columns},
         lifecycle=Lifecycle(*lifecycle) if lifecycle else None,
         into=into,
         projection=projection or "",
     )
-    return found.with_own(own) if own else found
+    return thing.with_own_state(own_state) if own_state else thing

@@ -1,4 +1,4 @@
-"""What entities mean, on their way into the graph: a vector beside the text that it is of."""
+"""The vectors of entities: a turn stores each beside the key of the text that it was made of."""
 
 from __future__ import annotations
 
@@ -13,86 +13,108 @@ if TYPE_CHECKING:
 
 
 def row(node: Node) -> dict[str, Any]:
-    """Return the row of what an entity means; ``of`` is null where it means nothing any more.
+    """Return the row of an entity's vector; ``of`` is null where the entity has no text any more.
 
-    The ``text`` is still to be made a vector of, see :func:`embed`.
+    :func:`embed` replaces the text by its vector.
     """
-    text = node.meant
+    text = node.embedded_text
     if text is None:
         return {"of": None}
     return {"of": meaning.key(text), "text": text, "type": node.view.kind}
 
 
 async def embed(params: dict[str, Any], embedder: Embedder) -> None:
-    """Put the vectors into the rows of a turn, made in one go; none where they come from elsewhere.
+    """Put the vectors into the rows of a turn, all made at once; none where another service makes them.
 
-    What a model makes nothing of has no vector, and waits for none.
+    A text that the model has no vector for has none, and does not wait for one.
     """
     rows = [row["meaning"] for row in params["entities"] if row.get("meaning") and row["meaning"]["of"]]
     if not embedder.at_once:
-        for one in rows:
-            one |= {"model": WAITING, "vector": None, "fresh": None}
+        for row in rows:
+            row |= {"model": WAITING, "vector": None, "fresh": None}
     else:
-        vectors = await embedder.embed([one["text"] for one in rows]) if rows else []
-        for one, vector in zip(rows, vectors, strict=True):
-            one |= {"model": embedder.model, "vector": vector, "fresh": one["type"] if vector else None}
-    for one in rows:
-        del one["text"], one["type"]
+        vectors = await embedder.embed([row["text"] for row in rows]) if rows else []
+        for row, vector in zip(rows, vectors, strict=True):
+            row |= {"model": embedder.model, "vector": vector, "fresh": row["type"] if vector else None}
+    for row in rows:
+        del row["text"], row["type"]
 
 
-class Meaning(NamedTuple):
-    """What an entity should mean; the vector is known where it is made in this process."""
+class StoredVector(NamedTuple):
+    """The vector of an entity in the database: an item of ``audit.nodes``.
+
+    ``of`` is the key of its text, ``fresh`` the entity's type until the vector is in the vector index.
+    """
+
+    owner: str
+    kind: str
+    of: str
+    model: str
+    vector: Vector | None
+    in_index: bool
+    fresh: str | None
+
+    @property
+    def summary(self) -> list[Any]:
+        """How a report shows it: the vector is cut."""
+        return [self.kind, self.of, self.model, self.vector and self.vector[:3], self.in_index, self.fresh]
+
+
+class ExpectedVector(NamedTuple):
+    """The vector that an entity should have; ``vector`` is known where this process makes it."""
 
     kind: str
     of: str
     model: str
     vector: Vector | None
 
+    @property
+    def summary(self) -> list[Any]:
+        """How a report shows it: the vector is cut."""
+        return [self.kind, self.of, self.model, self.vector and self.vector[:3]]
 
-async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, Meaning]:
-    """Return what some entities should mean; those that mean nothing are not among them."""
+
+async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, ExpectedVector]:
+    """Return the vectors that some entities should have, by id; entities without a text are left out."""
     texts = {
-        subject_id: node.meant
+        subject_id: node.embedded_text
         for subject_id, node in nodes.items()
-        if node.is_entity and node.meant is not None
+        if node.is_entity and node.embedded_text is not None
     }
     vectors = (
         await embedder.embed(list(texts.values())) if embedder.at_once and texts else [None] * len(texts)
     )
     return {
-        subject_id: Meaning(nodes[subject_id].view.kind, meaning.key(text), embedder.model, vector)
+        subject_id: ExpectedVector(nodes[subject_id].view.kind, meaning.key(text), embedder.model, vector)
         for (subject_id, text), vector in zip(texts.items(), vectors, strict=True)
     }
 
 
 def differences(
-    stored: Sequence[Sequence[Any]], wanted: Meaning | None, owner: str
+    stored: Sequence[StoredVector], expected: ExpectedVector | None, owner: str
 ) -> list[tuple[list[Any] | None, list[Any] | None]]:
-    """Return how what is kept of an entity's meaning differs from what it should be, if it does.
+    """Compare an entity's stored vector with the expected one; return the pairs that differ, as summaries.
 
-    A vector of another model is none: it waits for the worker.
+    A vector of another model is no difference: the worker will replace it.
     """
-    if not stored or wanted is None:
-        return [] if not stored and wanted is None else [(list(map(_told, stored)) or None, _wanted(wanted))]
-    kept_by, kind, of, model, vector, in_index, fresh = stored[0]
-    same = (kept_by, kind, of) == (owner, wanted.kind, wanted.of)
-    if same and model == wanted.model:
-        placed = in_index != (fresh == kind) if vector else not in_index and fresh is None
-        same = placed and (wanted.vector is None or _close(vector, wanted.vector))
-    return [] if same else [(_told(stored[0]), _wanted(wanted))]
+    if not stored or expected is None:
+        if not stored and expected is None:
+            return []
+        summaries = [vector.summary for vector in stored]
+        return [(summaries or None, expected.summary if expected else None)]
+    first = stored[0]
+    same = (first.owner, first.kind, first.of) == (owner, expected.kind, expected.of)
+    if same and first.model == expected.model:
+        if first.vector:
+            placed = first.in_index != (first.fresh == first.kind)
+        else:
+            placed = not first.in_index and first.fresh is None
+        same = placed and (expected.vector is None or _is_close(first.vector, expected.vector))
+    return [] if same else [(first.summary, expected.summary)]
 
 
-def _close(one: Sequence[float] | None, other: Sequence[float]) -> bool:
-    """Return whether two vectors are the same but for the last digits, which another machine may round."""
-    if one is None or len(one) != len(other):
+def _is_close(vector: Sequence[float] | None, other: Sequence[float]) -> bool:
+    """Return whether two vectors differ in no more than the last digits, which another machine may round."""
+    if vector is None or len(vector) != len(other):
         return False
-    return max(abs(a - b) for a, b in zip(one, other, strict=True)) < 1e-4
-
-
-def _told(stored: Sequence[Any]) -> list[Any]:
-    _, kind, of, model, vector, in_index, fresh = stored
-    return [kind, of, model, vector and vector[:3], in_index, fresh]
-
-
-def _wanted(wanted: Meaning | None) -> list[Any] | None:
-    return wanted and [wanted.kind, wanted.of, wanted.model, wanted.vector and wanted.vector[:3]]
+    return max(abs(a - b) for a, b in zip(vector, other, strict=True)) < 1e-4

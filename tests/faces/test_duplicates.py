@@ -283,7 +283,7 @@ def test_they_can_be_left_out_and_are_no_part_of_the_request(run: Call) -> None:
 
 
 def test_a_store_of_very_many_says_that_it_named_none(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicate_probe, "LOOKED_FOR", 2)
+    monkeypatch.setattr(duplicate_probe, "PROBED_LIMIT", 2)
     twins = [{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(3)]
     assert "duplicate_candidates" in run("store", entities=twins[:2])["entities"][0]
     stored = run("store", entities=twins)
@@ -303,7 +303,7 @@ def test_a_store_that_is_written_never_fails_for_them(run: Call, monkeypatch: py
     assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
 
 
-@pytest.mark.parametrize("part", ["created", "probes", "near"])
+@pytest.mark.parametrize("part", ["created", "probes", "neighbours"])
 def test_a_fault_in_looking_for_them_keeps_nothing_from_being_written(
     run: Call, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:

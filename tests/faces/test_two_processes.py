@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from graphmem.model import canonical, state_hash
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
-from graphmem.writing import turn
+from graphmem.writing import TurnLimits, Writers, turn
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
@@ -37,21 +38,25 @@ def second(loop: Loop, settings: Settings) -> Iterator[Services]:
 def locked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of the turns that took the lock first."""
     taken: list[int] = []
-    real = turn._Writer._locked
+    real = turn.Writer._locked
 
     async def counted(writer: Any, batch: list[Any]) -> str:
         taken.append(len(batch))
         return await real(writer, batch)
 
-    monkeypatch.setattr(turn._Writer, "_locked", counted)
+    monkeypatch.setattr(turn.Writer, "_locked", counted)
     return taken
 
 
 def test_two_processes_on_one_owner_lose_nothing(
-    loop: Loop, services: Services, second: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+    loop: Loop, services: Services, second: Services, owner: str
 ) -> None:
     # Small turns, so that the two meet often.
-    monkeypatch.setattr(turn, "TURN_REQUESTS", 4)
+    limits = TurnLimits(requests=4)
+    services, second = (
+        replace(each, writers=Writers(each.database, each.settings, each.embedder, limits))
+        for each in (services, second)
+    )
 
     async def both() -> list[dict[str, Any]]:
         items = [{"entity_type": "thing", "name": f"n{i % 5}", f"f{i}": i} for i in range(200)]
@@ -173,9 +178,9 @@ def test_a_turn_that_lost_twice_takes_the_lock(
         lost += 1
         return "lost"
 
-    monkeypatch.setattr(turn._Writer, "_optimistic", losing)
+    monkeypatch.setattr(turn.Writer, "_optimistic", losing)
     stored = loop.run(ask(services, owner, "store", entities=[ADA]))
-    assert (lost, locked, stored["entities_created"]) == (turn.LOSSES_BEFORE_LOCK, [1], 1)
+    assert (lost, locked, stored["entities_created"]) == (TurnLimits().losses_before_lock, [1], 1)
 
 
 def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, owner: str) -> None:

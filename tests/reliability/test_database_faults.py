@@ -21,7 +21,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
-from graphmem.writing import Writers, turn
+from graphmem.writing import StoreRequest, TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.tcp_proxy import Proxy, proxied
@@ -332,12 +332,19 @@ def test_requests_that_share_a_lost_acknowledgement_are_each_answered(faulty: Fa
     assert (faulty.proxy.lost, faulty.call("server.stats")["sequence"]) == (1, 11)
 
 
+def lock_first(faulty: Faulty) -> Faulty:
+    """Every turn of the services takes the lock first."""
+    services = faulty.services
+    limits = TurnLimits(losses_before_lock=0)
+    writers = Writers(services.database, services.settings, services.embedder, limits)
+    return replace(faulty, services=replace(services, writers=writers))
+
+
 @pytest.fixture
-def locking(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> Faulty:
-    """Every turn takes the lock first."""
+def locking(faulty: Faulty) -> Faulty:
+    """Services whose turns take the lock first."""
     faulty.call("store", entities=[ADA])
-    monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
-    return faulty
+    return lock_first(faulty)
 
 
 def test_a_commit_that_was_not_acknowledged_is_answered_as_if_it_had_been(locking: Faulty) -> None:
@@ -388,14 +395,14 @@ def test_an_unexpected_fault_of_a_write_is_answered(
 def test_one_request_that_cannot_be_decided_does_not_fail_the_others(
     faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = turn.decide
+    real = StoreRequest.decide
 
-    def picky(state: Any, request: Any, clock: int) -> Any:
+    def picky(request: StoreRequest, state: Any, clock: int) -> Any:
         if request.items[0].fields["name"] == '"n3"':
             raise ValueError("an unforeseen fault")
-        return real(state, request, clock)
+        return real(request, state, clock)
 
-    monkeypatch.setattr(turn, "decide", picky)
+    monkeypatch.setattr(StoreRequest, "decide", picky)
     outcomes = at_once(faulty, 6)
     assert [i for i, one in enumerate(outcomes) if isinstance(one, InternalError)] == [3]
     assert faulty.call("server.stats")["sequence"] == 5

@@ -12,8 +12,7 @@ from graphmem.database import driver
 from graphmem.database.availability import STATE_SECONDS
 from graphmem.errors import GraphmemError
 from graphmem.settings import Settings
-from graphmem.writing import turn
-from tests.reliability.test_database_faults import ADA, BOUND, COMMIT, WRITE, Faulty, faulty
+from tests.reliability.test_database_faults import ADA, BOUND, COMMIT, WRITE, Faulty, faulty, lock_first
 
 __all__ = ["faulty"]
 
@@ -133,11 +132,11 @@ def test_a_service_whose_database_is_silent_is_not_ready_until_it_answers_again(
 
 @pytest.mark.parametrize("locked", [False, True])
 def test_a_write_whose_answer_never_comes_is_in_doubt_and_settled_by_its_key(
-    faulty: Faulty, monkeypatch: pytest.MonkeyPatch, locked: bool
+    faulty: Faulty, locked: bool
 ) -> None:
     faulty.call("store", entities=[ADA])
     if locked:
-        monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
+        faulty = lock_first(faulty)
     request = {"entities": [{**ADA, "more": 1}], "idempotency_key": "k"}
     do(faulty, "lose_the_answer_to", COMMIT if locked else WRITE, in_silence=True)
     assert faulty.told("store", **request).details["in_doubt"] is True
@@ -147,11 +146,9 @@ def test_a_write_whose_answer_never_comes_is_in_doubt_and_settled_by_its_key(
 
 
 @pytest.mark.parametrize("mark", [b"owner.lock", WRITE, COMMIT])
-def test_a_lock_that_is_never_answered_holds_up_nobody_for_ever(
-    faulty: Faulty, monkeypatch: pytest.MonkeyPatch, mark: bytes
-) -> None:
+def test_a_lock_that_is_never_answered_holds_up_nobody_for_ever(faulty: Faulty, mark: bytes) -> None:
     faulty.call("store", entities=[ADA])
-    monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
+    faulty = lock_first(faulty)
     mark = mark if mark == COMMIT else {b"owner.lock": b"SET owner.locked", WRITE: b"state_hash"}[mark]
     do(faulty, "lose_the_answer_to", mark, in_silence=True)
     faulty.told("store", entities=[{**ADA, "more": 1}], idempotency_key="k")
@@ -165,12 +162,10 @@ def test_a_lock_that_is_never_answered_holds_up_nobody_for_ever(
 
 @pytest.mark.parametrize("keep", [1, 9])
 @pytest.mark.parametrize("locked", [False, True])
-def test_a_connection_that_breaks_in_the_midst_of_an_answer(
-    faulty: Faulty, monkeypatch: pytest.MonkeyPatch, keep: int, locked: bool
-) -> None:
+def test_a_connection_that_breaks_in_the_midst_of_an_answer(faulty: Faulty, keep: int, locked: bool) -> None:
     faulty.call("store", entities=[ADA])
     if locked:
-        monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
+        faulty = lock_first(faulty)
     do(faulty, "lose_the_answer_to", COMMIT if locked else WRITE, keep=keep)
     stored = quickly(faulty, "store", entities=[{**ADA, "more": 1}])
     assert (faulty.proxy.lost, stored["replayed"]) == (1, False)

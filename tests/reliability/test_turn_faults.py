@@ -24,7 +24,7 @@ from graphmem.errors import (
 )
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
-from graphmem.writing import Writers, turn
+from graphmem.writing import TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
@@ -242,10 +242,13 @@ def warned(answer: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("fault", [rolled_back(DatabaseFull), timed_out], ids=["full", "late"])
 @pytest.mark.parametrize("locking", [False, True])
 def test_what_fails_with_a_look_for_duplicates_is_written_without(
-    broken: Broken, fault: Fault, locking: bool, monkeypatch: pytest.MonkeyPatch
+    broken: Broken, fault: Fault, locking: bool
 ) -> None:
     if locking:
-        monkeypatch.setattr(turn, "LOSSES_BEFORE_LOCK", 0)
+        services = broken.services
+        limits = TurnLimits(losses_before_lock=0)
+        writers = Writers(services.database, services.settings, services.embedder, limits)
+        broken.services = replace(services, writers=writers)
     broken.faults = [fault]
     found = broken.store(2)
     assert [(one["entities_created"], warned(one)) for one in found] == [(1, NOT_LOOKED)] * 2

@@ -95,7 +95,7 @@ def _start(said: dict[str, Any]) -> int:
     from graphmem import worker
     from graphmem.cli.main import main
     from graphmem.model import times
-    from graphmem.writing import turn
+    from graphmem.writing import TurnLimits, writers
     from tests.support import reached_outcomes
 
     reached_outcomes.install_if_wanted()
@@ -103,7 +103,7 @@ def _start(said: dict[str, Any]) -> int:
     real, ahead = times.now, said["clock"]
     times.now = lambda: real() + ahead
     if said["lock"]:
-        turn.LOSSES_BEFORE_LOCK = 0
+        writers.DEFAULT_LIMITS = TurnLimits(losses_before_lock=0)
     if not said["worker"]:
         worker.work = no_work
     try:

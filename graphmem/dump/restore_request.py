@@ -1,0 +1,153 @@
+"""A request that writes transactions of a dump again: folds, counters and edges are derived as from new ones.
+
+Each transaction is decided like a new one, except that nothing of it is refused: another database accepted
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from graphmem.model import facts, schema
+from graphmem.model.reduction import Observation
+from graphmem.model.schema import Active
+from graphmem.writing import Merging, Receipt, WriteRequest, merging
+from graphmem.writing.draft import Draft
+from graphmem.writing.requests import Touched
+from graphmem.writing.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedTransaction:
+    """A transaction of a dump: its properties, its writer, its observations and schema versions."""
+
+    properties: Mapping[str, Any]
+    agent: str
+    observations: tuple[Observation, ...] = ()
+    versions: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        return self.properties["id"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreRequest(WriteRequest):
+    """Transactions of a dump, or schemas, that are written together.
+
+    Attributes:
+        transactions: in the order in which they were recorded. A merge, or its end, comes alone.
+        schemas: the newest schema of each type with the time (microseconds) of its registration; set before
+            any transaction of the type is written.
+        is_newest_merge: whether the merge, or its end, is the newest of its entity: an older one changes
+            nothing that is shown.
+    """
+
+    shares_turn = False
+
+    transactions: tuple[DumpedTransaction, ...] = ()
+    schemas: Mapping[str, tuple[Active, int]] = field(default_factory=dict)
+    is_newest_merge: bool = True
+
+    @property
+    def observations(self) -> list[Observation]:
+        """The observations of all transactions."""
+        return [observation for each in self.transactions for observation in each.observations]
+
+    @property
+    def merge(self) -> Observation | None:
+        """The observation that merges, or ends a merge, if there is one."""
+        merges = (each for each in self.observations if each.kind in facts.MERGE_KINDS)
+        return next(merges, None)
+
+    @property
+    def observation_count(self) -> int:
+        """The number of observations of all transactions."""
+        return len(self.observations)
+
+    @property
+    def characters(self) -> int:
+        """Characters of the values of all observations."""
+        return sum(len(value) for each in self.observations for value in each.fields.values())
+
+    @property
+    def applied_merging(self) -> Merging | None:
+        """The merge, or its end, where it is the newest."""
+        merge = self.merge
+        if merge is None or not self.is_newest_merge:
+            return None
+        return Merging(merge.kind, merge.subject_id, facts.target(merge.kind, merge.fields))
+
+    def touch(self, touched: Touched) -> None:
+        """Add everything that the transactions and schemas name."""
+        for transaction in self.transactions:
+            touched.transactions.add(transaction.id)
+            touched.types.update(version["entity_type"] for version in transaction.versions)
+            if key := transaction.properties.get("idempotency_key"):
+                touched.keys.add(key)
+        for observation in self.observations:
+            touched.observations.add(observation.id)
+            if ":" in observation.subject_id:
+                touched.add_relationship(observation.subject_id)
+            else:
+                touched.entities.add(observation.subject_id)
+            if observation.entity_type:
+                touched.types.add(observation.entity_type)
+        for entity_type, (active, _) in self.schemas.items():
+            touched.types.update((entity_type, *active.document.aliases))
+        if (applied := self.applied_merging) is not None:
+            touched.add_merging(applied)
+
+    def decide(self, state: State, clock: int) -> Receipt:
+        """Add the schemas, then the transactions, to the state; a fact of the state stays as it is."""
+        self._activate(state)
+        for transaction in self.transactions:
+            draft = Draft.of(state, self, transaction.properties["recorded_at"])
+            # Entities first: relationships are shown between the survivors of their ends.
+            for observation in sorted(transaction.observations, key=lambda each: ":" in each.subject_id):
+                if not draft.is_known(observation):
+                    self._observe(draft, observation)
+            is_new = transaction.id not in state.transactions
+            if is_new:
+                for version in transaction.versions:
+                    draft.versions.append({"transaction_id": transaction.id, "properties": dict(version)})
+                    # The head is final already; this changes the time of its last change.
+                    draft.heads[version["entity_type"]] = draft.head(version["entity_type"])
+            draft.accept(_row(state, transaction) if is_new else None)
+        return Receipt(self.transaction_id, state.recorded_at)
+
+    def _activate(self, state: State) -> None:
+        """Set the schema of each type, unless the database has the same or a greater version."""
+        for kind, (active, registered_at) in sorted(self.schemas.items()):
+            draft = Draft.of(state, self, registered_at)
+            head = draft.head(kind)
+            known = head.active
+            order = schema.version_order
+            if known is not None and order(known.version) >= order(active.version):
+                continue
+            new, old = set(active.document.aliases), set(known.document.aliases if known else ())
+            taken = {name for name in new if state.aliases.get(name, kind) != kind or name in state.heads}
+            draft.aliases = {**dict.fromkeys(new - taken, kind), **dict.fromkeys(old - new, None)}
+            # Where nothing is stored of the type yet, there is nothing to fold again.
+            changed = head.with_active(active)
+            draft.heads[kind] = changed if kind in state.heads else replace(changed, changed=False)
+            draft.accept(None)
+
+    def _observe(self, draft: Draft, observation: Observation) -> None:
+        if ":" in observation.subject_id:
+            draft.observe_relationship(observation)
+        elif observation.kind in facts.MERGE_KINDS:
+            merging.restore_observation(draft, observation, is_newest=self.is_newest_merge)
+        else:
+            draft.observe_entity(observation)
+
+
+def _row(state: State, transaction: DumpedTransaction) -> dict[str, Any]:
+    properties = dict(transaction.properties)
+    if properties.get("idempotency_key") in state.by_key:
+        # Another transaction of the database has the key: this one is written without it.
+        properties["idempotency_key"] = None
+    return {"agent": transaction.agent, "properties": properties}

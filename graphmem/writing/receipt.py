@@ -1,0 +1,98 @@
+"""What the writer answers to a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from graphmem.matching.similarity import Profile
+from graphmem.model import canonical
+from graphmem.model.reduction import Fold
+
+
+class StoredItem(NamedTuple):
+    """What became of one item.
+
+    ``known``: this observation was stored before. ``subject_id``: the entity that the observation is about,
+    where that is merged into ``entity_id``; else empty. Transactions keep items by position.
+    """
+
+    entity_id: str
+    entity_type: str
+    observation_id: str
+    action: str
+    basis: str
+    version: int
+    known: bool
+    subject_id: str = ""
+
+
+class StoredLink(NamedTuple):
+    """What became of one relationship. Transactions keep links by position."""
+
+    key: str
+    observation_id: str
+    action: str
+    known: bool
+    version: int
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The entities that a request created, and those near each in the index of identifiers.
+
+    ``ids`` are the ids of the neighbours of each created entity, ``profiles`` the neighbours by id.
+    """
+
+    created: Mapping[str, Profile]
+    ids: Mapping[str, list[str]]
+    profiles: Mapping[str, Profile]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a request is answered with.
+
+    ``folds`` and ``names`` are those of the items' entities, ``link_folds`` those of the relationships, as of
+    the transaction. They are empty for a replay, which reads them again. ``result`` is what a merge or a
+    change of schema answers. ``neighbours`` are those of what the request created, where it asked for them;
+    ``looked_for_duplicates`` is false where the database had no time or memory for that.
+    """
+
+    transaction_id: str
+    recorded_at: int
+    items: list[StoredItem] = field(default_factory=list)
+    links: list[StoredLink] = field(default_factory=list)
+    folds: list[Fold] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    link_folds: list[Fold] = field(default_factory=list)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+    result: dict[str, Any] = field(default_factory=dict)
+    replayed: bool = False
+    neighbours: Neighbours | None = None
+    looked_for_duplicates: bool = True
+
+    def encode(self) -> str:
+        """Return the answer as a transaction stores it: canonical JSON, with ``result`` as ``more``."""
+        kept: dict[str, Any] = {
+            "items": [list(item) for item in self.items],
+            "links": [list(link) for link in self.links],
+            "warnings": self.warnings,
+        }
+        return canonical.encode({**kept, "more": self.result} if self.result else kept)
+
+    @classmethod
+    def decode(cls, transaction_id: str, recorded_at: int, answer: str, *, replayed: bool) -> Receipt:
+        """Return the receipt of a transaction that was written before."""
+        kept = canonical.decode(answer)
+        return cls(
+            transaction_id=transaction_id,
+            recorded_at=recorded_at,
+            items=[StoredItem(*item) for item in kept["items"]],
+            links=[StoredLink(*link) for link in kept["links"]],
+            warnings=kept["warnings"],
+            result=kept.get("more", {}),
+            replayed=replayed,
+        )

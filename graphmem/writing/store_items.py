@@ -1,0 +1,105 @@
+"""Decide the items of a store: which observation each makes, of which entity, and what is warned of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphmem.model import facts, identity
+from graphmem.model.items import Item
+from graphmem.model.reduction import Observation
+from graphmem.writing import schema_changes
+from graphmem.writing.draft import Draft
+from graphmem.writing.receipt import StoredItem
+from graphmem.writing.things import Thing
+
+if TYPE_CHECKING:
+    from graphmem.writing.store_request import StoreRequest
+
+
+def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
+    """Add the observation of an item to a draft; ``None``, and issues, where it is refused."""
+    known = draft.entities.get(item.entity_id)
+    entity_type = known.kind if known else item.entity_type
+    if entity_type is None or (known is None and item.basis == "target_id"):
+        key = "entity_id" if item.path == "$" else "target_id"
+        draft.refuse_part(item, key, "ERR_TARGET_NOT_FOUND", f"there is no entity {item.entity_id}")
+        return None
+    if item.entity_type not in (None, entity_type):
+        message = f"{item.entity_id} is of type {entity_type}, not {item.entity_type}"
+        draft.refuse_part(item, "entity_type", "ERR_TARGET_TYPE", message)
+        return None
+    observation = request.item_observation(item, entity_type, draft.recorded_at)
+    before = draft.shown(item.entity_id)
+    if not _is_allowed(draft, item, before):
+        return None
+    repeated = draft.is_known(observation)
+    if not repeated:
+        draft.observe_entity(observation)
+    survivor_id = draft.entities.root(item.entity_id)
+    after = draft.shown(item.entity_id)
+    assert after is not None
+    if not repeated:
+        _warn(draft, item, before, after, observation)
+    return StoredItem(
+        entity_id=survivor_id,
+        entity_type=after.kind,
+        observation_id=observation.id,
+        action=_action(known, item),
+        basis=item.basis,
+        version=after.version,
+        known=repeated,
+        subject_id="" if survivor_id == item.entity_id else item.entity_id,
+    )
+
+
+def _action(known: Thing | None, item: Item) -> str:
+    if known is None:
+        return "created"
+    return "extended" if item.basis == "target_id" else "matched_existing"
+
+
+def _is_allowed(draft: Draft, item: Item, shown: Thing | None) -> bool:
+    """Refuse an item that the state of its entity, or the schema of its type, does not allow."""
+    count = len(draft.issues)
+    if item.kind in facts.LIFECYCLE_KINDS and shown is not None:
+        if shown.subject_id != item.entity_id:
+            merged = f"{item.entity_id} is merged into {shown.subject_id}"
+            message = f"{merged}: act on {shown.subject_id}, or unmerge {item.entity_id} first"
+            draft.refuse_part(item, "entity_id", "ERR_ENTITY_MERGED", message)
+        elif shown.live is not (item.kind == "delete"):
+            state = "is deleted already" if item.kind == "delete" else "is not deleted"
+            draft.refuse_part(item, "entity_id", "ERR_NOTHING_TO_TURN", f"{item.entity_id} {state}")
+    schema_changes.check(draft, item)
+    return len(draft.issues) == count
+
+
+def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observation: Observation) -> None:
+    for name, value in item.fields.items():
+        old = before.fold.get(name) if before else None
+        winner = after.fold.get(name)
+        if value != "null" or old is None or old.value == "null" or winner is None:
+            continue
+        if winner.value == "null" and winner.observation_id == observation.id:
+            draft.warnings.append({
+                "code": "NULL_CLEARED_FIELD",
+                "index": item.index,
+                "field": name,
+                "message": f"null is now the value of {name}: the snapshot no longer shows it",
+            })  # fmt: skip
+    if not after.live and item.kind in facts.VALUE_KINDS:
+        draft.warnings.append({
+            "code": "ENTITY_DELETED",
+            "index": item.index,
+            "entity_id": after.subject_id,
+            "message": "the entity is deleted: the observation is stored and stays hidden until "
+            f"POST /restore_entity with entity_id {after.subject_id}",
+        })  # fmt: skip
+    if item.basis == identity.CONTENT and before is None:
+        alternatives = item.alternatives or identity.rule(observation.entity_type)[:-1]
+        rules = " or ".join(" + ".join(names) for names in alternatives)
+        draft.warnings.append({
+            "code": "CONTENT_IDENTITY",
+            "index": item.index,
+            "message": "no field of the item identifies the entity, so other content will be another entity: "
+            f"give {rules}, or target_id to add to this entity",
+        })  # fmt: skip

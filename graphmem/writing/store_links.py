@@ -1,0 +1,83 @@
+"""Decide the links of a store: which observations each makes, of which relationships."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphmem.model import ids, ranks
+from graphmem.model.items import Link
+from graphmem.writing.draft import Draft
+from graphmem.writing.receipt import StoredLink
+from graphmem.writing.things import Thing
+
+if TYPE_CHECKING:
+    from graphmem.writing.store_request import StoreRequest
+
+
+def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
+    """Add the observations of a link to a draft; ``None``, and issues, where it is refused."""
+    key = request.link_key(link)
+    if link.kind == "create" and not _ends_are_live(draft, request, link):
+        return None
+    shown_key = draft.shown_key(key)
+    if link.kind != "create":
+        return _change_state(draft, request, link, key, shown_key)
+    source, target = ids.ends(shown_key)
+    if source == target:
+        message = "both ends are the same entity"
+        draft.refuse_part(link, "target", "ERR_RELATIONSHIP_TO_ITSELF", message)
+        return None
+    observation = request.link_observation(link, key, draft.recorded_at)
+    known = draft.relationships.view(shown_key)
+    repeated = draft.is_known(observation)
+    if not repeated:
+        draft.observe_relationship(observation)
+    shown = draft.relationships.view(shown_key)
+    assert shown is not None
+    action = "matched_existing" if known and known.observation_count else "created"
+    return StoredLink(shown_key, observation.id, action, repeated, shown.version, shown.live)
+
+
+def _change_state(
+    draft: Draft, request: StoreRequest, link: Link, key: str, shown_key: str
+) -> StoredLink | None:
+    """Delete every live member of a shown relationship, or restore every deleted one."""
+    deletes = link.kind == "delete"
+    known = None if ids.is_loop(shown_key) else draft.relationships.view(shown_key)
+    if known is None or not known.observation_count or known.live is not deletes:
+        state = "live" if deletes else "deleted"
+        message = f"there is no such {state} relationship: {key}"
+        draft.refuse_part(link, "relationship_key", "ERR_NOTHING_TO_TURN", message)
+        return None
+    members = draft.relationships.members(shown_key)
+    changed = [member for member in members if member.observation_count and member.live is deletes]
+    # A creation may have been observed a little ahead of the clock: what ends it must lie after it.
+    observations = [
+        request.link_observation(link, member.subject_id, draft.recorded_at, place, _lifecycle_time(member))
+        for place, member in enumerate(sorted(changed, key=lambda member: member.subject_id))
+    ]
+    for observation in observations:
+        draft.observe_relationship(observation)
+    shown = draft.relationships.view(shown_key)
+    assert shown is not None
+    return StoredLink(shown_key, observations[0].id, "matched_existing", False, shown.version, shown.live)
+
+
+def _lifecycle_time(thing: Thing) -> int | None:
+    """Return when the newest lifecycle observation of a thing was observed, in microseconds."""
+    return ranks.time_of(thing.lifecycle.rank) if thing.lifecycle else None
+
+
+def _ends_are_live(draft: Draft, request: StoreRequest, link: Link) -> bool:
+    for side, end in (("source", link.source), ("target", link.target)):
+        entity_id = end.resolve(request.items)
+        entity = draft.shown(entity_id)
+        if entity is None and end.index is not None:
+            # The item was refused, and has an issue of its own.
+            return False
+        if entity is None or not entity.live:
+            code = "ERR_RELATIONSHIP_ENTITY_DELETED" if entity else "ERR_RELATIONSHIP_ENTITY_NOT_FOUND"
+            message = f"{entity.subject_id} is deleted" if entity else f"there is no entity {entity_id}"
+            draft.refuse_part(link, f"{side}_entity_id", code, message)
+            return False
+    return True

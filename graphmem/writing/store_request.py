@@ -1,0 +1,205 @@
+"""A request that stores items, one observation each, and relationships between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from graphmem.model import ids
+from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
+from graphmem.model.reduction import Observation
+from graphmem.writing import store_items, store_links
+from graphmem.writing.draft import Draft
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.requests import Touched
+from graphmem.writing.state import State
+from graphmem.writing.transaction import TransactionRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreRequest(TransactionRequest):
+    """Items and links that are stored together, or refused together.
+
+    ``observed_at`` (microseconds), ``priority`` and ``observation_source`` are those of the links. A plan
+    (``commit`` false) is decided and not written.
+    """
+
+    items: list[Item] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    observed_at: int | None = None
+    priority: float = DEFAULT_PRIORITY
+    observation_source: str = DEFAULT_SOURCE
+    commit: bool = True
+    find_duplicates: bool = False
+
+    @property
+    def writes_facts(self) -> bool:
+        """Whether it is no plan."""
+        return self.commit
+
+    @property
+    def finds_duplicates(self) -> bool:
+        """Whether its turn looks for likely duplicates; those of a plan are read once it is answered."""
+        return self.find_duplicates and self.commit
+
+    @property
+    def observation_count(self) -> int:
+        """One for each item and link."""
+        return len(self.items) + len(self.links)
+
+    @property
+    def characters(self) -> int:
+        """Characters of the values of its items and links."""
+        return sum(len(value) for part in (*self.items, *self.links) for value in part.fields.values())
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What an idempotency key stands for."""
+        return {
+            "items": list(map(_item_content, self.items)),
+            "links": list(map(_link_content, self.links)),
+            "of_links": [self.observed_at, self.priority, self.observation_source] if self.links else [],
+        }
+
+    def touch(self, touched: Touched) -> None:
+        """Add the entities, relationships and types of its parts, and observations that may be repeated."""
+        TransactionRequest.touch(self, touched)
+        for item in self.items:
+            touched.entities.add(item.entity_id)
+            if item.entity_type:
+                touched.types.update((item.entity_type, item.given_type or item.entity_type))
+            if item.observed_at is not None:
+                touched.observations.add(self.item_observation_id(item))
+        for link in self.links:
+            touched.add_relationship(self.link_key(link))
+            if self.observed_at is not None:
+                touched.observations.add(self.link_observation_id(link))
+
+    def identified(self, state: State) -> Self:
+        """Return it with its items identified by the aliases and identity rules of the state."""
+        items = [self._identified(item, state) for item in self.items]
+        changed = any(new is not old for new, old in zip(items, self.items, strict=True))
+        return replace(self, items=items) if changed else self
+
+    def _identified(self, item: Item, state: State) -> Item:
+        entity_type = state.aliases.get(item.given_type or "", item.given_type)
+        head = state.heads.get(entity_type or "")
+        alternatives = head.alternatives if head else None
+        if (item.entity_type, item.alternatives) == (entity_type, alternatives):
+            return item
+        return item.identified(self.owner, self.transaction_id, entity_type, alternatives)
+
+    def apply(self, draft: Draft) -> Receipt:
+        """Add its items, then its links: a link may need an entity that an item creates."""
+        items = [store_items.apply(draft, self, item) for item in self.items]
+        links = [store_links.apply(draft, self, link) for link in self.links]
+        draft.raise_issues()
+        entities = [draft.shown(item.entity_id) for item in self.items]
+        relationships = [draft.relationships.view(link.key) for link in links if link]
+        return Receipt(
+            transaction_id=self.transaction_id,
+            recorded_at=draft.recorded_at,
+            items=[item for item in items if item],
+            links=[link for link in links if link],
+            folds=[entity.fold for entity in entities if entity],
+            names=[entity.name for entity in entities if entity],
+            link_folds=[relationship.fold for relationship in relationships if relationship],
+        )
+
+    def link_key(self, link: Link) -> str:
+        """Return the key of the relationship that a link makes."""
+        ends = link.source.resolve(self.items), link.target.resolve(self.items)
+        return ids.relationship_key(link.relationship_type, *ends)
+
+    def item_observation_id(self, item: Item) -> str:
+        """Return the id of the observation that an item makes."""
+        if item.observed_at is None:
+            return ids.unplaced_observation_id(self.transaction_id, item.index)
+        return ids.observation_id(
+            subject_id=item.entity_id,
+            observed_at=item.observed_at,
+            fields=item.fields,
+            kind=item.kind,
+            priority=item.priority,
+            specificity=item.specificity,
+            observation_source=item.observation_source,
+            agent=self.agent,
+            source_id=None,
+            interpretation_id=None,
+        )
+
+    def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
+        """Return the id of the observation that a link makes; links count on after the items.
+
+        Args:
+            key: the relationship that it is about, where that is another than the link names.
+            place: counts the relationships that one link acts on.
+        """
+        if self.observed_at is None:
+            number = link.index if place == 0 else len(self.links) + place
+            return ids.unplaced_observation_id(self.transaction_id, len(self.items) + number)
+        return ids.observation_id(
+            subject_id=self.link_key(link) if key is None else key,
+            observed_at=self.observed_at,
+            fields=link.fields,
+            kind=link.kind,
+            priority=self.priority,
+            specificity=1.0,
+            observation_source=self.observation_source,
+            agent=self.agent,
+            source_id=None,
+            interpretation_id=None,
+        )
+
+    def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:
+        """Return the observation that an item makes; ``recorded_at`` is the time of the transaction."""
+        return Observation(
+            id=self.item_observation_id(item),
+            subject_id=item.entity_id,
+            entity_type=entity_type,
+            kind=item.kind,
+            observed_at=recorded_at if item.observed_at is None else item.observed_at,
+            recorded_at=recorded_at,
+            fields=item.fields,
+            transaction_id=self.transaction_id,
+            priority=item.priority,
+            specificity=item.specificity,
+            observation_source=item.observation_source,
+            agent=self.agent,
+            basis=item.basis,
+            shapes=item.shapes,
+        )
+
+    def link_observation(
+        self, link: Link, key: str, recorded_at: int, place: int = 0, after: int | None = None
+    ) -> Observation:
+        """Return the observation of relationship ``key`` that a link makes.
+
+        Args:
+            after: microseconds that it must lie after, where it takes its time from its transaction.
+        """
+        observed_at = recorded_at if after is None else max(recorded_at, after + 1)
+        return Observation(
+            id=self.link_observation_id(link, key, place),
+            subject_id=key,
+            entity_type="",
+            kind=link.kind,
+            observed_at=observed_at if self.observed_at is None else self.observed_at,
+            recorded_at=recorded_at,
+            fields=link.fields,
+            transaction_id=self.transaction_id,
+            priority=self.priority,
+            observation_source=self.observation_source,
+            agent=self.agent,
+        )
+
+
+def _item_content(item: Item) -> list[Any]:
+    target = item.entity_id if item.basis == "target_id" else None
+    who = [item.given_type, item.stated or item.basis, target, item.observed_at]
+    return [*who, item.priority, item.specificity, item.observation_source, item.kind, dict(item.fields)]
+
+
+def _link_content(link: Link) -> list[Any]:
+    ends = [[end.index, end.entity_id] for end in (link.source, link.target)]
+    return [link.relationship_type, *ends, link.kind, dict(link.fields)]

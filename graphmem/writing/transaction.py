@@ -1,0 +1,89 @@
+"""Deciding a request that writes a transaction of its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+from graphmem.errors import IdempotencyMismatch
+from graphmem.model import ids
+from graphmem.writing.draft import Draft
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.requests import Touched, WriteRequest
+from graphmem.writing.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionRequest(WriteRequest):
+    """A request that writes one transaction, or refuses it.
+
+    ``agent`` is the thumbprint of the writer's key (``anonymous`` without one), ``client`` the name that the
+    writer gives itself.
+    """
+
+    operation: str
+    agent: str
+    client: str
+    idempotency_key: str | None = None
+
+    @property
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """What an idempotency key stands for: its values, in whatever spelling of types and times."""
+
+    @property
+    def request_hash(self) -> str:
+        """The hash of its operation and content. It is stored, so every request has the keys of a store."""
+        return ids.request_hash(self.operation, {"items": [], "links": [], "of_links": [], **self.content})
+
+    def touch(self, touched: Touched) -> None:
+        """Add the transaction itself, which an earlier attempt may have written, and the key."""
+        touched.transactions.add(self.transaction_id)
+        if self.idempotency_key is not None:
+            touched.keys.add(self.idempotency_key)
+
+    @abstractmethod
+    def apply(self, draft: Draft) -> Receipt:
+        """Add to a draft what it writes, and what is wrong with it; return its answer."""
+
+    def decide(self, state: State, clock: int) -> Receipt:
+        """Return its answer; see :meth:`WriteRequest.decide`."""
+        earlier = self._earlier_answer(state)
+        if earlier is not None:
+            return earlier
+        recorded_at = max(clock, state.recorded_at + 1) + len(state.transaction_rows)
+        draft = Draft.of(state, self, recorded_at)
+        receipt = replace(self.apply(draft), warnings=draft.warnings)
+        draft.raise_issues()
+        if self.writes_facts:
+            draft.accept(self._row(receipt))
+        return receipt
+
+    def _earlier_answer(self, state: State) -> Receipt | None:
+        """Return the answer of the same transaction, or of another with the same key, written before."""
+        written = state.transactions.get(self.transaction_id)
+        if written is not None:
+            # An earlier attempt wrote it, and its acknowledgement was lost: this is no replay.
+            return Receipt.decode(written.transaction_id, written.recorded_at, written.answer, replayed=False)
+        if self.idempotency_key is None or self.idempotency_key not in state.by_key:
+            return None
+        written = state.by_key[self.idempotency_key]
+        if written.request_hash != self.request_hash:
+            raise IdempotencyMismatch(idempotency_key=self.idempotency_key)
+        return Receipt.decode(written.transaction_id, written.recorded_at, written.answer, replayed=True)
+
+    def _row(self, receipt: Receipt) -> dict[str, Any]:
+        """Return the row of its transaction, without its place in the owner's order."""
+        return {
+            "agent": self.agent,
+            "properties": {
+                "id": self.transaction_id,
+                "recorded_at": receipt.recorded_at,
+                "operation": self.operation,
+                "client": self.client,
+                "idempotency_key": self.idempotency_key,
+                "request_hash": self.request_hash,
+                "answer": receipt.encode(),
+            },
+        }

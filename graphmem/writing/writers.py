@@ -1,0 +1,118 @@
+"""The writers of one process: requests are handed in here and wait for a turn of their owner's writer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+
+import structlog
+
+from graphmem.database.driver import Database, round_trips
+from graphmem.embedding.meaning import Embedder
+from graphmem.errors import ServiceBusy
+from graphmem.model import ids
+from graphmem.model.identity import Alternatives
+from graphmem.settings import Settings
+from graphmem.writing import disk
+from graphmem.writing.queue import Waiting
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.refolding import RefoldRequest
+from graphmem.writing.requests import WriteRequest
+from graphmem.writing.turn import Known, TurnLimits, Writer
+
+DEFAULT_LIMITS = TurnLimits()
+
+
+class Writers:
+    """The writers of one process: one per owner that has something to write."""
+
+    def __init__(
+        self, database: Database, settings: Settings, embedder: Embedder, limits: TurnLimits | None = None
+    ) -> None:
+        self._database = database
+        self.embedder = embedder
+        self._settings = settings
+        self._limits = limits or DEFAULT_LIMITS
+        self._writers: dict[str, Writer] = {}
+        self._known = Known()
+
+    def alternatives(self, owner: str) -> Callable[[str], Alternatives | None]:
+        """Return a function from a type to its registered identity rules, as this process read them last.
+
+        Every turn reads whether they still hold, and identifies its items anew where they do not.
+        """
+        return lambda entity_type: self._known.alternatives.get((owner, entity_type))
+
+    async def submit(self, request: WriteRequest) -> Receipt:
+        """Have a request decided and written; return its answer once it is durable.
+
+        Raises:
+            IdempotencyMismatch, StoreRefused: it is refused; nothing of it was written.
+            ServiceBusy: too many requests of this owner wait already.
+            DiskFull: there is too little space where the database is.
+            Unavailable: the database failed; ``details.in_doubt`` says whether it may have been written.
+        """
+        if request.writes_facts:
+            self.check_disk()
+        writer = self._writers.get(request.owner)
+        if writer is None:
+            writer = Writer(
+                self._database, request.owner, self._settings, self.embedder, self._known, self._limits
+            )
+            self._writers[request.owner] = writer
+        is_full = writer.characters > self._limits.queue_characters
+        if is_full or len(writer.waiting) >= self._settings.max_waiting:
+            raise ServiceBusy(waiting=len(writer.waiting))
+        loop = asyncio.get_running_loop()
+        waiting = Waiting(
+            request=request,
+            answer=loop.create_future(),
+            trace_id=structlog.contextvars.get_contextvars().get("trace_id", ""),
+            round_trips=round_trips.get(None),
+            deadline=loop.time() + self._settings.write_timeout,
+            characters=request.characters,
+            span=self._database.tracer.current_span(),
+        )
+        writer.add(waiting)
+        if writer.task is None:
+            # A context of its own: a turn belongs to all of its requests, not to the first of them.
+            writer.task = asyncio.create_task(self._drain(writer), context=contextvars.Context())
+        return await waiting.answer
+
+    def check_disk(self) -> None:
+        """Refuse to write where the embedded database has little space left.
+
+        Raises:
+            DiskFull: less than ``Settings.disk_reserve`` is free.
+        """
+        disk.check(self._settings)
+
+    def waiting(self) -> int:
+        """Return how many requests wait for a turn."""
+        return sum(len(writer.waiting) for writer in self._writers.values())
+
+    async def refold(self, owner: str, entity_ids: list[str]) -> None:
+        """Fold entities again that were folded under other rules than those of their type today."""
+        transaction_id = ids.transaction_id()
+        await self.submit(
+            RefoldRequest(owner=owner, transaction_id=transaction_id, entity_ids=tuple(entity_ids))
+        )
+
+    async def close(self) -> None:
+        """Wait until all requests are written; after ``Settings.shutdown_seconds`` refuse the rest."""
+        end = asyncio.get_running_loop().time() + self._settings.shutdown_seconds
+        while tasks := [writer.task for writer in self._writers.values() if writer.task]:
+            left = end - asyncio.get_running_loop().time()
+            if left <= 0:
+                for writer in self._writers.values():
+                    writer.refuse_waiting()
+            await asyncio.wait(tasks, timeout=max(left, 1.0))
+
+    async def _drain(self, writer: Writer) -> None:
+        try:
+            while writer.waiting:
+                await writer.turn()
+        finally:
+            writer.task = None
+            self._writers.pop(writer.owner, None)
