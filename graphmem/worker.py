@@ -1,9 +1,8 @@
-"""Work that nobody waits for: folding again after a change of schema, and what entities mean.
+"""The background work of a service: folding entities again, making their vectors, indexing the vectors.
 
-Whoever reads or writes a stale entity has it folded first, so nothing depends on that; it only spares the
-next reader the wait, and counters and searches the stale ones. Vectors that are in no index yet are compared
-one by one; here they are put into it, many at once. What has no vector of the model in use is given one.
-All of it goes on where another process, or the one before it, left off.
+No request depends on it. A request folds a stale entity before it reads or writes it, and compares vectors
+that are not in the index one by one; the work only spares requests that time. Entities without a vector of
+the model in use are given one. The work continues where another process left off.
 """
 
 from __future__ import annotations
@@ -13,7 +12,9 @@ import math
 import random
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import structlog
 
@@ -23,34 +24,43 @@ from graphmem.embedding.meaning import Vector
 from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.registry import Services
 
-INTERVAL = 2.0
-"""Seconds between two looks at what waits."""
-STRETCH = 200
-"""Entities that are looked at, and folded again, at once."""
-WAITING = 1_000
-"""Types that are looked at."""
-TAKEN = 20
-"""Types that are taken at one look."""
-PLACED = 1_000
-"""Vectors that are put into the index by one statement. Each makes a part of the index: few large ones are
-searched sooner, and to merge small ones takes most of what the index costs."""
-UNDERSTOOD = 64
-"""Entities whose vectors are asked for at once."""
-
-WORK = {"work_once": "fold", "understand_once": "vector", "place_once": "index"}
-"""Kinds of work, as they are counted."""
-
-FULL = {"understand_once": UNDERSTOOD, "place_once": PLACED}
-"""How much at once means that there is likely more."""
+INTERVAL_SECONDS: Final = 2.0
+"""Pause between two passes of one kind of work."""
+REFOLDED_LIMIT: Final = 200
+"""Entities that are folded again at once."""
+PENDING_TYPES_LIMIT: Final = 1_000
+"""Types with stale entities that one pass reads."""
+REFOLDED_TYPES_LIMIT: Final = 20
+"""Types that one pass folds again."""
+INDEXED_LIMIT: Final = 1_000
+"""Vectors that one statement puts into the index. Each statement makes a segment of the index; few large
+segments are searched faster, and merging small ones is most of the cost of the index."""
+EMBEDDED_LIMIT: Final = 64
+"""Entities whose vectors one pass makes."""
 
 _log = structlog.get_logger("graphmem.worker")
 
 
-async def work(services: Services) -> None:
-    """Do what waits, again and again, for as long as a service runs.
+@dataclass(frozen=True, slots=True)
+class WorkKind:
+    """One kind of work.
 
-    The model of the service that was started last is the one in use: those of others, whose workers would
-    otherwise undo its work, rest.
+    Attributes:
+        name: as metrics and logs name it.
+        run: does one pass; returns for how many entities.
+        batch_size: a pass for so many entities is followed by the next one at once, as there is likely more.
+    """
+
+    name: str
+    run: Callable[[Services], Awaitable[int]]
+    batch_size: float = math.inf
+
+
+async def work(services: Services) -> None:
+    """Do all kinds of work for as long as the service runs.
+
+    The model of the service that was started last is the one in use. The workers of services with another
+    model make no vectors, so that the two do not undo each other's work.
     """
     failed = False
     while True:
@@ -58,102 +68,109 @@ async def work(services: Services) -> None:
             await claim(services)
             break
         except GraphmemError as exc:
-            _later(failed, "claim", exc)
+            _log_delay("claim", exc, again=failed)
             failed = True
-            await asyncio.sleep(INTERVAL)
-    await asyncio.gather(*(_again(services, what) for what in (work_once, understand_once, place_once)))
+            await asyncio.sleep(INTERVAL_SECONDS)
+    await asyncio.gather(*(repeat(services, kind) for kind in KINDS))
 
 
 async def claim(services: Services) -> None:
-    """Have every entity be given a vector of the model of this process."""
+    """Make the model of this process the one in use for all entities."""
     model = services.embedder.model
     (row,) = await services.database.write("meaning.claim", None, model=model)
     if row["before"] not in (None, model):
         _log.info("another model is in use: all vectors are made anew", model=model, before=row["before"])
 
 
-async def _again(services: Services, what: Callable[[Services], Awaitable[int]]) -> None:
-    """Do one kind of work; while there is more of it, half of the time."""
+async def repeat(services: Services, kind: WorkKind) -> None:
+    """Do one kind of work again and again; while there is more of it, half of the time."""
     failed = False
     while True:
         start = time.monotonic()
         done = 0
         try:
-            done = await what(services)
-            services.metrics.worked.labels(WORK[what.__name__]).inc(done)
+            done = await kind.run(services)
+            services.metrics.worked.labels(kind.name).inc(done)
             failed = False
         except GraphmemError as exc:
-            _later(failed, what.__name__, exc)
+            _log_delay(kind.name, exc, again=failed)
             failed = True
         except Exception:
-            _log.exception("unexpected fault of the worker: it goes on later", work=what.__name__)
-        # A few wait until there are more: each statement costs as much as dozens of vectors.
-        full = done >= FULL.get(what.__name__, math.inf)
-        await asyncio.sleep(time.monotonic() - start if full else INTERVAL)
+            _log.exception("unexpected fault of the worker: it goes on later", work=kind.name)
+        # Small batches wait for more: each statement costs as much as dozens of vectors.
+        pause = time.monotonic() - start if done >= kind.batch_size else INTERVAL_SECONDS
+        await asyncio.sleep(pause)
 
 
-def _later(failed: bool, work: str, exc: GraphmemError) -> None:
-    """Tell that work waits: once, and not at every look, since a database may be away for hours."""
-    (_log.debug if failed else _log.warning)("the worker goes on later", work=work, reason=str(exc)[:500])
+def _log_delay(work: str, exc: GraphmemError, *, again: bool) -> None:
+    """Warn that work waits: once, not in every pass, as a database may be away for hours."""
+    (_log.debug if again else _log.warning)("the worker goes on later", work=work, reason=str(exc)[:500])
 
 
-async def place_once(services: Services) -> int:
+async def index_vectors(services: Services) -> int:
     """Put some vectors into the vector index; return how many."""
-    (row,) = await services.database.write("meaning.place", None, limit=PLACED)
+    (row,) = await services.database.write("meaning.place", None, limit=INDEXED_LIMIT)
     return row["placed"]
 
 
-async def understand_once(services: Services, only: str | None = None) -> int:
-    """Give some entities, of all owners or of one only, their vectors; return how many.
+async def make_vectors(services: Services, only_owner: str | None = None) -> int:
+    """Make the vectors of some entities, of all owners or of one; return how many.
 
     Raises:
-        EmbeddingUnavailable: the service that makes them does not answer as it should.
+        EmbeddingUnavailable: the embedding service does not answer as it should.
     """
     model = services.embedder.model
-    rows = await services.database.read("meaning.waiting", None, model=model, only=only, limit=UNDERSTOOD)
+    rows = await services.database.read(
+        "meaning.waiting", None, model=model, only=only_owner, limit=EMBEDDED_LIMIT
+    )
     waiting = rows[0]["waiting"] if rows else []
     services.metrics.backlog.labels("vector").set(len(waiting))
+    if not waiting:
+        return 0
     texts = [
         meaning.text_of(name, zip(fields, values, strict=True)) for _, _, name, fields, values in waiting
     ]
-    vectors = await _embedded(services, texts) if waiting else []
+    embed = partial(_embed, services)
+    parts = await in_halves(texts, embed, too_much=(EmbeddingRefused,))
+    vectors = [vector for part in parts for vector in part]
     rows = [
         {"id": entity_id, "was": of, "of": meaning.key(text), "vector": vector}
         for (entity_id, of, *_), text, vector in zip(waiting, texts, vectors, strict=True)
     ]
-    if not rows:
-        return 0
     (row,) = await services.database.write("meaning.set", None, model=model, rows=rows)
-    _log.info("understood", entities=row["done"], model=model)
+    _log.info("vectors made", entities=row["done"], model=model)
     return row["done"]
 
 
-async def _embedded(services: Services, texts: list[str]) -> list[Vector | None]:
-    """Return the vectors of some texts; in halves where some are refused: one alone has none."""
+async def _embed(services: Services, texts: list[str]) -> list[Vector | None]:
+    """Return the vectors of some texts; a single text that the service refuses has none.
+
+    Raises:
+        EmbeddingRefused: the service refuses one of several texts.
+    """
     try:
         return await services.embedder.embed(texts)
     except EmbeddingRefused as exc:
-        if len(texts) < 2:
-            _log.warning("a text has no vector: the service refuses it", reason=str(exc)[:500])
-            return [None]
-        half = len(texts) // 2
-        return [*await _embedded(services, texts[:half]), *await _embedded(services, texts[half:])]
+        if len(texts) > 1:
+            raise
+        _log.warning("a text has no vector: the service refuses it", reason=str(exc)[:500])
+        return [None]
 
 
-async def work_once(services: Services) -> int:
-    """Fold again some of what waits; return how many entities that were.
+async def refold_stale(services: Services) -> int:
+    """Fold stale entities of some types again; return how many.
 
-    Which types are taken is drawn: one that fails again and again keeps no other from its turn.
+    The types are chosen at random, so that a type that always fails keeps no other waiting.
     """
-    (row,) = await services.database.read("schema.pending", None, limit=WAITING)
+    (row,) = await services.database.read("schema.pending", None, limit=PENDING_TYPES_LIMIT)
     pending = row["pending"]
     services.metrics.backlog.labels("fold").set(len(pending))
     done = 0
-    for owner, kind, projection in random.sample(pending, min(len(pending), TAKEN)):
+    for owner, kind, projection in random.sample(pending, min(len(pending), REFOLDED_TYPES_LIMIT)):
         try:
             folded = 0
             for live in (True, False):
-                folded += await _fold(services, owner, kind, live, projection)
+                folded += await _refold_type(services, owner, kind, live, projection)
             await services.database.write("schema.folded", owner, type=kind, projection=projection)
             _log.info("folded again", owner=owner, type=kind, entities=folded)
             done += folded
@@ -162,14 +179,23 @@ async def work_once(services: Services) -> int:
     return done
 
 
-async def _fold(services: Services, owner: str, kind: str, live: bool, projection: str | None) -> int:
+async def _refold_type(services: Services, owner: str, kind: str, live: bool, projection: str | None) -> int:
     done, after = 0, ""
     while after is not None:
         (row,) = await services.database.read(
-            "schema.unfolded", owner, type=kind, live=live, projection=projection, after=after, limit=STRETCH
-        )
+            "schema.unfolded", owner, type=kind, live=live, projection=projection, after=after,
+            limit=REFOLDED_LIMIT,
+        )  # fmt: skip
         if row["entities"]:
             await in_halves(row["entities"], partial(services.writers.refold, owner))
             done += len(row["entities"])
         after = row["last"]
     return done
+
+
+KINDS: Final = (
+    WorkKind("fold", refold_stale),
+    WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
+    WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),
+)
+"""All kinds of work; a service does them at the same time."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from graphmem.checking.stretch import Difference, Stretch
 from graphmem.database.driver import Database, Transaction
-from graphmem.errors import DatabaseFull
+from graphmem.database.halving import in_halves
 from graphmem.model import canonical, discovery, ids, reduction, relationship, state_hash, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import Membership
@@ -92,10 +93,10 @@ class Audit:
         for kind in sorted(set(entity_types)):
             for live in (True, False):
                 async for subject_ids in self._subject_ids(True, kind, live):
-                    await self._check(subject_ids, [])
+                    await in_halves(subject_ids, partial(self._check, True))
         for kind in sorted(set(relationship_types)):
             async for subject_ids in self._subject_ids(False, kind, True):
-                await self._check([], subject_ids)
+                await in_halves(subject_ids, partial(self._check, False))
         if self.deep:
             await self._discover(before["revision"])
         await self._settle(before)
@@ -116,18 +117,11 @@ class Audit:
                 yield subject_ids
             place = row["last"]
 
-    async def _check(self, entities: list[str], relationships: list[str]) -> None:
-        """Check a stretch; one whose values are too large to be held at once is halved."""
-        try:
-            stretch = await self._compared(entities, relationships)
-            if stretch.differences:
-                stretch = await self._sure(entities, relationships)
-        except DatabaseFull:
-            if len(entities) + len(relationships) < 2:
-                raise
-            for some in (slice(None, None, 2), slice(1, None, 2)):
-                await self._check(entities[some], relationships[some])
-            return
+    async def _check(self, is_entity: bool, subject_ids: list[str]) -> None:
+        entities, relationships = (subject_ids, []) if is_entity else ([], subject_ids)
+        stretch = await self._compared(entities, relationships)
+        if stretch.differences:
+            stretch = await self._sure(entities, relationships)
         self._take(stretch)
 
     async def _compared(self, entities: list[str], relationships: list[str]) -> Stretch:

@@ -73,7 +73,7 @@ def world(services: Services, loop: Loop) -> None:
     field = {"type": "string", "filterable": True}
     run("schemas.register", schema={"entity_type": "shelf", "fields": {"row": field}})
     run("store", entities=[{"entity_type": "shelf", "row": "a"}])
-    while loop.run(worker.place_once(services)):
+    while loop.run(worker.index_vectors(services)):
         pass
     named = {"relationship_type": "PLANNED_FOR", "inverse": "PLANNED_IN", "description": "x"}
     run("relationship_types.register", **named)

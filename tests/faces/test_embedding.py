@@ -19,7 +19,7 @@ from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import ConfigurationInvalid, EmbeddingRefused, EmbeddingUnavailable
 from graphmem.registry import Services
 from graphmem.settings import Settings
-from graphmem.worker import claim, understand_once
+from graphmem.worker import claim, make_vectors
 from graphmem.writing import Writers
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -110,7 +110,7 @@ def remote(services: Services, settings: Settings, model: Model, loop: Loop) -> 
 
 def understand_all(loop: Loop, services: Services, owner: str) -> None:
     """Have nothing of an owner wait for a vector; other tests leave much that waits in this database."""
-    while loop.run(understand_once(services, owner)):
+    while loop.run(make_vectors(services, owner)):
         pass
 
 
@@ -155,13 +155,13 @@ def test_the_worker_goes_on_where_it_was_interrupted_and_in_batches(
     there: Call, loop: Loop, remote: Services, model: Model, owner: str
 ) -> None:
     stored = store(there, *(f"thing number {i}" for i in range(70)))
-    assert loop.run(understand_once(remote, owner)) == 64
+    assert loop.run(make_vectors(remote, owner)) == 64
     model.statuses = [401]
     with pytest.raises(EmbeddingUnavailable):
-        loop.run(understand_once(remote, owner))
+        loop.run(make_vectors(remote, owner))
     assert there("server.stats")["semantic_pending"] == 6
-    assert loop.run(understand_once(remote, owner)) == 6
-    assert loop.run(understand_once(remote, owner)) == 0
+    assert loop.run(make_vectors(remote, owner)) == 6
+    assert loop.run(make_vectors(remote, owner)) == 0
     assert len(meant(there, "thing number 7")) > 0
     assert set(meant(there, "thing number")) <= set(stored)
 

@@ -13,7 +13,7 @@ from graphmem.errors import DatabaseTimeout, DiskFull, InternalError
 from graphmem.operations.server import told
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Services
-from graphmem.worker import work_once
+from graphmem.worker import refold_stale
 from graphmem.writing import Writers
 from tests.faces.conftest import Together
 from tests.support.actors import full_actor
@@ -211,7 +211,7 @@ def test_the_worker_folds_again_what_nobody_reads(
     assert run("server.stats")["types_pending"] == ["wine"]
     while run("server.stats")["types_pending"]:
         # Other owners of this database may have types that wait as well.
-        loop.run(work_once(services))
+        loop.run(refold_stale(services))
     assert folded() == 5
     assert run("entities.get", entity_id=ids[1])["snapshot"] == {"year": 1991}
     assert run("server.check_snapshots")["healthy"]

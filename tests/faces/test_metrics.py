@@ -216,7 +216,7 @@ def test_what_the_worker_does_is_counted(loop: Loop, services: Services, counted
     class Enough(BaseException):
         """Ends the worker's endless round."""
 
-    async def place_once(services: Services) -> int:
+    async def index_vectors(services: Services) -> int:
         looks.append(len(looks))
         if len(looks) > 3:
             raise Enough
@@ -224,11 +224,11 @@ def test_what_the_worker_does_is_counted(loop: Loop, services: Services, counted
 
     async def work() -> None:
         with pytest.raises(Enough):
-            await worker._again(services, place_once)
+            await worker.repeat(services, worker.WorkKind("index", index_vectors))
 
     loop.run(work())
     assert counted("graphmem_worker_done_total", work="index") == 3
-    loop.run(worker.understand_once(services))
+    loop.run(worker.make_vectors(services))
     assert 'graphmem_worker_backlog{work="vector"}' in services.metrics.text().decode()
 
 

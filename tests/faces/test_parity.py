@@ -102,7 +102,7 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
             run(row.name, row.arguments)
     # What those changed is folded again now, and not by some worker between two faces.
     while run("server.stats", {})["types_pending"]:
-        loop.run(worker.work_once(services))
+        loop.run(worker.refold_stale(services))
     return World(loop, services, settings, service, rows)
 
 

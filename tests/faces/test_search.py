@@ -17,7 +17,7 @@ from graphmem.errors import EmbeddingUnavailable, InvalidInput
 from graphmem.registry import Services
 from graphmem.settings import Limits
 from graphmem.text import words as wording
-from graphmem.worker import claim, place_once, understand_once
+from graphmem.worker import claim, index_vectors, make_vectors
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -318,7 +318,7 @@ def test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way(
     assert placed(script).count(True) >= 15
     half = run("search.explain", search="apple number 7")
     while not all(placed(script)):
-        loop.run(place_once(services))
+        loop.run(index_vectors(services))
     whole = run("search.explain", search="apple number 7")
     assert by(whole, "meaning") == by(half, "meaning") == wanted
     run("entities.correct", entity_id=stored[0], field="name", value="apple number 7 again")
@@ -346,15 +346,15 @@ def test_vectors_of_another_model_are_made_anew_and_pending_until_then(
     assert there("entities.find", identifier="grocery shopping")["semantic"] == "pending"
     assert (there("server.stats")["semantic_pending"], run("server.stats")["semantic_pending"]) == (1, 0)
     assert there("server.check_snapshots")["healthy"]
-    assert loop.run(understand_once(older, owner)) == 0, "the model in use is another one"
+    assert loop.run(make_vectors(older, owner)) == 0, "the model in use is another one"
     loop.run(claim(older))
     while there("server.stats")["semantic_pending"]:
-        loop.run(understand_once(older, owner))
+        loop.run(make_vectors(older, owner))
     explained = there("search.explain", search="grocery shopping milk")
     assert (explained["semantic"], by(explained, "meaning")) == ("ready", [one])
     loop.run(claim(services))
     while run("server.stats")["semantic_pending"]:
-        loop.run(understand_once(services, owner))
+        loop.run(make_vectors(services, owner))
     assert by(run("search.explain", search="grocery shopping milk"), "meaning") == [one]
 
 
@@ -464,7 +464,7 @@ def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
     names = [{"entity_type": "thing", "name": f"green house {i}"} for i in range(600)]
     elsewhere = by_runner(loop, services, str(uuid.uuid4()))
     store(elsewhere, {"name": "One that stands in the index"})
-    while loop.run(place_once(services)):
+    while loop.run(index_vectors(services)):
         pass
     run("store", entities=names, find_duplicates=False)
 

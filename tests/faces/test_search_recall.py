@@ -11,7 +11,7 @@ import pytest
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.registry import Services
 from graphmem.settings import Limits
-from graphmem.worker import place_once
+from graphmem.worker import index_vectors
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 
@@ -47,7 +47,7 @@ def owner(loop: Loop, services: Services) -> str:
     owner = str(uuid.uuid4())
     run = by_runner(loop, services, owner)
     run("store", entities=[{"entity_type": "note", "name": fact} for fact in FACTS.values()])
-    while loop.run(place_once(services)):
+    while loop.run(index_vectors(services)):
         pass
     for start in range(0, TWINS, 300):
         persons = [{"entity_type": "person", "name": f"Person {i}"} for i in range(start, start + 300)]

@@ -14,7 +14,7 @@ from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput, NotFound
 from graphmem.mcp import tools
 from graphmem.reading import timeline_pages
 from graphmem.registry import Services
-from graphmem.worker import work_once
+from graphmem.worker import refold_stale
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -279,7 +279,7 @@ def test_a_schema_says_which_fields_are_times(run: Call, loop: Loop, services: S
     with pytest.raises(NotFound):
         run("timeline.get", event_id=event["id"])
     assert listed(run) == [("Bottled", "2020-01-01")] * 3
-    loop.run(work_once(services))
+    loop.run(refold_stale(services))
     assert run("server.check_snapshots")["healthy"]
 
 
@@ -311,7 +311,7 @@ def test_types_too_large_to_fold_at_once_are_named(
     assert (page["types_pending"], len(page["events"])) == (["wine"], 1)
     assert "types_pending" not in run("timeline.list", entity_type="task")
     while run("server.stats")["types_pending"]:
-        loop.run(work_once(services))
+        loop.run(refold_stale(services))
     page = run("timeline.list")
     assert ("types_pending" in page, len(page["events"])) == (False, 4)
 

@@ -16,7 +16,7 @@ from graphmem.database import failpoints
 from graphmem.errors import ConfigurationInvalid
 from graphmem.registry import Services
 from graphmem.settings import Settings, load
-from graphmem.worker import place_once, understand_once, work_once
+from graphmem.worker import index_vectors, make_vectors, refold_stale
 from tests.support.dumps import Dumps
 from tests.support.embedded_neo4j import engine_settings, probe, query
 from tests.support.event_loop import Loop
@@ -209,12 +209,12 @@ def test_work_that_was_cut_short_is_finished_by_the_next(
         loop.run(services.database.script(another, o=owner))
         assert rest("server.stats")["semantic_pending"] == 2
     doom.dies(f"{place}=exit", worker=True)
-    for work in (work_once, place_once):
+    for work in (refold_stale, index_vectors):
         for _ in range(200):
             # Other tests leave work behind in this database, and it is taken in no order.
             if not loop.run(work(services)) and not rest("server.stats")["types_pending"]:
                 break
-    while loop.run(understand_once(services, owner)):
+    while loop.run(make_vectors(services, owner)):
         pass
     stats = rest("server.stats")
     assert (stats["types_pending"], stats["semantic_pending"]) == ([], 0)

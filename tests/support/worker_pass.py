@@ -15,5 +15,5 @@ def fold_all(loop: Loop, services: Services, run: Call) -> None:
     for _ in range(PASSES_LIMIT):
         if not run("server.stats")["types_pending"]:
             return
-        loop.run(worker.work_once(services))
+        loop.run(worker.refold_stale(services))
     raise AssertionError("something waits for the worker all the time")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -22,49 +23,48 @@ class Over(BaseException):
 
 
 @pytest.mark.parametrize(
-    ("kind", "done", "rests"),
+    ("name", "done", "pauses"),
     [
-        ("place_once", [0, 0], [worker.INTERVAL, worker.INTERVAL]),
-        ("place_once", [1_000, 64, 999], [0, worker.INTERVAL, worker.INTERVAL]),
-        ("understand_once", [64, 63], [0, worker.INTERVAL]),
-        ("work_once", [5_000, 1], [worker.INTERVAL, worker.INTERVAL]),
+        ("index", [0, 0], [worker.INTERVAL_SECONDS, worker.INTERVAL_SECONDS]),
+        ("index", [1_000, 64, 999], [0, worker.INTERVAL_SECONDS, worker.INTERVAL_SECONDS]),
+        ("vector", [64, 63], [0, worker.INTERVAL_SECONDS]),
+        ("fold", [5_000, 1], [worker.INTERVAL_SECONDS, worker.INTERVAL_SECONDS]),
     ],
 )
-def test_a_few_that_wait_are_not_taken_one_after_the_other(
-    monkeypatch: pytest.MonkeyPatch, kind: str, done: list[int], rests: list[float]
+def test_a_pass_is_followed_at_once_only_after_a_full_batch(
+    monkeypatch: pytest.MonkeyPatch, name: str, done: list[int], pauses: list[float]
 ) -> None:
-    rested: list[float] = []
+    paused: list[float] = []
 
-    async def rest(seconds: float) -> None:
-        rested.append(round(seconds, 1))
-        if len(rested) == len(done):
+    async def pause(seconds: float) -> None:
+        paused.append(round(seconds, 1))
+        if len(paused) == len(done):
             raise Over
 
-    async def once(services: Any) -> int:
-        return done[len(rested)]
+    async def run(services: Any) -> int:
+        return done[len(paused)]
 
-    once.__name__ = kind
-
-    monkeypatch.setattr(worker.asyncio, "sleep", rest)
+    (kind,) = (replace(kind, run=run) for kind in worker.KINDS if kind.name == name)
+    monkeypatch.setattr(worker.asyncio, "sleep", pause)
     with pytest.raises(Over):
-        asyncio.run(worker._again(cast("Any", Served), once))
-    assert rested == rests
+        asyncio.run(worker.repeat(cast("Any", Served), kind))
+    assert paused == pauses
 
 
 def test_a_database_that_is_away_is_told_of_once_until_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [DatabaseUnavailable(), DatabaseUnavailable(), 1, DatabaseUnavailable(), DatabaseUnavailable()]
 
-    async def rest(seconds: float) -> None:
+    async def pause(seconds: float) -> None:
         if not answers:
             raise Over
 
-    async def work_once(services: Any) -> int:
+    async def run(services: Any) -> int:
         answer = answers.pop(0)
         if isinstance(answer, GraphmemError):
             raise answer
         return answer
 
-    monkeypatch.setattr(worker.asyncio, "sleep", rest)
-    with capture_logs() as said, pytest.raises(Over):
-        asyncio.run(worker._again(cast("Any", Served), work_once))
-    assert [one["log_level"] for one in said] == ["warning", "debug", "warning", "debug"]
+    monkeypatch.setattr(worker.asyncio, "sleep", pause)
+    with capture_logs() as logged, pytest.raises(Over):
+        asyncio.run(worker.repeat(cast("Any", Served), worker.WorkKind("fold", run)))
+    assert [line["log_level"] for line in logged] == ["warning", "debug", "warning", "debug"]
