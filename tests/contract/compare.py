@@ -77,11 +77,15 @@ def without_texts(value: Any, components: Any = None, names: bool = False, path:
             return "recursive"
         _, _, kind, name = reference.split("/")
         return without_texts(components[kind][name], components, False, (*path, reference))
-    return {
+    found = {
         key: without_texts(held, components, not names and key in NAMED, path)
         for key, held in value.items()
         if names or key not in TEXTS or not isinstance(held, str)
     }
+    # The order in which a schema names what is required says nothing.
+    if isinstance(found.get("required"), list) and not names:
+        found["required"].sort()
+    return found
 
 
 def _commands(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
