@@ -40,8 +40,8 @@ class Health(TypedDict):
 async def health(context: Context, arguments: Nothing) -> Health:
     """Say that the process lives, and whether its database answers.
 
-    The answer is 200 while the process lives, with or without a database. Whether the service can answer
-    requests is said by `/health/ready`.
+    The answer is 200 while the process lives, with or without a database. `/health/ready` answers whether
+    the service can serve requests.
     """
     error = await context.services.availability.error()
     return {"ok": True, "version": __version__, "database": "down" if error else "up"}

@@ -72,7 +72,7 @@ class Writer(TypedDict):
 
 
 class Observation(TypedDict):
-    """One observation: what was said of one entity, when it was so, when it was recorded, and by whom."""
+    """One observation of one entity: its values, when they were so, when it was recorded, and by whom."""
 
     id: str
     entity_id: str

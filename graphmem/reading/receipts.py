@@ -26,11 +26,16 @@ Key = Annotated[
     Field(description="The same key with the same content is answered again, and stored once."),
 ]
 ObservedAt = Annotated[
-    Moment | None, Field(description="When it was so, for what does not say; else when it is recorded.")
+    Moment | None,
+    Field(
+        description="When it was so, for items without an own `observed_at`; by default when it is recorded."
+    ),
 ]
 Priority = Annotated[
     Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
-    Field(description="Priority of what is said, for fields that go by it; 100 unless given."),
+    Field(
+        description="Priority of the observation, for fields that are decided by priority; 100 by default."
+    ),
 ]
 Source = Annotated[ObservationSource | None, Field(description="Kind of writer; llm_summary unless given.")]
 Reason = Annotated[
