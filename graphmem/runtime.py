@@ -12,7 +12,7 @@ import structlog
 from graphmem import neo4j_local, operations
 from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability
-from graphmem.database.driver import Database, OnNotification, has_fallen, wait_until_up
+from graphmem.database.driver import Database, OnNotification, needs_restart, wait_until_up
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder
@@ -30,12 +30,12 @@ _log = structlog.get_logger("graphmem.runtime")
 assert REGISTRY, operations
 
 WATCH_SECONDS = 1.0
-"""How often a service looks whether its embedded database is up."""
+"""Seconds between two checks of a service whether its embedded database answers."""
 
-ROOM = 64_000_000
-"""Bytes that must be free before a database that fell is started again."""
+RESTART_FREE_BYTES = 64_000_000
+"""Bytes that must be free on the disk before a database that stopped working is restarted."""
 
-REMOTE_PATIENCE = 30.0
+REMOTE_START_SECONDS = 30.0
 """Seconds that a database at ``NEO4J_URI`` may take to answer when graphmem starts."""
 
 
@@ -57,7 +57,7 @@ async def open_services(
     database = Database(where, settings, Metrics(), tracer, on_notification)
     try:
         if settings.neo4j_uri is not None:
-            await wait_until_up(database, REMOTE_PATIENCE)
+            await wait_until_up(database, REMOTE_START_SECONDS)
         await migrations.apply(database)
         async with services_over(database, settings) as services:
             yield services
@@ -67,7 +67,7 @@ async def open_services(
 
 @contextlib.asynccontextmanager
 async def services_over(database: Database, settings: Settings) -> AsyncIterator[Services]:
-    """Open what operations need over a database as it is: nothing is started, migrated or written."""
+    """Open the services over a database: nothing is started, migrated or written."""
     vocabulary = Vocabulary(database, settings)
     embedder = RemoteEmbedder(settings, database.tracer) if settings.embedding_url else LocalEmbedder()
     writers = Writers(database, settings, embedder)
@@ -83,11 +83,11 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
 
 
 async def connection(
-    settings: Settings, progress: Progress | None = None, *, asked: bool = True
+    settings: Settings, progress: Progress | None = None, *, requested: bool = True
 ) -> Connection:
-    """Return where the database is; the embedded one is started if it is not up.
+    """Return how to reach the database. The embedded database is started if it does not run.
 
-    One that was stopped on purpose is started only where somebody ``asked`` for it.
+    ``requested``: a person asks for it now, so it is started even if it was stopped on purpose.
 
     Raises:
         SetupError: it cannot be started.
@@ -100,11 +100,13 @@ async def connection(
             browser_url="",
             database=settings.neo4j_database,
         )
-    return await asyncio.to_thread(neo4j_local.ensure, settings, _probe(settings), progress, asked=asked)
+    return await asyncio.to_thread(
+        neo4j_local.ensure, settings, _probe(settings), progress, requested=requested
+    )
 
 
 async def warm(services: Services) -> None:
-    """Have the model loaded and every query planned, with the relationship types that there are."""
+    """Load the embedding model and plan every query, with the present relationship types."""
     if isinstance(services.embedder, LocalEmbedder):
         await asyncio.to_thread(services.embedder.warm)
     with contextlib.suppress(GraphmemError):
@@ -112,14 +114,14 @@ async def warm(services: Services) -> None:
 
 
 async def keep_up(services: Services) -> None:
-    """Start the embedded database again whenever it is found down; for as long as a service runs.
+    """Restart the embedded database whenever it does not answer, as long as a service runs.
 
-    It keeps its ports, so the connections come back by themselves. One that answers that its database has
-    fallen, as that of a full disk does, never mends by itself: it is stopped first. One that was stopped on
-    purpose is left so until somebody starts it. A database at ``NEO4J_URI`` is somebody else's to start.
+    The server keeps its ports, so connections come back by themselves. A server whose database has stopped,
+    as after a full disk, does not recover: it is stopped first. A server that was stopped on purpose stays
+    down. A database at ``NEO4J_URI`` is never started or stopped here.
     """
     settings = services.settings
-    fallen: int | None = None
+    crashed_pid: int | None = None
     left = False
     while settings.neo4j_uri is None:
         await asyncio.sleep(WATCH_SECONDS)
@@ -129,36 +131,38 @@ async def keep_up(services: Services) -> None:
                 _log.warning("the embedded Neo4j was stopped on purpose: `graphmem db start` starts it")
             continue
         try:
-            fallen = await _looked_after(services, fallen)
+            crashed_pid = await ensure_database_running(services, crashed_pid)
         except Exception:
             _log.exception("unexpected fault in keeping the embedded Neo4j up: it is tried again")
 
 
-async def _looked_after(services: Services, fallen: int | None) -> int | None:
-    """Start the embedded database again if it is down.
+async def ensure_database_running(services: Services, crashed_pid: int | None) -> int | None:
+    """Restart the embedded database if it does not answer.
 
-    ``fallen`` is the process of one that is to be stopped first; that of one that is still to be is returned.
+    ``crashed_pid``: a hung server to stop first. Returns the pid that still has to be stopped, or None.
     """
     settings = services.settings
     try:
         await services.database.verify()
         return None
     except GraphmemError as exc:
-        if has_fallen(exc):
-            fallen = neo4j_local.running(settings)
-    if fallen and shutil.disk_usage(settings.data_path).free < ROOM:
-        _log.warning("the embedded Neo4j has fallen, and needs space on its disk to be started again")
-        return fallen
-    _log.warning("the embedded Neo4j does not answer: starting it again", fallen=fallen)
+        if needs_restart(exc):
+            crashed_pid = neo4j_local.running(settings)
+    if crashed_pid and shutil.disk_usage(settings.data_path).free < RESTART_FREE_BYTES:
+        _log.warning(
+            "the embedded Neo4j has stopped working, and its disk is too full to restart it: free some space"
+        )
+        return crashed_pid
+    _log.warning("the embedded Neo4j does not answer: starting it again", crashed_pid=crashed_pid)
     try:
-        if fallen:
-            await asyncio.to_thread(neo4j_local.stop, settings, only=fallen)
-        await connection(settings, asked=False)
+        if crashed_pid:
+            await asyncio.to_thread(neo4j_local.stop, settings, only=crashed_pid)
+        await connection(settings, requested=False)
     except SetupError as failed:
         _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
-        # The one that does not come up after a fall is stopped as well.
-        return fallen and neo4j_local.running(settings)
-    return fallen
+        # A server that does not come up after its predecessor was stopped is stopped as well.
+        return crashed_pid and neo4j_local.running(settings)
+    return crashed_pid
 
 
 def _probe(settings: Settings) -> neo4j_local.Probe:

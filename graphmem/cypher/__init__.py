@@ -18,14 +18,14 @@ projection is said once, and ``<fact._value_kinds>`` for the kinds that :mod:`gr
 filter by parameter would expand every edge of a hub. Migrations are in ``migrations/``, see
 :mod:`graphmem.database.migrations`.
 
-A seek of a range in an index of several properties is demanded, ``USING INDEX SEEK``: an index of which
-Neo4j believes that it is empty seems as cheap to read as a whole, and a plan made then stays for long. So
-is that of a node by its unique key: :func:`parse` adds the demand to ``MATCH (entity:Entity {id: $id})``.
+Queries demand their index seeks (``USING INDEX SEEK``). Neo4j takes an index that it believes to be empty for
+as cheap to read whole, and keeps a plan that it made then. For a node by its unique key, such as
+``MATCH (entity:Entity {id: $id})``, :func:`parse` adds the demand.
 
-An order is that of an index, and cannot be a parameter: a query in whose text ``WAY`` stands has a form for
-each way, ``entity.page[asc]`` and ``entity.page[desc]``. ``WAY`` is ``ASC`` or ``DESC`` then, ``BEYOND`` the
-``>`` or ``<`` that leads on. One whose header says ``// keys    name_key, created_at`` has forms for each of
-these properties, for which ``KEY`` stands. :func:`form` makes the names.
+The order of a page is that of an index and cannot be a parameter. So a query with ``WAY`` in its text has two
+forms, ``entity.page[asc]`` and ``entity.page[desc]``: ``WAY`` becomes ``ASC`` or ``DESC``, and ``BEYOND``
+becomes ``>`` or ``<``. A query whose header says ``// keys    name_key, created_at`` has both forms for each
+of these properties, which replace ``KEY``. :func:`form` makes the names.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ def parse(name: str, source: str) -> Query:
     if named is None or match is None or match["name"] != named["file"]:
         raise ValueError(f"{name}: the header must say name, params, returns, mode, index and cost")
     text = "\n".join(line for line in source[match.end() :].splitlines() if not line.startswith("//")).strip()
-    text = _KEYED.sub(_sought, _whole(text))
+    text = _KEYED.sub(_with_seek, _with_fragments(text))
     if not text:
         raise ValueError(f"{name}: there is no query below the header")
     if name not in _forms(named["file"], match["keys"], text):
         raise ValueError(f"{name}: there is no such form of this query")
-    text = _formed(text, named["key"], named["way"])
+    text = _with_order(text, named["key"], named["way"])
     params = _fields(match["params"])
     bound = set() if match["tenancy"] else {"owner"}
     if "owner" in params or set(params) | bound != set(_USED.findall(text)):
@@ -158,9 +158,8 @@ def form(name: str, way: Way, key: str | None = None) -> LiteralString:
 def with_types(name: str, types: frozenset[str]) -> LiteralString:
     """Return a query's text with relationship types filled in.
 
-    The types that exist come from :class:`graphmem.database.vocabulary.Vocabulary`. That each of them is a
-    valid
-    type name is checked again here, where the text is made.
+    The types come from :class:`graphmem.database.vocabulary.Vocabulary`. Their names are checked again here,
+    where they become part of a text.
 
     Raises:
         ValueError: one of them is no name of a relationship type, or there is none.
@@ -190,7 +189,7 @@ def _forms_of(file: str) -> tuple[str, ...]:
     """Return the names of the forms that the query of a file has."""
     source = _read(*file.split("."))
     match = _HEADER.match(source)
-    return tuple(_forms(file, match["keys"] if match else None, _whole(source)))
+    return tuple(_forms(file, match["keys"] if match else None, _with_fragments(source)))
 
 
 def _forms(file: str, keys: str | None, text: str) -> list[str]:
@@ -203,14 +202,14 @@ def _forms(file: str, keys: str | None, text: str) -> list[str]:
     ]
 
 
-def _whole(text: str) -> str:
+def _with_fragments(text: str) -> str:
     """Return a text with its fragments, and theirs, filled in."""
     while (filled := _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)) != text:
         text = filled
     return text
 
 
-def _formed(text: str, key: str | None, way: str | None) -> str:
+def _with_order(text: str, key: str | None, way: str | None) -> str:
     """Return a text with its order filled in."""
     for marker, said in (("KEY", key), ("WAY", (way or "").upper()), ("BEYOND", _BEYOND.get(way or ""))):
         if said:
@@ -218,7 +217,7 @@ def _formed(text: str, key: str | None, way: str | None) -> str:
     return text
 
 
-def _sought(found: re.Match[str]) -> str:
+def _with_seek(found: re.Match[str]) -> str:
     """Return a MATCH with the demand to seek the node whose unique key it gives."""
     keys = tuple(part.partition(":")[0].strip() for part in found["properties"].split(","))
     if (found["label"], keys) not in _unique():
@@ -242,15 +241,17 @@ def _unique() -> frozenset[tuple[str, tuple[str, ...]]]:
 def _in_one_map(found: re.Match[str]) -> str:
     """Return ``$name`` as ``$args.name``.
 
-    Neo4j plans a query anew for each order of magnitude of the length of each list and string that it is
-    given as a parameter, 150 ms each time for the larger ones here. Inside one map it asks for no lengths.
+    Neo4j plans a query anew for each order of magnitude of the lengths of its parameters, lists and strings:
+    150 ms each time for the larger queries. It does not look at lengths inside a map.
     """
     return found[0] if found[1] == "owner" else f"$args.{found[1]}"
 
 
 class Parameters(dict[str, Any]):
-    """The parameters of a query, which do not print: the driver writes out those of each query for its log,
-    whether it has one or not, which takes longer than to send them; and they are nobody's to read there.
+    """Parameters of a query whose values are not printed.
+
+    The driver formats the parameters of each query for its log, even without one. That takes longer than to
+    send them, and what people store must not be in a log.
     """
 
     def __repr__(self) -> str:
@@ -261,7 +262,7 @@ def bind(name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, A
     """Return the parameters of a query as its text expects them.
 
     Raises:
-        ValueError: they are not those that its header names: what is forgotten would silently be null.
+        ValueError: they are not those that its header names. Neo4j would take a missing one for null.
     """
     if params.keys() != query(name).params.keys():
         wrong = sorted(params.keys() ^ query(name).params.keys())

@@ -14,8 +14,8 @@ from typing import Final
 
 from graphmem.errors import ServiceBusy
 
-PATIENCE: Final = 1.0
-"""Seconds that a heavy query waits for a place."""
+PLACE_TIMEOUT_SECONDS: Final = 1.0
+"""Seconds that a heavy query waits for a place before it is refused."""
 
 
 def cores() -> int:
@@ -30,7 +30,7 @@ class Admission:
     """The places for heavy queries of one process."""
 
     def __init__(self, places: int | None = None) -> None:
-        """Make ``places``; one less than there are cores, and one at least, where none are said."""
+        """Make ``places``; without an argument one less than there are cores, at least one."""
         self.places: Final = max(1, cores() - 1) if places is None else places
         self._free = asyncio.Semaphore(self.places)
         self._first_runs = 0
@@ -40,7 +40,7 @@ class Admission:
         """Hold a place; ``first_run`` says that the database may have to plan the query first.
 
         Raises:
-            ServiceBusy: none was free for ``PATIENCE`` seconds, in which no place was held by a first run.
+            ServiceBusy: none was free for ``PLACE_TIMEOUT_SECONDS``, and no first run held one.
         """
         await self._wait_for_a_place()
         self._first_runs += first_run
@@ -54,7 +54,7 @@ class Admission:
         while True:
             planning = self._first_runs
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(PLACE_TIMEOUT_SECONDS):
                     await self._free.acquire()
                 return
             except TimeoutError:

@@ -1,8 +1,8 @@
 """The database: the only module that speaks to the Neo4j driver.
 
-A read is one auto-commit statement, one round trip; it is tried again while the database fails, within
-``Settings.retry_seconds``. A write statement is tried once: only its writer knows how to go on. Every
-query is bound to an owner here, and every driver error becomes one of :mod:`graphmem.errors`.
+A read is one auto-commit statement and one round trip. It is tried again while the database fails, for at
+most ``Settings.retry_seconds``. A write statement is tried once: only its writer knows whether to repeat it.
+Every query is bound to an owner here, and every driver error becomes one of :mod:`graphmem.errors`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from graphmem.neo4j_local import Connection
     from graphmem.observability.metrics import Metrics
 
-FIRST = (
+PLANNED_FIRST = (
     "write.look",
     "write.turn",
     "entity.get",
@@ -52,17 +52,17 @@ FIRST = (
     "search.find",
 )
 """Queries that are planned first when a service starts."""
-REST = 3.0
-"""How much longer than it takes to plan one of the others the service rests before the next."""
-QUIET = 1.0
-"""Seconds without any request, after which nobody is taken to be there."""
-GRACE = 2.0
-"""Seconds that an answer may take beyond its statement's own limit."""
+PLANNING_PAUSE_FACTOR = 3.0
+"""Between two background plans the service pauses for this many times the last plan's duration."""
+QUIET_SECONDS = 1.0
+"""After so many seconds without a request the service plans in the background."""
+ANSWER_GRACE_SECONDS = 2.0
+"""Seconds that an answer may arrive after its statement's limit: the server itself ends what takes longer."""
 OnNotification = Callable[[str, str], None]
-"""Told the query's name and the server's remark; tests turn remarks into failures."""
+"""Called with the query's name and the server's notification; tests turn notifications into failures."""
 
 round_trips: ContextVar[list[int]] = ContextVar("round_trips")
-"""A cell that counts the statements sent for one request, where one is set."""
+"""A list of one number: the statements that were sent for the current request."""
 
 _log = structlog.get_logger("graphmem.graph")
 
@@ -88,7 +88,7 @@ class Database:
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries)
         self._first_runs = FirstRuns()
-        self._asked_at = -math.inf
+        self._last_request_at = -math.inf
         self.metrics = metrics
         self.tracer = tracer
         metrics.connections_max.set(settings.pool_size)
@@ -117,15 +117,15 @@ class Database:
     async def read(
         self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
-        """Run a read by name for one owner, again while the database fails; return its rows.
+        """Run a read by name for one owner; return its rows. While the database fails it is tried again.
 
         Args:
             owner: ``None`` for a query that belongs to no owner.
             edge_types: the relationship types of a query that has a place for them.
 
         Raises:
-            DatabaseUnavailable, DatabaseTimeout: it went on failing for ``Settings.retry_seconds``.
-            ServiceBusy: it is a heavy one, and others took all places for a second.
+            DatabaseUnavailable, DatabaseTimeout: it failed for ``Settings.retry_seconds``.
+            ServiceBusy: it is a heavy query, and other queries held all places.
         """
         text, timeout = self._text(name, edge_types), self._settings.read_timeout
         bound = cypher.bind(name, params, owner)
@@ -138,7 +138,7 @@ class Database:
 
         try:
             async for trial in stamina.retry_context(
-                on=_worth_another_try,
+                on=_is_worth_a_retry,
                 attempts=None,
                 timeout=self._settings.retry_seconds,
                 wait_initial=0.02,
@@ -159,7 +159,7 @@ class Database:
         """Run a write by name for one owner, once; return its rows.
 
         Raises:
-            DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
+            DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
         """
         try:
             bound = cypher.bind(name, params, owner)
@@ -177,10 +177,10 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def transaction(self, owner: str) -> AsyncIterator[Transaction]:
-        """Hold one explicit transaction; it commits where the block ends, and rolls back where it raises.
+        """Hold an explicit transaction. It commits at the end of the block, or rolls back if that raises.
 
         Raises:
-            DatabaseUnavailable, DatabaseTimeout: it failed, and whether it was written is in doubt.
+            DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
         """
         try:
             async with (
@@ -195,17 +195,17 @@ class Database:
             raise self._failed("transaction", exc) from exc
 
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
-        """Run one statement of a migration or an administrative command, which belongs to no owner."""
+        """Run a statement of a migration or of administration. It belongs to no owner."""
         try:
             return await self._run(failpoints.SCRIPT, text, self._settings.write_timeout, params)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
 
     async def verify(self) -> None:
-        """Ask the database for a sign of life, once.
+        """Ask the database once whether it answers.
 
         Raises:
-            ConfigurationInvalid: it answers that the address, the user or the database is wrong.
+            ConfigurationInvalid: the address, the user or the database name is wrong.
             DatabaseUnavailable: it does not answer.
         """
         try:
@@ -214,29 +214,29 @@ class Database:
             raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
 
     async def warm(self, edge_types: frozenset[str]) -> None:
-        """Have every query planned, so that its first caller need not wait; failures do not matter.
+        """Plan every query, so that its first caller need not wait. Failures are ignored.
 
-        Those that most callers begin with come first. The others wait until nobody asks for anything: to plan
-        all of them takes half a minute of a core.
+        The queries of :data:`PLANNED_FIRST` come first. The others are planned while no requests arrive:
+        all of them take half a minute of a core.
         """
-        for name in [*FIRST, *(name for name in cypher.names() if name not in FIRST)]:
-            # Plans are kept by the kinds of parameters; an owner's id has the length of the default one's.
+        for name in [*PLANNED_FIRST, *(name for name in cypher.names() if name not in PLANNED_FIRST)]:
+            # Neo4j keeps a plan for each combination of parameter types. All owners' ids have one length.
             nothing = dict.fromkeys(cypher.query(name).params)
             params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
             types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
             explained = cast("LiteralString", f"EXPLAIN {self._text(name, types)}")
-            if name not in FIRST:
-                await self._quiet()
+            if name not in PLANNED_FIRST:
+                await self._wait_until_quiet()
             start = time.monotonic()
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
                 await self._run("explain", explained, self._settings.read_timeout, params)
-            if name not in FIRST:
-                await asyncio.sleep(REST * (time.monotonic() - start))
+            if name not in PLANNED_FIRST:
+                await asyncio.sleep(PLANNING_PAUSE_FACTOR * (time.monotonic() - start))
 
-    async def _quiet(self) -> None:
-        """Return once nobody has asked for anything for a moment."""
+    async def _wait_until_quiet(self) -> None:
+        """Return after :data:`QUIET_SECONDS` without a request."""
         while True:
-            busy = self._asked_at + QUIET - time.monotonic()
+            busy = self._last_request_at + QUIET_SECONDS - time.monotonic()
             if busy <= 0:
                 return
             await asyncio.sleep(busy)
@@ -256,7 +256,7 @@ class Database:
             async with (
                 self._limited(text, timeout) as seconds,
                 self._driver.session(
-                    # On a cluster, reads go to the leader as writes do: what was acknowledged is there.
+                    # On a cluster, reads go to the leader as writes do: it surely has every commit.
                     database=self._database_name,
                     default_access_mode="WRITE",
                     fetch_size=-1,
@@ -265,7 +265,7 @@ class Database:
                 result = await session.run(Query(text, timeout=seconds, metadata={"query": name}), params)
                 rows = await _rows(result)
                 if self._on_notification:
-                    self._remark(name, await result.consume())
+                    self._report_notifications(name, await result.consume())
                 return rows
 
     @contextlib.asynccontextmanager
@@ -279,7 +279,7 @@ class Database:
         first = self._first_runs.expects(text)
         limit = max(seconds, FIRST_RUN_SECONDS) if first else seconds
         try:
-            async with self._patience(limit, silent_after=seconds if first else None):
+            async with self._give_up_after(limit, silent_after=seconds if first else None):
                 yield limit
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             self._first_runs.failed(exc)
@@ -289,15 +289,15 @@ class Database:
         self._first_runs.finished(text, server_life)
 
     @contextlib.asynccontextmanager
-    async def _patience(self, seconds: float, silent_after: float | None = None) -> AsyncIterator[None]:
-        """End the wait for a server that is gone: one that is there has ended what takes too long itself.
+    async def _give_up_after(self, seconds: float, silent_after: float | None = None) -> AsyncIterator[None]:
+        """Abort if the server does not answer in time: a server that runs ends a long statement itself.
 
-        Its other connections are as silent, and are given up as well: not by one such wait for each.
-        From ``silent_after`` seconds on, one that does not answer a ping either is taken to be gone.
+        All pooled connections are then replaced, so that other requests do not wait for them one by one.
+        ``silent_after``: from so many seconds on, the wait also ends if the server does not answer a ping.
         """
         watch: asyncio.Task[None] | None = None
         try:
-            async with asyncio.timeout(seconds + GRACE) as wait:
+            async with asyncio.timeout(seconds + ANSWER_GRACE_SECONDS) as wait:
                 if silent_after is not None:
                     watch = asyncio.create_task(self._end_if_silent(wait, silent_after))
                 yield
@@ -315,7 +315,7 @@ class Database:
         """
         ping = Query(self._text("server.ping"), timeout=seconds)
         while True:
-            await asyncio.sleep(seconds + GRACE)
+            await asyncio.sleep(seconds + ANSWER_GRACE_SECONDS)
             try:
                 async with (
                     asyncio.timeout(seconds),
@@ -329,20 +329,20 @@ class Database:
                 wait.reschedule(asyncio.get_running_loop().time())
                 return
 
-    def _remark(self, name: str, summary: neo4j.ResultSummary) -> None:
+    def _report_notifications(self, name: str, summary: neo4j.ResultSummary) -> None:
         assert self._on_notification
-        for said in summary.gql_status_objects:
-            if said.is_notification:
-                self._on_notification(name, f"{said.raw_classification}: {said.status_description}")
+        for status in summary.gql_status_objects:
+            if status.is_notification:
+                self._on_notification(name, f"{status.raw_classification}: {status.status_description}")
 
     @contextlib.contextmanager
     def _statement(self, name: str) -> Iterator[None]:
-        """Count and time one statement: for the request, and for the process. Failpoints are around it."""
+        """Count and time one statement, for its request and the process; it runs between its failpoints."""
         failpoints.reach("before", name)
         cell = round_trips.get(None)
         if cell is not None:
             cell[0] += 1
-            self._asked_at = time.monotonic()
+            self._last_request_at = time.monotonic()
         start = time.perf_counter()
         try:
             with self.tracer.statement(name, self._database_name):
@@ -423,26 +423,26 @@ class OwnerGraph(Reads):
 
 
 async def _rows(result: AsyncResult) -> list[Row]:
-    """Return the rows as dicts. The driver's ``data()`` looks for nodes in every value; ours are none."""
+    """Return rows as dicts. The driver's ``data()`` would search every value for nodes in vain."""
     return [dict(record.items()) async for record in result]
 
 
-def _worth_another_try(exc: Exception) -> bool:
+def _is_worth_a_retry(exc: Exception) -> bool:
     if isinstance(exc, neo4j.exceptions.AuthError):
         return False
     return isinstance(translate(exc), DatabaseUnavailable | DatabaseCrowded)
 
 
-def has_fallen(exc: GraphmemError) -> bool:
-    """Return whether a server answers that its database needs to be restarted, as after a full disk."""
+def needs_restart(exc: GraphmemError) -> bool:
+    """Return whether the server answers, but its database has stopped, as after a full disk."""
     return getattr(exc.__cause__, "code", None) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
 
 
 async def wait_until_up(database: Database, seconds: float) -> None:
-    """Ask the database until it answers.
+    """Wait until the database answers.
 
     Raises:
-        ConfigurationInvalid: it answers that a setting is wrong.
+        ConfigurationInvalid: a setting is wrong.
         DatabaseUnavailable: it did not answer in ``seconds``.
     """
     end = asyncio.get_running_loop().time() + seconds

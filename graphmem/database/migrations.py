@@ -23,13 +23,13 @@ from graphmem.model import times
 
 _log = structlog.get_logger("graphmem.migrations")
 _NAME = re.compile(r"V(\d{4})__(\w+)\.cypher")
-DERIVED = 9
-"""The last migration that needs what an older graphmem did not write with an entity."""
+LAST_NEEDING_REBUILD = 9
+"""The last migration whose indexes hold properties that an older graphmem did not write."""
 _MADE = re.compile(r"(CREATE|DROP) (?:\w+ )*?(?:INDEX|CONSTRAINT) (\w+) IF ")
-STILL_SECONDS = 600.0
-"""How long the indexes that are being filled may stand still: to fill them takes as long as it takes."""
-TOLD_SECONDS = 10.0
-"""How often the progress of indexes that are being filled is told."""
+STALLED_SECONDS = 600.0
+"""Seconds without progress after which waiting for indexes ends. While they progress there is no limit."""
+REPORT_SECONDS = 10.0
+"""Seconds between two lines in the log about the progress of indexes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def shipped() -> tuple[Migration, ...]:
 
 @cache
 def indexes() -> frozenset[str]:
-    """Return the names of the indexes that the migrations leave, those of constraints among them."""
+    """Return the names of the indexes that the migrations create and keep, those of constraints included."""
     names: set[str] = set()
     for migration in shipped():
         for act, name in (found for one in migration.statements for found in _MADE.findall(one)):
@@ -90,12 +90,12 @@ async def apply(database: Database) -> list[Migration]:
     for migration in new:
         for statement in migration.statements:
             await database.script(statement)
-    if done and new and new[0].version <= DERIVED:
-        # A migration makes indexes; what they hold of an entity is written with it.
+    if done and new and new[0].version <= LAST_NEEDING_REBUILD:
+        # The properties that a new index holds are written with an entity: older entities lack them.
         _log.warning("an older database: lists and searches find all of it after `graphmem rebuild`")
     if new:
-        await _filled(database)
-        # What was planned before an index existed stays slow until it is planned again.
+        await _wait_for_indexes(database)
+        # A plan that was made before an index existed does not use the index.
         await database.script("CALL db.clearQueryCaches()")
         for migration in new:
             await database.script(
@@ -109,17 +109,17 @@ async def apply(database: Database) -> list[Migration]:
     return new
 
 
-async def _filled(database: Database) -> None:
-    """Wait until our indexes are there: those of a large database take minutes, and each look is a short one.
+async def _wait_for_indexes(database: Database) -> None:
+    """Wait until the indexes of the migrations are online; in a large database that takes minutes.
 
-    Those of others in the same database are none of ours to wait for.
+    Other indexes in the same database are ignored.
 
     Raises:
         MigrationRefused: the database could not make one of them, or makes no progress.
     """
     told = moved = time.monotonic()
     before: dict[str, float] = {}
-    while rows := await _unfilled(database):
+    while rows := await _indexes_not_online(database):
         if failed := [row["name"] for row in rows if row["state"] == "FAILED"]:
             raise MigrationRefused(
                 f"Neo4j could not make the index {failed[0]}: its debug.log says why; "
@@ -129,22 +129,22 @@ async def _filled(database: Database) -> None:
         now = {row["name"]: row["percent"] for row in rows}
         if now != before:
             before, moved = now, time.monotonic()
-        if time.monotonic() - moved > STILL_SECONDS:
+        if time.monotonic() - moved > STALLED_SECONDS:
             name = min(now)
             raise MigrationRefused(
-                f"Neo4j has made no progress with the index {name} for {STILL_SECONDS / 60:.0f} minutes: see "
-                "its debug.log, and that its disk is neither full nor busy with other work; then start "
+                f"Neo4j has made no progress with the index {name} for {STALLED_SECONDS / 60:.0f} minutes: "
+                "see its debug.log, and that its disk is neither full nor busy with other work; then start "
                 "graphmem again, which goes on waiting, or drop the index first to have it made anew",
                 index=name,
             )
-        if time.monotonic() - told > TOLD_SECONDS:
+        if time.monotonic() - told > REPORT_SECONDS:
             told = time.monotonic()
             _log.info("indexes are being filled", **{name: f"{part:.0f} %" for name, part in now.items()})
         await asyncio.sleep(0.1)
 
 
-async def _unfilled(database: Database) -> list[dict[str, Any]]:
-    """Return our indexes that cannot be used yet, by name."""
+async def _indexes_not_online(database: Database) -> list[dict[str, Any]]:
+    """Return the indexes of the migrations that are not online yet, by name."""
     rows = await database.script(
         "SHOW INDEXES YIELD name, state, populationPercent WHERE state <> 'ONLINE' "
         "RETURN name, state, populationPercent AS percent ORDER BY name"

@@ -1,7 +1,7 @@
 """Other names of an owner's entity types, as their registered schemas declare them (``aliases``).
 
 Writes are decided on the names that the writer looked at. Reads that name a type take them from here: a
-process remembers what it read for :data:`REMEMBERED` seconds, and forgets it at once when it changes a
+process remembers what it read for :data:`REMEMBERED_SECONDS`, and forgets it at once when it changes a
 schema itself.
 """
 
@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from graphmem.database.driver import Database
 
-REMEMBERED: Final = 5.0
-"""Seconds for which what was read is taken as it was."""
-OWNERS: Final = 10_000
-"""Owners whose names a process remembers."""
+REMEMBERED_SECONDS: Final = 5.0
+"""Seconds for which a process uses what it read, before it reads again."""
+OWNERS_LIMIT: Final = 10_000
+"""Owners in the cache; beyond it the cache is emptied."""
 
 
 class _Alias(NamedTuple):
@@ -30,7 +30,7 @@ class _StoredAliases(NamedTuple):
 
 
 class TypeAliases:
-    """What one process knows of other names of types; it holds nothing that the database does not."""
+    """A cache of the other names of owners' types, for one process."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -38,25 +38,25 @@ class TypeAliases:
         self._changes = 0
 
     async def of(self, owner: str) -> Mapping[str, str]:
-        """Return an owner's types by their other names; read again if they were last read too long ago.
+        """Return an owner's types by their other names, at most :data:`REMEMBERED_SECONDS` old.
 
         Raises:
             Unavailable: the database failed.
         """
         started, changes = time.monotonic(), self._changes
         read_at, known = self._known.get(owner, (-math.inf, {}))
-        if started - read_at < REMEMBERED:
+        if started - read_at < REMEMBERED_SECONDS:
             return known
         row = await self._database.reads(owner).only("schema.aliases", _StoredAliases)
         found = {alias.name: alias.type for alias in row.aliases}
-        # What was read before a change was made here is not what it is now.
+        # A change during the read makes what was read outdated: it is not kept.
         if changes == self._changes:
-            if len(self._known) >= OWNERS:
+            if len(self._known) >= OWNERS_LIMIT:
                 self._known.clear()
             self._known[owner] = (started, found)
         return found
 
     def forget(self, owner: str) -> None:
-        """Have an owner's names read again: a schema of theirs was changed here."""
+        """Read an owner's names again at the next use: this process changed one of the owner's schemas."""
         self._changes += 1
         self._known.pop(owner, None)

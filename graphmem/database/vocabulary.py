@@ -1,7 +1,7 @@
 """The vocabulary of relationship types of one database: those that are built in, and those registered in it.
 
 It belongs to the database and not to an owner: a type means the same to everybody. Types are added and never
-taken away. A process remembers what it read for :data:`REMEMBERED` seconds, and reads again at once when it
+taken away. A process remembers what it read for :data:`REMEMBERED_SECONDS`, and reads again at once when it
 meets a type that it does not know, so that what one process registers every other can use.
 """
 
@@ -21,8 +21,8 @@ from graphmem.model import relationship, times
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT, RegistrationRefused, RelationshipType
 from graphmem.settings import Settings
 
-REMEMBERED = 5.0
-"""Seconds for which what was read is taken as it was."""
+REMEMBERED_SECONDS = 5.0
+"""Seconds for which a process uses what it read, before it reads again."""
 
 
 class _StoredTypes(NamedTuple):
@@ -36,10 +36,7 @@ class _Registered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The vocabulary as it was read: all types by name, the revision that they are, and when that was.
-
-    ``read_at`` is seconds of the monotonic clock.
-    """
+    """The vocabulary at one revision: all types by name. ``read_at`` is in seconds of the monotonic clock."""
 
     kinds: Mapping[str, RelationshipType]
     revision: int = 0
@@ -51,12 +48,12 @@ class Known:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it may still be taken as it was read."""
-        return time.monotonic() - self.read_at < REMEMBERED
+        """Whether it was read less than :data:`REMEMBERED_SECONDS` ago."""
+        return time.monotonic() - self.read_at < REMEMBERED_SECONDS
 
 
 class Vocabulary:
-    """What one process knows of the relationship types; it holds nothing that the database does not."""
+    """A cache of the relationship types in the database, for one process."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
@@ -64,7 +61,7 @@ class Vocabulary:
         self._known = Known(BUILTIN)
 
     async def current(self) -> Known:
-        """Return the vocabulary, read again if it was last read too long ago.
+        """Return the vocabulary; read it again if it is older than :data:`REMEMBERED_SECONDS`.
 
         Raises:
             Unavailable: the database failed.
@@ -79,7 +76,7 @@ class Vocabulary:
         """
         started = time.monotonic()
         row = await self._database.reads(None).only("relationship_type.all", _StoredTypes)
-        # Whoever can write to the database can make a node of any name; it is no type for that.
+        # A node with another name was written by other means than graphmem: it is ignored.
         kinds = {kind.name: kind for kind in row.types if relationship.is_name(kind.name)}
         found = Known({**kinds, **BUILTIN}, row.revision, started)
         if started >= self._known.read_at:
@@ -87,10 +84,10 @@ class Vocabulary:
         return found
 
     async def covering(self, types: Iterable[str]) -> frozenset[str]:
-        """Return the names of all types; read again if one of ``types`` is not among those remembered.
+        """Return the names of all types. The vocabulary is read again if one of ``types`` is unknown.
 
         Args:
-            types: names in any spelling. Where one is still not in the answer, there is no such type.
+            types: names in any spelling. A name that the answer lacks is no type.
 
         Raises:
             Unavailable: the database failed.
@@ -104,17 +101,17 @@ class Vocabulary:
     async def register(
         self, asked: RelationshipType, agent: str, registered_at: int | None = None
     ) -> tuple[RelationshipType, bool]:
-        """Register a type, or say more about it; return what it comes to, and whether it is new.
+        """Register a type, or complete a registered one; return the type and whether it is new.
 
         Args:
-            asked: names in canonical spelling; what is ``None`` stays as it is.
-            agent: who registers it; kept with the type.
-            registered_at: when that was, in microseconds; now, unless it is a type that is restored.
+            asked: names in canonical spelling; a field that is ``None`` is not changed.
+            agent: who registers it; stored with the type.
+            registered_at: in microseconds; given for a type that is restored, else now.
 
         Raises:
             RegistrationRefused: see :func:`graphmem.model.relationship.registered`; or there are too many.
-            ServiceBusy: others registered types all the time.
-            Unavailable: the database failed; to register again does no harm.
+            ServiceBusy: other registrations came first for ``Settings.retry_seconds``.
+            Unavailable: the database failed; registering again does no harm.
         """
         end = asyncio.get_running_loop().time() + self._settings.retry_seconds
         while True:

@@ -76,20 +76,20 @@ class _Died(Exception):
 
 
 def ensure(
-    settings: Settings, probe: Probe, progress: Progress | None = None, *, asked: bool = True
+    settings: Settings, probe: Probe, progress: Progress | None = None, *, requested: bool = True
 ) -> Connection:
-    """Return how to reach the server of ``settings.data_path``, having fetched and started it if need be.
+    """Return how to reach the server of ``settings.data_path``; fetch and start it if it does not run.
 
-    Any number of processes may call this at once: there will be one server. It is waited for at most
-    ``settings.neo4j_start_timeout`` seconds, the first download apart. One that was stopped on purpose is
-    started where somebody ``asked`` for it, and is then no longer taken as such.
+    Any number of processes may call this at once: there will be one server. The start may take
+    ``settings.neo4j_start_timeout`` seconds, without the first download. ``requested``: a person asks for the
+    server now, so it is started even if it was stopped on purpose.
 
     Raises:
         ConfigurationInvalid: no such Neo4j version, or a platform that it does not run on.
         DataDirectoryRefused: the data directory cannot be used; nothing was changed in it.
         EngineFetchFailed: the jars could not be fetched; what had arrived is kept.
         EngineStartFailed: the server ended or did not answer in time; the message holds its own last lines.
-            Or it was stopped on purpose, and nobody asked for it.
+            Or it was stopped on purpose, and is not ``requested``.
     """
     _refuse_windows()
     instance = Instance(settings)
@@ -103,7 +103,7 @@ def ensure(
                 engine.fetch(settings, progress)
                 deadline = time.monotonic() + settings.neo4j_start_timeout
             with instance.lock(settings.neo4j_start_timeout):
-                _mind_the_stop(instance, asked)
+                _check_stop_file(instance, requested)
                 return _attach_or_start(settings, instance, probe, deadline)
         except filelock.Timeout as exc:
             raise EngineStartFailed(
@@ -120,11 +120,11 @@ def stop(
 ) -> bool:
     """Stop the server, killing it after ``timeout`` seconds; False if none was running.
 
-    While another process starts it, that is waited for, at most ``timeout`` seconds.
+    If another process is starting it, that start is awaited for at most ``timeout`` seconds.
 
     Args:
-        only: the process that is meant: one that somebody started in its place meanwhile is left alone.
-        on_purpose: services that are up leave it so until somebody asks for it.
+        only: stop this process only: a server that was started in its place is left alone.
+        on_purpose: running services do not restart it until somebody requests it.
 
     Raises:
         DataDirectoryRefused: the data directory cannot be used, so nothing is known of a server.
@@ -141,7 +141,7 @@ def stop(
 
 
 def stopped(settings: Settings) -> bool:
-    """Tell whether the server was stopped on purpose, and nobody has asked for it since."""
+    """Return whether the server was stopped on purpose, and has not been requested since."""
     return os.path.exists(Instance(settings).stop_file)
 
 
@@ -199,27 +199,27 @@ def info(settings: Settings) -> Connection:
 
 
 def store_bytes(settings: Settings) -> int:
-    """Return what the database of the instance takes on the disk, its log of transactions included.
+    """Return the bytes of the database on the disk, its transaction log included.
 
-    What this user may not look into counts as nothing.
+    Folders that this user may not read count as nothing.
     """
     return _disk_bytes(Instance(settings).home / "data")
 
 
 def paged_bytes(settings: Settings) -> int:
-    """Return what of the database its page cache is for: not its logs, whose files are made large ahead."""
+    """Return the bytes of the database that its page cache serves: without the logs."""
     return _disk_bytes(Instance(settings).home / "data" / "databases")
 
 
 def logs(settings: Settings, lines: int = 100) -> list[str]:
-    """Return the server's own last log lines, oldest first; what Java itself said comes last.
+    """Return the last lines of the server's log, oldest first; then those of Java itself.
 
     Raises:
         DataDirectoryRefused: they cannot be read.
     """
     instance = Instance(settings)
     with files.used_as_data(instance.root):
-        return _said(instance, lines=lines)
+        return _last_lines(instance, lines=lines)
 
 
 def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Connection | None:
@@ -253,7 +253,7 @@ def _attach_or_start(settings: Settings, instance: Instance, probe: Probe, deadl
         try:
             connection = _wait(instance, process, facts, probe, deadline)
         except _Died as exc:
-            said = _said(instance, offset)
+            said = _last_lines(instance, offset)
             if any("Address already in use" in line or "BindException" in line for line in said):
                 avoid |= {facts.bolt_port, facts.http_port}
                 continue
@@ -265,9 +265,9 @@ def _attach_or_start(settings: Settings, instance: Instance, probe: Probe, deadl
     )
 
 
-def _mind_the_stop(instance: Instance, asked: bool) -> None:
-    """Forget that it was stopped on purpose, where somebody asked for it; the instance's lock is held."""
-    if asked:
+def _check_stop_file(instance: Instance, requested: bool) -> None:
+    """Remove the mark of a stop on purpose if the server is ``requested``. The caller holds the lock."""
+    if requested:
         instance.stop_file.unlink(missing_ok=True)
     elif instance.stop_file.exists():
         raise EngineStartFailed("Neo4j was stopped on purpose: run `graphmem db start` when it is wanted")
@@ -291,15 +291,15 @@ def _wait(
             except Exception as exc:
                 last = exc
         time.sleep(POLL)
-    # It is left alone: after a crash it may be replaying its log, and would never finish if it were killed.
+    # It is not killed: after a crash it may be replaying its log, and would have to begin again.
     raise _failed(
         f"Neo4j (process {process.pid}) runs but does not answer yet. Try again in a moment, raise "
         "GRAPHMEM_NEO4J_START_TIMEOUT, or stop it with `graphmem db stop`",
-        _said(instance),
+        _last_lines(instance),
     ) from last
 
 
-def _said(instance: Instance, offset: int = 0, lines: int = 20) -> list[str]:
+def _last_lines(instance: Instance, offset: int = 0, lines: int = 20) -> list[str]:
     """Return the server's last lines, its log's from byte ``offset`` on, then those of Java itself."""
     return [*files.tail(instance.log, lines, offset), *files.tail(instance.console, lines)][-lines:]
 

@@ -1,4 +1,4 @@
-"""The server as a process: find it, start it apart from whoever asked, stop it.
+"""The server as a process: find it, start it detached, stop it.
 
 It is known by its command line, which names its home directory; the run file only says where to look first.
 So neither a process id that another program got since, nor a lost run file, misleads anybody.

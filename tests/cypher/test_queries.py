@@ -21,7 +21,7 @@ import structlog
 import graphmem
 from graphmem import cypher, worker
 from graphmem.database import migrations, rows
-from graphmem.database.driver import FIRST
+from graphmem.database.driver import PLANNED_FIRST
 from graphmem.errors import MigrationRefused
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.registry import Services
@@ -261,7 +261,7 @@ def test_whoever_opens_an_older_database_is_told_to_rebuild(
         return [one["event"] for one in said]
 
     assert not opened()  # It needs nothing of an entity that an older one did not write.
-    monkeypatch.setattr(migrations, "DERIVED", newer.version)
+    monkeypatch.setattr(migrations, "LAST_NEEDING_REBUILD", newer.version)
     (one,) = opened()
     assert "graphmem rebuild" in one
 
@@ -277,14 +277,14 @@ def test_indexes_that_are_being_filled_are_waited_for(
         return looks.pop() if "SHOW INDEXES" in text and looks else await asked(text, **params)
 
     monkeypatch.setattr(database, "script", script)
-    monkeypatch.setattr(migrations, "TOLD_SECONDS", 0.0)
+    monkeypatch.setattr(migrations, "REPORT_SECONDS", 0.0)
     with structlog.testing.capture_logs() as said:
-        loop.run(migrations._filled(database))
+        loop.run(migrations._wait_for_indexes(database))
     assert not looks
     assert [one["entity_words"] for one in said] == ["7 %"] * 3
     looks.append([{"name": "entity_words", "state": "FAILED", "percent": 0.0}])
     with pytest.raises(MigrationRefused, match="could not make the index entity_words"):
-        loop.run(migrations._filled(database))
+        loop.run(migrations._wait_for_indexes(database))
 
 
 def test_a_database_of_a_newer_version_is_refused(loop: Loop, services: Services) -> None:
@@ -339,8 +339,8 @@ def test_while_somebody_asks_only_what_comes_first_is_planned_beforehand(
             async with asyncio.timeout(0.5):
                 await database.warm(frozenset(BUILTIN))
 
-    monkeypatch.setattr("graphmem.database.driver.QUIET", 60.0 if busy else 0.0)
+    monkeypatch.setattr("graphmem.database.driver.QUIET_SECONDS", 60.0 if busy else 0.0)
     by_runner(loop, services, str(uuid.uuid4()))("server.stats")
     monkeypatch.setattr(database, "_run", run)
     loop.run(warm())
-    assert len(planned) == (len(FIRST) if busy else len(QUERIES))
+    assert len(planned) == (len(PLANNED_FIRST) if busy else len(QUERIES))

@@ -310,7 +310,7 @@ def test_a_type_that_is_known_costs_no_question(
     names = loop.run(services.vocabulary.covering([stem, "owns"]))
     assert (asked, stem in names) == (0, True)
     loop.run(asyncio.sleep(0))
-    monkeypatch.setattr(vocabulary, "REMEMBERED", 0.0)
+    monkeypatch.setattr(vocabulary, "REMEMBERED_SECONDS", 0.0)
     loop.run(services.vocabulary.covering(["owns"]))
     assert asked == 0
     loop.run(services.vocabulary.covering([stem]))

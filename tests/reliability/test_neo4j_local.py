@@ -329,7 +329,7 @@ class TestFailedStart:
         assert not neo4j_local.stop(settings, on_purpose=True)
         assert neo4j_local.stopped(settings)
         with pytest.raises(EngineStartFailed, match="graphmem db start"):
-            neo4j_local.ensure(settings, probe, asked=False)
+            neo4j_local.ensure(settings, probe, requested=False)
         assert neo4j_local.stopped(settings)
 
     def test_windows_is_told_so(self, tmp_path, monkeypatch):

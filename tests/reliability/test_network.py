@@ -23,7 +23,7 @@ RECOVERY = 5.0
 @pytest.fixture
 def patient(settings: Settings, planned: None, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings that wait for little."""
-    monkeypatch.setattr(driver, "GRACE", 0.3)
+    monkeypatch.setattr(driver, "ANSWER_GRACE_SECONDS", 0.3)
     waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
     return settings.model_copy(update=dict.fromkeys(waits, 2.0))
 

@@ -41,7 +41,7 @@ def test_a_first_run_that_takes_too_long_says_that_the_database_plans() -> None:
 
 def test_a_heavy_query_waits_while_a_first_run_holds_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """The database plans for seconds: to refuse others meanwhile would blame them for it."""
-    monkeypatch.setattr("graphmem.database.admission.PATIENCE", 0.05)
+    monkeypatch.setattr("graphmem.database.admission.PLACE_TIMEOUT_SECONDS", 0.05)
 
     async def second_place(*, first_run: bool) -> str:
         admission = Admission(1)

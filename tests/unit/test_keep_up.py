@@ -62,8 +62,8 @@ def test_what_was_stopped_on_purpose_is_left_so_and_told_once(
             raise Over
         return answers.pop(0)
 
-    async def start(settings: Settings, *, asked: bool) -> None:
-        starts.append(asked)
+    async def start(settings: Settings, *, requested: bool) -> None:
+        starts.append(requested)
 
     monkeypatch.setattr(neo4j_local, "stopped", stopped)
     monkeypatch.setattr(runtime, "connection", start)

@@ -24,7 +24,7 @@ class Asked:
 
 
 def wait(*looks: list[tuple[str, str, float]], for_ever: Iterable[Any] = ()) -> None:
-    asyncio.run(migrations._filled(cast("Any", Asked(itertools.chain(looks, for_ever)))))
+    asyncio.run(migrations._wait_for_indexes(cast("Any", Asked(itertools.chain(looks, for_ever)))))
 
 
 @pytest.fixture(autouse=True)
