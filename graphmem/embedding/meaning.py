@@ -1,8 +1,7 @@
-"""Meaning: what of an entity is turned into a vector, and who turns it.
+"""Meaning: the text of an entity that an embedder turns into a vector.
 
-A vector is of one text and of one model; where either changes it is made again. What makes vectors is an
-:class:`Embedder`: one that works in this process at once, or a service elsewhere, for which an entity
-waits (``pending``) until the worker has asked it.
+A vector belongs to one text and one model; if either changes, it is made again. An :class:`Embedder` works in
+this process at once, or it is a remote service: then an entity is ``pending`` until the worker has asked it.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from graphmem.text import words
 
 DIMENSIONS: Final = 256
 TEXT_LIMIT: Final = 2_000
-"""Characters of an entity's text that its vector is made of: further ones would only blur it."""
+"""Characters of an entity's text that its vector is made of: more would blur it."""
 WAITING: Final = ""
-"""The model of what has no vector yet."""
+"""The model of an entity that has no vector yet."""
 
 Vector = list[float]
 
 
 class Embedder(Protocol):
-    """What turns texts into vectors of 256 dimensions; only their direction counts.
+    """Turns texts into vectors of 256 dimensions; only their direction counts.
 
     Attributes:
-        model: names what makes the vectors: those of another model cannot be compared with them.
+        model: the name of the model; vectors of two models do not compare.
         at_once: whether it works in this process, so that a vector is written together with its text.
-        floor: the least cosine similarity that means something.
+        floor: the least cosine similarity of a match.
     """
 
     model: str
@@ -37,7 +36,7 @@ class Embedder(Protocol):
     floor: float
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vector of each text, ``None`` where it holds nothing that the model knows.
+        """Return the vector of each text, ``None`` where the model knows nothing in it.
 
         Raises:
             EmbeddingUnavailable: the service that makes them does not answer as it should.
@@ -46,12 +45,12 @@ class Embedder(Protocol):
 
 
 def text_of(name: str, held: Iterable[tuple[str, str]]) -> str:
-    """Return what an entity means, for a model to read: its name, then the words of its values.
+    """Return the text of an entity for a model: its name, then the strings of its values.
 
-    Addresses, numbers and times that stand alone are left out: they mean nothing and pull at the vector.
+    Values that are only an address, a number or a time are left out: they distort the vector.
 
     Args:
-        name: what people call it.
+        name: the entity's name.
         held: its fields with their canonical JSON.
     """
     found: dict[str, None] = {name: None}
@@ -73,5 +72,5 @@ def _says_something(text: str) -> bool:
 
 
 def key(text: str) -> str:
-    """Return 16 hexadecimal digits that stand for the text that a vector is of."""
+    """Return the first 16 hexadecimal digits of the digest of a vector's text."""
     return canonical.digest(text)[:16]

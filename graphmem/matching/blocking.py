@@ -1,9 +1,8 @@
-"""Which pairs among many entities are worth comparing, and what comes of comparing them.
+"""Blocking: choose the pairs of entities to compare, and propose those that are similar.
 
-Comparing each with each would take 50 million comparisons for 10,000 entities. Those are compared that
-share a *block*: an equal e-mail, phone, address or id; a word as it sounds (for frequent words, with the
-initial of another one); or a place in the neighbourhood when names are sorted, forwards and backwards.
-A pair that shares none of these is not proposed.
+All pairs of 10,000 entities would be 50 million. Only pairs that share a *block* are compared: an equal
+e-mail, phone, address or id; a word of the name as it sounds (for frequent words, with the initial of another
+word); or neighbouring places when names are sorted, forwards and backwards. Other pairs are not proposed.
 """
 
 from __future__ import annotations

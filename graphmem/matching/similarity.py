@@ -1,12 +1,11 @@
-"""How likely two entities of one type are one thing. For proposals of duplicates only, never for identity.
+"""Similarity: how likely two entities of one type are duplicates. It proposes, and never decides identity.
 
-Deterministic, and symmetric in the two. Which pairs are worth comparing among many is said by
-:mod:`graphmem.matching.blocking`.
+The score is deterministic and symmetric. :mod:`graphmem.matching.blocking` chooses the pairs to compare.
 
-The score is made of evidence: that of the names (:mod:`graphmem.matching.names`) and that of equal contact
-points and ids, each weaker where the names disagree, taken together as ``1 - (1 - a)(1 - b)…``. What two
-things of a type cannot differ in (an event's day, an invoice's number, a person's e-mail) lowers the score
-to at most ``CONFLICT``, which is below every threshold, see :data:`RULES`.
+The score combines evidence as ``1 - (1 - a)(1 - b)…``: similar names (:mod:`graphmem.matching.names`) and
+equal contact points and ids, which weigh less where the names disagree. Some values cannot differ between
+duplicates (an event's day, an invoice's number, a person's e-mail). If they do, the score is at most
+``CONFLICT``, which is below every threshold; see :data:`RULES`.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from graphmem.text import identifiers, phones, urls
 LOWEST_THRESHOLD = 0.5
 CONFLICT = 0.3
 DOUBT = 0.84
-"""At most this where companies have other web addresses: below the default threshold."""
+"""The highest score of companies with different web addresses: below the default threshold."""
 NAMED_ALIKE = 0.6
-"""From here on names agree enough to be evidence."""
+"""Names with at least this similarity are evidence."""
 
 COMPARED: dict[str, str] = {
     **{field: kind for field, kind in identifiers.FIELDS.items() if kind != "alias"},
@@ -44,7 +43,7 @@ Of the names by which an entity is also known, only the explicit aliases are com
 
 
 class Weight(NamedTuple):
-    """What an equal value is worth: where the names agree or one has none, and where they do not."""
+    """The weight of an equal value: where the names agree or one has none, and where they disagree."""
 
     agreeing: float
     disagreeing: float
@@ -58,7 +57,7 @@ WEIGHTS = {
     "number": Weight(0.6, 0.3),
     "domain": Weight(0.6, 0.3),
 }
-"""A switchboard, a shared mailbox or a web site is not one person's or one page's."""
+"""Below 1, because people share switchboards, mailboxes and web sites."""
 PROVING = frozenset({"email", "external_id", "url", "phone"})
 
 
@@ -157,7 +156,7 @@ class Profile:
 
 
 def score(a: Profile, b: Profile) -> Score:
-    """Return how likely two entities of one type are one; ``score(b, a)`` says the same, turned round."""
+    """Return how likely two entities of one type are duplicates; symmetric in the two."""
     rule = a.rule
     reasons: list[Reason] = []
     called = _names_alike(a, b, reasons)
@@ -184,7 +183,7 @@ def score(a: Profile, b: Profile) -> Score:
 
 
 def _names_alike(a: Profile, b: Profile, reasons: list[Reason]) -> float | None:
-    """Return how alike the names are that are most so, ``None`` where one has none."""
+    """Return the similarity of the most similar names, ``None`` where an entity has none."""
     found = [
         (names.similarity(one, other), sorted((given, said)), given, said)
         for one, given in a.names
@@ -195,7 +194,7 @@ def _names_alike(a: Profile, b: Profile, reasons: list[Reason]) -> float | None:
     best, _, given, said = max(found)
     if best >= NAMED_ALIKE:
         reasons.append(Reason("name", given, said, best))
-    # Equal names are much, and not all: people share them.
+    # Equal names are no proof: people share them.
     return min(best, 0.97)
 
 
@@ -297,5 +296,5 @@ _READ: dict[str, Callable[[str], str]] = {
 
 
 def survivor(a: Profile, b: Profile) -> Profile:
-    """Return which of two would remain: the one with more observations, the older, then by id."""
+    """Return the proposed survivor: the entity with more observations, then the older, then by id."""
     return min(a, b, key=lambda one: (-one.weight[0], -one.weight[1], one.entity_id))

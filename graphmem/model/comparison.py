@@ -1,4 +1,4 @@
-"""How values of snapshots compare: one typed order, which filters and sorts share.
+"""The typed order of snapshot values, which filters and sorts share.
 
 A value is a number, a time, a text or a boolean, in this order; a string that is an ISO 8601 date or time is
 a time, a date alone its first moment in UTC. Numbers compare exactly, whatever their size; texts as
@@ -20,7 +20,7 @@ from graphmem.model import canonical, identity, ranks, times
 Op = Literal["eq", "in", "gt", "lt", "gte", "lte", "contains", "contains_word"]
 OPS: Final = get_args(Op)
 KEY_DIGITS: Final = 150
-"""Significant digits of a number that its key holds."""
+"""Significant digits of a number in its key."""
 
 _NUMBER, _TIME, _TEXT, _BOOLEAN = range(4)
 _EXACT: Final = Context(prec=10_000)
@@ -28,14 +28,14 @@ _COMPLEMENT = str.maketrans("0123456789", "9876543210")
 
 
 class Typed(NamedTuple):
-    """A value with its kind: tuples of one kind compare as their values do."""
+    """A value with its kind; two of one kind compare as their values do."""
 
     kind: int
     value: Any
 
 
 def typed(value: Any) -> Typed | None:
-    """Return a value (as JSON reads it) with its kind; ``None`` where it has no place in the order."""
+    """Return a decoded JSON value with its kind; ``None`` if it has no place in the order."""
     if isinstance(value, bool):
         return Typed(_BOOLEAN, value)
     if isinstance(value, int | float):
@@ -46,10 +46,10 @@ def typed(value: Any) -> Typed | None:
 
 
 def sort_key(value: Any) -> str | None:
-    """Return a text that sorts as the value does among all kinds; ``None`` where it has no place.
+    """Return a text that sorts as the value does among all kinds; ``None`` if the value has no place.
 
-    It is bounded, so that an index may hold it: numbers beyond 150 digits and texts beyond 200 characters
-    that begin alike share their place, and stand in an order of no meaning there.
+    The text is short enough for an index. Numbers that share their first 150 digits, and texts that share
+    their first 200 characters, are in arbitrary order.
     """
     found = typed(value)
     if found is None:
@@ -76,10 +76,10 @@ def _number_key(number: float) -> str:
 
 
 def index_keys(value: Any) -> list[str]:
-    """Return the keys under which an index holds the value of a field, :data:`LACKING` among them.
+    """Return the keys under which an index holds the value of a field.
 
-    A value has its :func:`sort_key`; what has no place in the order stands behind all. A list has the keys of
-    its elements besides, marked as such, or one mark where they are too many.
+    A value has its :func:`sort_key`, or :data:`LACKING` if it has no place in the order. A list has
+    :data:`LACKING` and the marked keys of its elements, or :data:`MANY_ELEMENTS` in place of these.
     """
     if not isinstance(value, list):
         return [sort_key(value) or LACKING]
@@ -91,9 +91,9 @@ LACKING: Final = "~"
 ELEMENT: Final = "e"
 MANY_ELEMENTS: Final = "f"
 INDEXED_ELEMENTS_LIMIT: Final = 100
-"""Different elements of a list that stand in an index."""
+"""Distinct elements of a list that an index holds; a longer list has one mark."""
 EXACT_KEY_LENGTH: Final = identity.KEY_LIMIT
-"""A key longer than this may stand for several texts."""
+"""A longer key is cut and may stand for several texts."""
 
 
 def _folded(text: str) -> str:
@@ -102,10 +102,10 @@ def _folded(text: str) -> str:
 
 @dataclass(frozen=True)
 class Filter:
-    """What the value of one field must be.
+    """A condition on the value of one field.
 
     Attributes:
-        value: as JSON reads it; a list of such values for ``in``.
+        value: a decoded JSON value; a list of such values for ``in``.
     """
 
     field: str
@@ -131,7 +131,7 @@ class Filter:
 
     @property
     def keys(self) -> list[str] | None:
-        """The index keys of everything that fits, and maybe of more; ``None`` where they are no few."""
+        """The index keys of all matching values, and maybe of others; ``None`` for ops with ranges."""
         if self.op not in ("eq", "in"):
             return None
         keys = filter(None, map(sort_key, self.value if self.op == "in" else [self.value]))
@@ -139,12 +139,12 @@ class Filter:
 
     @property
     def ranges(self) -> list[list[str]]:
-        """The ranges of index keys of all that fits, and maybe of more: from, up to, and what they hold.
+        """Ranges of index keys with all matching values, and maybe others: (from, to, substring of the key).
 
-        What is cut short in a key is judged by what is left of it.
+        Keys that are cut match by what is left of them.
         """
         if self.op in ("contains", "contains_word"):
-            # Of times the key does not hold the text.
+            # The key of a time does not hold its text.
             texts = [[f"{mark}{_TEXT}", f"{mark}{_BOOLEAN}", _folded(self.value)] for mark in ("", ELEMENT)]
             times_ = [[f"{mark}{_TIME}", f"{mark}{_TEXT}", ""] for mark in ("", ELEMENT)]
             return [*texts, *times_, [MANY_ELEMENTS, LACKING, ""]]
@@ -157,9 +157,9 @@ class Filter:
         return [[str(found.kind), key + LAST_CHARACTER, ""]]
 
     def matches(self, value: Any) -> bool:
-        """Return whether a value (as JSON reads it) fits; a list does where an element of it does.
+        """Return whether a decoded JSON value matches; a list matches if one of its elements does.
 
-        An order is between single values: it has no list.
+        ``gt``, ``lt``, ``gte`` and ``lte`` match no list.
         """
         if isinstance(value, list):
             return self.op not in _COMPARE and any(map(self._test, value))
@@ -175,7 +175,7 @@ _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 
 def problem(op: Any, value: Any) -> tuple[str, str] | None:
-    """Return what of a filter cannot be, as (``op`` or ``value``, what to do); ``None`` if nothing."""
+    """Return what is wrong with a filter as (``op`` or ``value``, message), ``None`` if it is valid."""
     if op not in OPS:
         return "op", f"an op is one of {', '.join(OPS)}"
     if op == "in":
@@ -190,14 +190,14 @@ def problem(op: Any, value: Any) -> tuple[str, str] | None:
 
 
 LAST_CHARACTER: Final = "\U0010ffff"
-"""The last character of all."""
+"""The greatest character."""
 IN_LIMIT: Final = 100
 """Values that ``in`` takes."""
 _SCALAR: Final = "a string, a number or a boolean"
 
 
 def matches_all(filters: Mapping[str, Filter], texts: Mapping[str, str]) -> bool:
-    """Return whether a snapshot fits all filters.
+    """Return whether a snapshot matches all filters.
 
     Args:
         filters: by field.
@@ -217,5 +217,5 @@ def _contains(text: str, wanted: str, whole: bool) -> bool:
 
 
 def _in_word(character: str) -> bool:
-    """Return whether a character goes on with a word: a letter, a digit, or a mark on one."""
+    """Return whether a character is part of a word: a letter, a digit, or a mark on one."""
     return bool(character) and (character.isalnum() or unicodedata.category(character)[0] == "M")

@@ -1,8 +1,8 @@
 """Identity: which entity an item is about, as a pure function of its type and its own fields.
 
-The order of arrival cannot matter, and nothing is resolved by similarity. A *rule* is an ordered list
-of alternatives; the first one whose fields are all present decides. The field names, joined by ``+``,
-are the *basis* of the id; ``content`` means the whole content, ``new`` a thing that is always new.
+The order of arrival does not matter, and similarity decides nothing. A *rule* is an ordered list of
+alternatives; the first alternative whose fields are all present decides. Its field names, joined by ``+``,
+are the *basis* of the id; ``content`` means the whole content, ``new`` an entity that is always new.
 
 Values are compared after NFKC, case folding, trimming and collapsing of white space; nothing is
 stripped ("Acme Inc" is not "Acme Ltd"). A number is its canonical JSON. Blank strings, null, booleans,
@@ -22,12 +22,12 @@ from graphmem.model import canonical, ids
 
 TYPE_SHAPE = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 NAME_LIMIT = 64
-"""Characters of a type, a relationship type or a field name: they stand in indexes."""
+"""Characters of a type, a relationship type or a field name: indexes hold them."""
 KEY_LIMIT = 200
-"""Characters of an indexed text; what is longer is cut and gets a hash."""
+"""Characters of an indexed text; a longer text is cut and gets a hash."""
 
 CANONICAL_NAME = "canonical_name"
-"""Identity and display of an entity. It is folded like a field and is none: snapshots leave it out."""
+"""The name of an entity. It is folded like a field, but snapshots leave it out."""
 CONTENT = "content"
 NEW = "new"
 
@@ -45,7 +45,7 @@ _EXPLICIT = (("id",), ("uuid",), ("external_id",), ("message_id",))
 _NAMES = ((CANONICAL_NAME,), ("name",), ("full_name",), ("title",))
 _CONTACT = (("email",), ("url",), ("phone",))
 GENERAL = (*_EXPLICIT, *_NAMES, *_CONTACT, (CONTENT,))
-"""What identifies an item of a type that has no rule of its own, and where a shipped rule falls to."""
+"""The alternatives of types without a rule of their own; most shipped rules end with them."""
 
 Alternatives = tuple[tuple[str, ...], ...]
 
@@ -66,15 +66,15 @@ _BY_CONTENT: dict[str, Alternatives] = {
     "note": (("id",), ("message_id",)),
     "message": (("id",), ("message_id",)),
 }
-_ALSO = {("invoice", "number"): "invoice_number"}
-"""Another name under which a field that identifies a type is in use; the basis is the same for both."""
+_SYNONYMS = {("invoice", "number"): "invoice_number"}
+"""A second name of an identifying field; the basis is the same for both."""
 
 SHIPPED: dict[str, Alternatives] = {
     **{name: (*own, *GENERAL) for name, own in _BY_NAME.items()},
     **{name: (*own, *_EXPLICIT, (CANONICAL_NAME,), (CONTENT,)) for name, own in _BY_CONTENT.items()},
 }
-"""The rules of the types that are shipped. Some fall to explicit ids and then to their content, because
-titles and contact points do not identify them: two invoices of one vendor are two invoices."""
+"""The rules of the shipped types. Some end with explicit ids and then the content, because titles and contact
+points do not identify them: two invoices of one vendor are two invoices."""
 
 IDENTIFIER_KINDS: dict[str, str] = {
     "id": "external_id", "uuid": "external_id", "external_id": "external_id", "message_id": "external_id",
@@ -82,7 +82,7 @@ IDENTIFIER_KINDS: dict[str, str] = {
     "email": "email", "phone": "phone", "url": "url",
     CANONICAL_NAME: "name", "name": "name", "full_name": "name", "title": "name",
 }  # fmt: skip
-"""The fields by whose current value an entity is looked up, and the kind of identifier that they are."""
+"""The fields by whose current value an entity is looked up, and the kind of identifier of each."""
 
 NAMING = tuple(
     dict.fromkeys(
@@ -155,7 +155,7 @@ def identify(
     Args:
         entity_type: in its canonical spelling.
         fields: the item's fields as given, ``canonical_name`` among them.
-        alternatives: those of a registered schema; they fall to the whole content. ``None``: the usual ones.
+        alternatives: those of a registered schema, which end with the content; ``None`` for the default.
     """
     for names in rule(entity_type) if alternatives is None else alternatives:
         if names == (CONTENT,):
@@ -169,25 +169,26 @@ def identify(
 
 def _identifying(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
     value = identity_value(fields.get(name))
-    also = _ALSO.get((entity_type, name))
-    return identity_value(fields.get(also)) if value is None and also else value
+    synonym = _SYNONYMS.get((entity_type, name))
+    return identity_value(fields.get(synonym)) if value is None and synonym else value
 
 
 def identify_new(owner: str, entity_type: str, transaction_id: str, index: int) -> Identity:
-    """Return an entity that no other item reaches by its name: ``intent: create_new``."""
+    """Return an entity that no other item reaches by its fields: ``intent: create_new``."""
     return Identity(ids.entity_id(owner, entity_type, NEW, [transaction_id, index]), NEW)
 
 
 def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) -> str:
-    """Return what people call an entity, from its current values; never blank.
+    """Return the name of an entity from its current values; never blank.
 
-    The first that says something: ``canonical_name``, a name, the fields of the type's own rule, a contact
-    point, an explicit id; else the type with the beginning of the id.
+    The first of these that is not blank: ``canonical_name``, a name, the fields of the type's own rule, a
+    contact point, an explicit id, the type with the beginning of the id.
     """
     own = _BY_NAME.get(entity_type) or _BY_CONTENT.get(entity_type) or ()
     for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):
         shown = [
-            _shown(snapshot.get(name, snapshot.get(_ALSO.get((entity_type, name), name)))) for name in names
+            _shown(snapshot.get(name, snapshot.get(_SYNONYMS.get((entity_type, name), name))))
+            for name in names
         ]
         if all(shown):
             return " ".join(shown)
@@ -200,7 +201,7 @@ def naming_values(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def name_of(entity_type: str, entity_id: str, texts: Mapping[str, str]) -> str:
-    """Return what people call an entity, from the canonical JSON of its current values."""
+    """Return the name of an entity from the canonical JSON of its current values."""
     return display_name(entity_type, entity_id, naming_values(texts))
 
 
@@ -216,11 +217,6 @@ def words(folded: str) -> list[str]:
     if joined.isascii():
         return _ASCII_WORD.findall(joined)
     return "".join(c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in joined).split()
-
-
-def tokens(name: str) -> list[str]:
-    """Return the words of a name in sorted order: those of "Smith, John" and "John Smith" are the same."""
-    return sorted(words(fold_text(name)))
 
 
 def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]:

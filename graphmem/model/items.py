@@ -13,8 +13,8 @@ An item is an object. These keys are reserved, everything else is a field:
 ``specificity_score``  0 to 1, 1 unless said
 =====================  ====================================================================
 
-Nothing here raises for bad input: each fault becomes an :class:`Issue` with its place, so that a caller
-hears of all of them at once.
+Nothing here raises for bad input: each fault becomes an :class:`Issue` with its path, so that a caller gets
+all of them at once.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ DEFAULT_SOURCE: Final = "llm_summary"
 DEFAULT_PRIORITY: Final = 100.0
 PRIORITY_LIMIT: Final = 1e15
 ISSUES_LIMIT: Final = 100
-"""Faults of one request that are told; a client that gets so many hears the others next time."""
+"""Faults of one request that an answer lists; the next attempt lists the others."""
 _WRAPPERS = frozenset({"attributes", "properties", "fields", "data", "snapshot"})
 
 
 class Issue(TypedDict):
-    """Why one part of a request was refused: where it stands, a code for programs, a reason for people."""
+    """Why one part of a request was refused: its path, a code for programs, a message for people."""
 
     code: str
     path: str
@@ -50,7 +50,7 @@ class Issue(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What stands on a request for all of its items; ``observed_at`` in microseconds."""
+    """The values of a request that apply to all of its items; ``observed_at`` in microseconds."""
 
     observed_at: int | None = None
     priority: float = DEFAULT_PRIORITY
@@ -59,13 +59,16 @@ class Defaults:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One observation to be, as far as it is known before the database is looked at.
+    """One observation to write, as far as the request alone determines it.
 
-    ``entity_type`` is ``None`` where ``target_id`` alone names the entity; ``given_type`` is what was given,
-    which may be another name of it. ``fields`` holds canonical JSON by name, ``shapes`` the discovered type
-    of each value, ``path`` where it stands in its request. ``alternatives`` are those of the registered
-    schema by which it was identified, ``None`` the usual ones; ``stated`` is its basis by the usual ones,
-    which does not change with a schema.
+    Attributes:
+        entity_type: ``None`` where ``target_id`` alone names the entity.
+        fields: canonical JSON by name.
+        shapes: the discovered type of each value.
+        path: where it stands in its request.
+        alternatives: those of the registered schema that identified it, ``None`` for the default ones.
+        stated: its basis by the default alternatives, which does not change with a schema.
+        given_type: the type as the request spells it, which may be an alias.
     """
 
     index: int
@@ -91,9 +94,9 @@ class Item:
         entity_type: str | None,
         alternatives: identity.Alternatives | None,
     ) -> Item:
-        """Return it as an item of a type, and as other alternatives identify it.
+        """Return the item with another type and identified by other alternatives.
 
-        What is named outright stays what it is.
+        A ``target_id`` stays as it is.
         """
         item = replace(self, entity_type=entity_type, alternatives=alternatives)
         if self.basis == "target_id":
@@ -108,13 +111,13 @@ class Item:
 
 
 def no_alternatives(entity_type: str) -> identity.Alternatives | None:
-    """Return no registered alternatives, for any type."""
+    """Return no registered alternatives for any type."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a relationship to be: the entity of an item, by index, or an entity by id."""
+    """One end of a relationship to write: the entity of an item by its index, or an entity by its id."""
 
     index: int | None = None
     entity_id: str | None = None
@@ -129,7 +132,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One relationship to be, its ends not yet resolved to entities."""
+    """One relationship to write; its ends are not resolved to entities yet."""
 
     index: int
     relationship_type: str
@@ -142,10 +145,10 @@ class Link:
 
 @dataclass(slots=True)
 class Reader:
-    """Read the parts of one request and collect what is wrong with them in ``issues``.
+    """Reads the parts of one request and collects their faults in ``issues``.
 
-    ``alternatives`` tells the identity alternatives of a type's registered schema as they were last seen: the
-    writer looks whether they still hold. ``vocabulary`` holds the names of all relationship types.
+    ``alternatives`` returns the identity alternatives of a type's registered schema as this process last read
+    them; the writer checks whether they still hold. ``vocabulary`` has the names of all relationship types.
     """
 
     owner: str
@@ -157,7 +160,7 @@ class Reader:
     _unknown_types: int = 0
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
-        """Note one fault; the first hundred are enough."""
+        """Add an issue; :data:`ISSUES_LIMIT` at most."""
         if len(self.issues) >= ISSUES_LIMIT:
             return
         issue = cast("Issue", {"code": code, "path": path, "message": message, **more})
@@ -166,7 +169,7 @@ class Reader:
         self.issues.append(issue)
 
     def item(self, index: int, raw: object) -> Item | None:
-        """Return what one element of ``entities`` says, ``None`` (and issues) where it cannot be stored."""
+        """Return the observation of one element of ``entities``, ``None`` (and issues) if it is refused."""
         path = f"$.entities[{index}]"
         if not isinstance(raw, Mapping):
             self.refuse("ERR_ITEM_NOT_OBJECT", path, "an item is an object", index)
@@ -184,19 +187,19 @@ class Reader:
         path: str,
         fields_path: str,
         about: Mapping[str, Any],
-        said: Mapping[Any, Any],
+        given_fields: Mapping[Any, Any],
         kind: facts.Kind = "value",
     ) -> Item | None:
-        """Return one observation to be.
+        """Return one observation, ``None`` (and issues) if it is refused.
 
         Args:
-            path, fields_path: where ``about`` and ``said`` stand in the request, for issues.
+            path, fields_path: where ``about`` and ``given_fields`` stand in the request, for issues.
             about: the reserved keys.
-            said: the fields, ``canonical_name`` among them.
-            kind: what kind of observation it is; only one that says values must have some.
+            given_fields: the fields, ``canonical_name`` among them.
+            kind: the kind of the observation; one that has values needs at least one field.
         """
         before = len(self.issues)
-        fields = self._fields(index, fields_path, said, needed=kind in facts.VALUE_KINDS)
+        fields = self._fields(index, fields_path, given_fields, needed=kind in facts.VALUE_KINDS)
         entity_type = self._entity_type(index, path, about)
         target = self._target(index, path, about)
         observed_at = self._observed_at(index, path, about.get("observed_at"))
@@ -241,12 +244,12 @@ class Reader:
         path: str | None = None,
         kind: facts.Kind = "create",
     ) -> Link | None:
-        """Return what one element of ``relationships`` says.
+        """Return the relationship of one element of ``relationships``, ``None`` (and issues) if refused.
 
         Args:
-            count: how many items there are for it to refer to.
-            path: where it stands in the request, for issues; ``$.relationships[index]`` unless given.
-            kind: what is said of it: create, delete or restore.
+            count: the number of items that its ends may refer to.
+            path: where it stands in the request, for issues; by default ``$.relationships[index]``.
+            kind: create, delete or restore.
         """
         path = f"$.relationships[{index}]" if path is None else path
         before = len(self.issues)
@@ -269,10 +272,10 @@ class Reader:
             return None
         return Link(index, name, source, target, fields, kind, path)
 
-    def _fields(self, index: int, path: str, said: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
+    def _fields(self, index: int, path: str, given: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
         before = len(self.issues)
         fields: dict[str, Any] = {}
-        for name, value in said.items():
+        for name, value in given.items():
             if self._field_name(index, path, name):
                 self._encoded(index, f"{path}.{name}", value)
                 fields[name] = value

@@ -1,7 +1,7 @@
-"""The vocabulary of relationships: 26 built-in types, and those that are registered beside them.
+"""The vocabulary of relationship types: 26 built-in ones, and those that are registered.
 
-Any case goes in; the canonical spelling, UPPER_SNAKE, comes out and stands in keys and edges. What is
-registered lives in the database (:mod:`graphmem.database.vocabulary`); the functions here get it passed in.
+Names are read in any case; keys and edges have the canonical spelling, UPPER_SNAKE. The database holds the
+registered types (:mod:`graphmem.database.vocabulary`); the functions here take them as an argument.
 
 A type has a direction, and may have an ``inverse``: the name by which it is read from its target. The inverse
 describes; no second edge is ever written. Read in either direction, a name means one relationship only: see
@@ -18,19 +18,19 @@ from types import MappingProxyType
 from typing import Final
 
 NAME_SHAPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-"""What a type may be called, in canonical spelling."""
+"""The grammar of names in canonical spelling."""
 SUGGESTIONS_LIMIT: Final = 10
-"""Unknown types of one request for which the nearest is told."""
+"""Unknown types of one request for which an answer names the nearest known one."""
 DESCRIPTION_LIMIT: Final = 1_000
 """Characters of a description."""
 REGISTERED_LIMIT: Final = 1_000
-"""Most types that are registered in one database: a walk along every type has all of them in its text."""
+"""Registered types of one database: a walk along all types has them in its query text."""
 
 INTERNAL: Final = frozenset({
     "BY_AGENT", "BY_INTERPRETATION", "FROM_SOURCE", "HAD_EVENT", "HAS_EVENT", "HAS_HISTORY", "HAS_VALUE",
     "IDENTIFIES", "IN_TRANSACTION", "MERGED", "MERGED_INTO", "OBSERVED", "SHOWN_AS",
 })  # fmt: skip
-"""Types of the edges by which the graph holds itself together; no relationship is ever called so."""
+"""Types of the graph's own edges; a relationship type cannot have one of these names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,15 @@ BUILTIN: Final[Mapping[str, RelationshipType]] = MappingProxyType(
 
 
 def with_builtin(types: Iterable[str]) -> frozenset[str]:
-    """Return these types and all that are built in.
+    """Return these types and all built-in ones.
 
-    The types stand in a query's text, and each text is planned for itself: so few queries have another one.
+    A query's text holds the types, and each text is planned anew: this way most queries share one text.
     """
     return frozenset(BUILTIN).union(types)
 
 
 class UnknownRelationshipType(ValueError):
-    """A relationship type is not in the vocabulary; ``nearest`` is the likeliest meant, if any."""
+    """A relationship type is not in the vocabulary; ``nearest`` is the most similar known type, if any."""
 
     def __init__(self, given: str, nearest: str | None) -> None:
         meant = f"; did you mean {nearest}?" if nearest else ""
@@ -94,7 +94,7 @@ class UnknownRelationshipType(ValueError):
 
 
 class RegistrationRefused(ValueError):
-    """A type cannot be registered as it was asked for; ``argument`` is what stands in the way."""
+    """A type cannot be registered with these arguments; ``argument`` names the one at fault."""
 
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
@@ -102,24 +102,24 @@ class RegistrationRefused(ValueError):
 
 
 def spell(given: str) -> str:
-    """Return the canonical spelling of a name: ``works-at`` is ``WORKS_AT``; it may still be no type's."""
+    """Return the canonical spelling of a name: ``works-at`` is ``WORKS_AT``. It need not be a known type."""
     return re.sub(r"[\s-]+", "_", given.strip().upper())
 
 
 def is_name(spelled: str) -> bool:
-    """Whether a type may be called so: by the grammar of names, and none of the graph's own edges."""
+    """Whether a type may have this name: the grammar allows it, and no edge of the graph's own has it."""
     return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
 
 
 def normalise(given: str, known: Collection[str], *, suggest: bool = True) -> str:
-    """Return the canonical spelling of a type that is known.
+    """Return the canonical spelling of a known type.
 
     Args:
         known: the names of all types of the vocabulary.
-        suggest: whether the nearest is looked for: among a thousand names that takes some 10 ms.
+        suggest: whether the error names the nearest type: among a thousand names that takes some 10 ms.
 
     Raises:
-        UnknownRelationshipType: it is none of them.
+        UnknownRelationshipType: the type is not known.
     """
     spelled = spell(given)
     if spelled in known:
@@ -129,7 +129,7 @@ def normalise(given: str, known: Collection[str], *, suggest: bool = True) -> st
 
 
 def read_backwards(kinds: Mapping[str, RelationshipType]) -> dict[str, str]:
-    """Return the type that each inverse is the inverse of, by the inverse's name."""
+    """Return the type to which each inverse belongs, by the name of the inverse."""
     return {kind.inverse: kind.name for kind in kinds.values() if kind.inverse is not None}
 
 

@@ -1,12 +1,11 @@
-"""The timeline: which fields of an entity are times, and the events that their values come to.
+"""The timeline: which fields of an entity are times, and the events of their values.
 
-Where the registered schema of a type declares temporal fields, those are times and no others. Else a field
-is a time by its name: the names below, names that end as they do (``due_date``, ``sentAt``) and ``date_…``.
-In both cases its value must be a date, or a list of dates, strictly (:mod:`graphmem.model.dates`): a
-number, a postal code, an amount or a bare year never gives an event. Names of bookkeeping (``created_at``)
-are no times unless a schema declares them.
+If the registered schema of a type declares temporal fields, only those are times. Otherwise the name of a
+field decides: the names below, names with their endings (``due_date``, ``sentAt``) and ``date_…``. Either way
+the value must be a date or a list of dates (:mod:`graphmem.model.dates`): a number, a postal code, an amount
+or a bare year gives no event. Bookkeeping names (``created_at``) are times only if a schema declares them.
 
-Events are a pure function of what an entity shows and of the rules of its type.
+Events are a pure function of an entity's fold and the rules of its type.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from graphmem.model.reduction import Fold, Winner
 from graphmem.model.rules import Rules
 
 EVENTS_LIMIT: Final = 100
-"""Events of one entity: in the order of its fields, then of their lists, the first so many."""
+"""Events of one entity: the first ones in the order of its fields, then of their lists."""
 
 TIME_NAMES: Final = frozenset({
     "date", "dates", "datetime", "date_time", "timestamp", "time", "day", "when", "from", "to", "since",
@@ -39,27 +38,27 @@ NAME_ENDINGS: Final = (
     "_date", "_dates", "_at", "_on", "_time", "_times", "_datetime", "_timestamp", "_day", "_due",
     "_deadline", "_deadlines", "_since", "_until", "_expiry", "_birthday", "_birthdate", "_anniversary",
 )  # fmt: skip
-"""How further names of fields end that are times."""
+"""Endings of further field names that are times."""
 NAME_BEGINNING: Final = "date_"
 BOOKKEEPING_NAMES: Final = frozenset({
     "created_at", "updated_at", "computed_at", "deleted_at", "observed_at", "recorded_at", "ingested_at",
     "last_observation_at",
 })  # fmt: skip
-"""Names of bookkeeping, which say nothing of when something was."""
+"""Names of bookkeeping: they do not say when something happened."""
 
 _STARTS = ("start", "start_date", "start_time", "start_at", "starts_at", "date_start")
 _ENDS = ("end", "end_date", "end_time", "end_at", "ends_at", "date_end")
 _DUE = ("due", "due_date", "due_at", "due_on", "date_due", "deadline")
 _COMPLETED = ("completed", "completed_date", "completed_at", "completed_on", "date_completed")
-_GONE = ("departure", "departure_date", "departure_time", "departure_at", "departs_at")
-_COME = ("arrival", "arrival_date", "arrival_time", "arrival_at", "arrives_at")
-_SAID: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+_DEPARTURE = ("departure", "departure_date", "departure_time", "departure_at", "departs_at")
+_ARRIVAL = ("arrival", "arrival_date", "arrival_time", "arrival_at", "arrives_at")
+_EVENT_TYPES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "conversation": {
         "ConversationStart": ("started_at", *_STARTS), "ConversationEnd": ("ended_at", *_ENDS),
     },
     "document": {"DocumentDate": ("date",)},
     "event": {"EventStart": _STARTS, "EventEnd": _ENDS},
-    "flight": {"FlightDeparture": _GONE, "FlightArrival": _COME},
+    "flight": {"FlightDeparture": _DEPARTURE, "FlightArrival": _ARRIVAL},
     "income": {"IncomeDate": ("date",)},
     "invoice": {"InvoiceIssued": ("invoice_date", "issued", "issue_date"), "InvoiceDue": _DUE},
     "message": {"MessageSent": ("sent_at", "sent", "sent_date")},
@@ -70,8 +69,8 @@ _SAID: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 }  # fmt: skip
 _BY_TYPE: Final = {
     (kind, name): event_type
-    for kind, said in _SAID.items()
-    for event_type, names in said.items()
+    for kind, event_types in _EVENT_TYPES.items()
+    for event_type, names in event_types.items()
     for name in names
 }
 _BY_NAME: Final = {"invoice_date": "InvoiceIssued", "date_due": "InvoiceDue"}
@@ -94,10 +93,10 @@ class Event:
 
 
 def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rules) -> dict[str, Event]:
-    """Return the events of what an entity shows, by their ids; :data:`EVENTS_LIMIT` at most.
+    """Return the events of an entity by id; :data:`EVENTS_LIMIT` at most.
 
     Args:
-        fold: all that it shows, folded under these rules.
+        fold: that of the entity with its members, made under these rules.
     """
     found: dict[str, Event] = {}
     for name in sorted(filter(lambda one: is_temporal(one, rules), fold), key=canonical.name_order):
@@ -115,12 +114,12 @@ def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rule
 
 
 def is_temporal(name: str, rules: Rules) -> bool:
-    """Return whether a field is a time, by the rules of its type or else by its name."""
+    """Return whether a field is a time, by the rules of its type, or by its name where they declare none."""
     return name in rules.temporal if rules.temporal else _is_time(name)
 
 
 def event_type(entity_type: str, name: str) -> str:
-    """Return what the events of a field are called where its schema does not say: ``StartDate``, say."""
+    """Return the default type of the events of a field, such as ``StartDate``."""
     known = folded(name)
     said = _BY_TYPE.get((entity_type, known)) or _BY_NAME.get(known)
     return said or "".join(part[:1].upper() + part[1:] for part in known.split("_")) or name

@@ -1,8 +1,8 @@
-"""By what an entity is looked up exactly: its names, contact points, addresses and numbers.
+"""Identifiers: the names, contact points, addresses and numbers by which an entity is looked up exactly.
 
-Identity (:mod:`graphmem.model.identity`) decides what an item is about and never changes; this decides
-what finds it. The same function normalises what is stored and what is asked for. Nothing here depends on
-a setting but the reading of a phone number without a country code, and that only when it is asked for.
+Identity (:mod:`graphmem.model.identity`) decides which entity an item is about, and never changes. This
+module decides what finds the entity. One function, :func:`keys`, normalises stored and looked-up values. The
+only setting is the region of phone numbers without a country code; it applies to looked-up values alone.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from graphmem.model.identity import fold_text, identity_value, index_key
 from graphmem.text import phones, urls
 
 EXACT: Final = ("external_id", "email", "phone", "url", "domain")
-"""The kinds of identifier, the strongest first."""
+"""The kinds of identifier besides names, the strongest first."""
 NAMES: Final = ("name", "alias")
 KINDS: Final = (*EXACT, *NAMES)
-"""Every kind that is looked up, in the order of their strength."""
+"""All kinds that are looked up, the strongest first."""
 
 FIELDS: Final[dict[str, str]] = {
     **identity.IDENTIFIER_KINDS,
@@ -37,8 +37,8 @@ FIELDS: Final[dict[str, str]] = {
     ),
 }  # fmt: skip
 """The fields by whose current value an entity is looked up, and the kind of each."""
-LISTED: Final = 50
-"""How many elements of a list are looked up."""
+LIST_ELEMENTS_LIMIT: Final = 50
+"""Elements of a list by which an entity is looked up."""
 
 
 def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]:
@@ -46,7 +46,7 @@ def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]
 
     Args:
         snapshot: the current values of (at least) the fields in :data:`FIELDS`.
-        shown: what people call it.
+        shown: the entity's name.
     """
     found = {
         pair for pair in identity.identifiers(snapshot, shown) if pair[0] in ("name", "tokens", "external_id")
@@ -59,7 +59,7 @@ def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]
 
 
 def matching_field(snapshot: Mapping[str, Any], kind: str, asked: set[tuple[str, str]]) -> str:
-    """Return the field of an entity that holds what was looked up; the canonical name where none does."""
+    """Return the field of an entity that has a looked-up key; ``canonical_name`` if none has."""
     for field, of in FIELDS.items():
         if of == kind and field in snapshot:
             for value in _values(snapshot[field]):
@@ -69,7 +69,7 @@ def matching_field(snapshot: Mapping[str, Any], kind: str, asked: set[tuple[str,
 
 
 def _values(value: Any) -> Iterator[str]:
-    for one in value[:LISTED] if isinstance(value, list) else (value,):
+    for one in value[:LIST_ELEMENTS_LIMIT] if isinstance(value, list) else (value,):
         text = identity_value(one)
         if text is not None:
             yield text
@@ -92,16 +92,16 @@ def keys(kind: str, text: str) -> set[tuple[str, str]]:
             return {(kind, index_key(text))}
         host, rest = address
         found = {(kind, index_key(host + rest))}
-        # The address of a whole site is found by its domain; that of one of its pages is not.
+        # A domain finds the address of a whole site, but not the address of one of its pages.
         return found if rest else found | {("domain", index_key(host))}
     return {(kind, index_key(text))}
 
 
 def candidates(given: str, region: str | None = None) -> set[tuple[str, str]]:
-    """Return every (kind, index key) pair that a text may stand for.
+    """Return every (kind, index key) pair that a looked-up text may stand for.
 
     Args:
-        region: the country whose phone numbers are meant where none is said, such as ``DE``.
+        region: the country of phone numbers without a country code, such as ``DE``.
     """
     text = fold_text(given)
     if not text:
@@ -114,7 +114,7 @@ def candidates(given: str, region: str | None = None) -> set[tuple[str, str]]:
 
 
 def is_identifier(given: str) -> bool:
-    """Return whether a text is an address or a number rather than words: it means nothing beyond itself."""
+    """Return whether a text is an address or a number rather than words."""
     text = fold_text(given)
     if phones.is_phone(text) or ("@" in text and " " not in text):
         return True
