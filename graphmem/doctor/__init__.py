@@ -1,7 +1,7 @@
-"""What is wrong with an installation, and what to do about it: found without changing or starting anything.
+"""Checks of an installation: each finding says what is wrong and how to mend it.
 
-It works with the database down, half a configuration, and a data directory that is not there: each check says
-what it found, and what it could not look at.
+Nothing is started or changed. The checks work without a database, with wrong settings and without a data
+directory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from graphmem import neo4j_local, settings
 from graphmem.doctor import around, database, machine
-from graphmem.doctor.finding import Finding, looked, redact
+from graphmem.doctor.finding import Finding, redact, run_check
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.neo4j_local import Connection
 from graphmem.settings import Settings
@@ -25,37 +25,37 @@ __all__ = ["Finding", "examine"]
 async def examine(
     overrides: Mapping[str, Any], deep: bool = False, environment: Mapping[str, str] = os.environ
 ) -> list[Finding]:
-    """Look at everything; return what was found, in the order of looking.
+    """Run every check; return the findings in the order of the checks.
 
     Args:
-        overrides: settings that were given otherwise than by the environment.
-        deep: derive every snapshot again and compare, hash the engine's files; that may take minutes.
+        overrides: settings from options, which win over the environment.
+        deep: also derive every snapshot again and hash the files of Neo4j; this may take minutes.
     """
-    found = await _here("versions", lambda: [machine.versions()])
-    found += await _here("settings", machine.variables, environment)
+    found = await _run_local("versions", lambda: [machine.versions()])
+    found += await _run_local("settings", machine.variables, environment)
     try:
         chosen = settings.load(**overrides)
     except ConfigurationInvalid as exc:
         return [*found, *_invalid(exc)]
-    found += await _here("settings", machine.contradictions, chosen, environment)
-    found += await _here("data directory", machine.data_directory, chosen)
-    found += await _here("disk", machine.disk, chosen)
+    found += await _run_local("settings", machine.contradictions, chosen, environment)
+    found += await _run_local("data directory", machine.data_directory, chosen)
+    found += await _run_local("disk", machine.disk, chosen)
     if chosen.neo4j_uri is None:
-        found += await _here("engine", machine.engine, chosen, deep)
-        found += await _here("memory", machine.memory, chosen)
-    found += await looked("database", partial(_database, chosen, deep))
-    found += await looked("embedding", partial(around.embedding, chosen))
-    found += await looked("service", partial(around.service, chosen))
+        found += await _run_local("engine", machine.engine, chosen, deep)
+        found += await _run_local("memory", machine.memory, chosen)
+    found += await run_check("database", partial(_database, chosen, deep))
+    found += await run_check("embedding", partial(around.embedding, chosen))
+    found += await run_check("service", partial(around.service, chosen))
     return redact(found, chosen)
 
 
-async def _here(check: str, look: Callable[..., Iterable[Finding]], *given: Any) -> list[Finding]:
-    """Look at something without a network."""
+async def _run_local(check: str, look: Callable[..., Iterable[Finding]], *given: Any) -> list[Finding]:
+    """Run a check that needs no network."""
 
     async def now() -> Iterable[Finding]:
         return look(*given)
 
-    return await looked(check, now)
+    return await run_check(check, now)
 
 
 def _invalid(exc: ConfigurationInvalid) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def _invalid(exc: ConfigurationInvalid) -> Iterator[Finding]:
         name = settings.variable(path) if path in Settings.model_fields else path
         what = " ".join(filter(None, (name, issue["message"])))
         yield Finding("settings", "fail", what, "Correct this setting, then run graphmem doctor again.")
-    yield Finding("everything else", "warn", "was not looked at: the settings do not say where it is")
+    yield Finding("everything else", "warn", "was not checked: the settings must be valid first")
 
 
 async def _database(chosen: Settings, deep: bool) -> list[Finding]:
@@ -75,9 +75,9 @@ async def _database(chosen: Settings, deep: bool) -> list[Finding]:
     try:
         status = neo4j_local.status(chosen)
         if status.version is None:
-            return [Finding("database", "ok", "there is none yet: the first command or service makes it")]
+            return [Finding("database", "ok", "there is none yet: the first command or service creates it")]
         if not status.running:
-            what = "the embedded Neo4j does not run, so nothing in it was looked at"
+            what = "the embedded Neo4j does not run, so its contents were not checked"
             return [Finding("database", "warn", what, "Run graphmem db start, then graphmem doctor again.")]
         return await database.examine(neo4j_local.info(chosen), chosen, deep)
     except SetupError as exc:
@@ -85,4 +85,4 @@ async def _database(chosen: Settings, deep: bool) -> list[Finding]:
 
 
 def _where_to_look(path: Path) -> str:
-    return f"Put {path} back from a backup, or set GRAPHMEM_DATA_DIR to another directory."
+    return f"Restore {path} from a backup, or set GRAPHMEM_DATA_DIR to another directory."

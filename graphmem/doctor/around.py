@@ -1,4 +1,4 @@
-"""What is around a database: the service that serves it, and the one that makes vectors."""
+"""Checks of other programs: the graphmem service, and the service that makes vectors."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import GraphmemError
 from graphmem.settings import Settings
 
-PATIENCE = 5.0
+TIMEOUT_SECONDS = 5.0
 """Seconds that a service may take to answer."""
 
 
 async def embedding(settings: Settings) -> list[Finding]:
-    """Look whether the model that makes vectors answers: the one in this process, or the one elsewhere."""
+    """Check that the model of this process, or the service at ``embedding_url``, makes vectors."""
     if settings.embedding_url is None:
         try:
             LocalEmbedder().warm()
         except GraphmemError as exc:
-            return [Finding("embedding", "fail", str(exc), "Install graphmem's packages again.")]
+            return [Finding("embedding", "fail", str(exc), "Install the packages of graphmem again.")]
         return [Finding("embedding", "ok", "the model of the package wordllama can be loaded")]
     embedder = RemoteEmbedder(settings)
     try:
@@ -37,17 +37,17 @@ async def embedding(settings: Settings) -> list[Finding]:
 
 
 async def service(settings: Settings) -> list[Finding]:
-    """Look whether a service answers where one should be, and whether it is of this version."""
+    """Check that a service of this version answers, and that its database does."""
     near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
     here = settings.model_copy(update={"host": near}).authority()
     base = (settings.base_url or f"http://{here}").rstrip("/")
     try:
-        async with httpx.AsyncClient(base_url=base, timeout=PATIENCE) as http:
+        async with httpx.AsyncClient(base_url=base, timeout=TIMEOUT_SECONDS) as http:
             about = await http.get("/server-info")
             health = await http.get("/health/ready")
-            told = about.json()
-            ours = about.is_success and told.get("name") == "graphmem"
-            well = health.status_code
+            info = about.json()
+            ours = about.is_success and info.get("name") == "graphmem"
+            ready = health.status_code
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         if settings.base_url is None:
             return [Finding("service", "ok", f"none runs at {base}")]
@@ -56,20 +56,20 @@ async def service(settings: Settings) -> list[Finding]:
             Finding("service", "fail", what, "Start it with graphmem serve, or correct GRAPHMEM_BASE_URL.")
         ]
     except (ValueError, AttributeError):
-        ours, told, well = False, {}, 0
+        ours, info, ready = False, {}, 0
     if not ours:
         what = f"another program answers at {_at(base)}"
         return [Finding("service", "fail", what, "Stop it, or set GRAPHMEM_PORT to another port.")]
-    if well != 200:
-        what = f"the service at {_at(base)} says that it is not well ({well})"
-        return [Finding("service", "fail", what, "Look at its log for why its database does not answer.")]
-    if told.get("version") != __version__:
-        what = f"the service at {_at(base)} is graphmem {told.get('version')!s:.20}, this is {__version__}"
-        return [Finding("service", "warn", what, "Restart the service, or run the graphmem that it runs.")]
+    if ready != 200:
+        what = f"the service at {_at(base)} is not ready ({ready}): its database does not answer"
+        return [Finding("service", "fail", what, "Read the log of the service for the reason.")]
+    if info.get("version") != __version__:
+        what = f"the service at {_at(base)} is graphmem {info.get('version')!s:.20}, this is {__version__}"
+        return [Finding("service", "warn", what, "Restart the service, or install the version that it runs.")]
     return [Finding("service", "ok", f"graphmem {__version__} answers at {_at(base)}")]
 
 
 def _at(url: str) -> str:
-    """Return an address without what may be secret in it."""
+    """Return an address without user, password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

@@ -1,4 +1,4 @@
-"""What a database says of itself: its version, the schema in it, its memory, its clock, its vectors."""
+"""Checks of the database: version, schema, indexes, memory, clock, vectors, snapshots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from graphmem.database import migrations
 from graphmem.database.driver import Database
-from graphmem.doctor.finding import Finding, looked
+from graphmem.doctor.finding import Finding, run_check
 from graphmem.embedding.local import MODEL
 from graphmem.embedding.meaning import DIMENSIONS
 from graphmem.errors import GraphmemError
@@ -20,19 +20,20 @@ from graphmem.observability.metrics import Metrics
 from graphmem.settings import Settings
 
 SUPPORTED = ("5.26.", "2026.")
-"""Beginnings of the versions that the tests run on."""
-LEAST = (5, 26)
-SKEW_TOLD = 2.0
-SKEW_REFUSED = 60.0
-"""Seconds between the database's clock and this machine's."""
-MANY = 1_000
+"""Prefixes of the versions that the tests run on."""
+VERSION_MIN = (5, 26)
+SKEW_WARN_SECONDS = 2.0
+SKEW_FAIL_SECONDS = 60.0
+"""Difference between the clocks of the database and of this machine."""
+WAITING_LIMIT = 1_000
+"""Entities without a vector that are counted."""
 _MADE = re.compile(r"CREATE (?:(CONSTRAINT)|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 _DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (\w+)")
 Check = Callable[[Database, Settings], Awaitable[list[Finding]]]
 
 
 async def examine(where: Connection, settings: Settings, deep: bool) -> list[Finding]:
-    """Look at a database, if it answers; nothing is written."""
+    """Check a database. Nothing is written."""
     try:
         database = Database(where, settings, Metrics())
     except GraphmemError as exc:
@@ -41,33 +42,33 @@ async def examine(where: Connection, settings: Settings, deep: bool) -> list[Fin
         await database.verify()
     except GraphmemError as exc:
         fix = (
-            "Look at graphmem db logs, and run graphmem db stop and graphmem db start."
+            "Read graphmem db logs, then run graphmem db stop and graphmem db start."
             if settings.neo4j_uri is None
             else "Start that server, or correct NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE."
         )
         await database.close()
         return [Finding("database", "fail", f"{where.uri}: {exc}", fix)]
     try:
-        found = []
+        findings = []
         for check in (_version, _schema, _indexes, _limits, _clock, _ahead, _vectors):
-            found += await _told(check, database, settings)
-        sound = all(one.status == "ok" for one in found if one.check in ("schema", "indexes"))
+            findings += await _run(check, database, settings)
+        sound = all(item.status == "ok" for item in findings if item.check in ("schema", "indexes"))
         look = partial(_consistency, database, settings, deep, sound)
-        return [*found, *await looked("consistency", look)]
+        return [*findings, *await run_check("consistency", look)]
     finally:
         await database.close()
 
 
-async def _told(check: Check, database: Database, settings: Settings) -> list[Finding]:
+async def _run(check: Check, database: Database, settings: Settings) -> list[Finding]:
     async def look() -> list[Finding]:
         try:
             return await check(database, settings)
         except GraphmemError as exc:
-            fix = "Run graphmem doctor again, as a user who may administer it."
-            return [Finding(name, "warn", f"could not be looked at: {exc}", fix)]
+            fix = "Run graphmem doctor again as a database user with administrator rights."
+            return [Finding(name, "warn", f"the check failed: {exc}", fix)]
 
     name = check.__name__.removeprefix("_")
-    return await looked(name, look)
+    return await run_check(name, look)
 
 
 async def _version(database: Database, settings: Settings) -> list[Finding]:
@@ -75,14 +76,14 @@ async def _version(database: Database, settings: Settings) -> list[Finding]:
         "CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel' "
         "RETURN versions[0] AS version, edition"
     )
-    said = f"Neo4j {row['version']} {row['edition']} answers"
+    answer = f"Neo4j {row['version']} {row['edition']} answers"
     numbers = tuple(int(part) for part in re.findall(r"\d+", row["version"])[:2])
-    if numbers < LEAST:
-        return [Finding("database", "fail", f"{said}: it is too old", "Use Neo4j 5.26 or a later one.")]
+    if numbers < VERSION_MIN:
+        return [Finding("database", "fail", f"{answer}: it is too old", "Use Neo4j 5.26 or later.")]
     if not row["version"].startswith(SUPPORTED):
         fix = "Use Neo4j 5.26 or 2026 if something fails."
-        return [Finding("database", "warn", f"{said}: graphmem is not tested with it", fix)]
-    return [Finding("database", "ok", said)]
+        return [Finding("database", "warn", f"{answer}: graphmem is not tested with it", fix)]
+    return [Finding("database", "ok", answer)]
 
 
 async def _schema(database: Database, settings: Settings) -> list[Finding]:
@@ -91,19 +92,19 @@ async def _schema(database: Database, settings: Settings) -> list[Finding]:
     known = {migration.version: migration.checksum for migration in migrations.shipped()}
     newer = sorted(set(done) - set(known))
     if newer:
-        what = f"its schema is at version {newer[-1]}, and this graphmem knows {max(known)}"
-        return [Finding("schema", "fail", what, "Install the newer graphmem that made it.")]
+        what = f"the schema of the database has version {newer[-1]}, and this graphmem knows {max(known)}"
+        return [Finding("schema", "fail", what, "Install the newer graphmem that migrated it.")]
     changed = [version for version in done if done[version] != known[version]]
     if changed:
-        what = f"migration {changed[0]} is not the one that was applied"
-        return [Finding("schema", "fail", what, "Install graphmem anew from an unchanged source.")]
+        what = f"migration {changed[0]} of this graphmem differs from the one that was applied"
+        return [Finding("schema", "fail", what, "Install graphmem again from an unchanged source.")]
     if missing := sorted(set(known) - set(done)):
         at = max(done, default=0)
-        what = f"its schema is at version {at} of {max(known)}: {len(missing)} migrations are to be applied"
+        what = f"the schema has version {at} of {max(known)}: {len(missing)} migrations are to be applied"
         return [
             Finding("schema", "warn", what, "Start the service, or run graphmem db start, to apply them.")
         ]
-    return [Finding("schema", "ok", f"it is at version {max(known)}, as this graphmem")]
+    return [Finding("schema", "ok", f"the schema of the database has version {max(known)}, as this graphmem")]
 
 
 async def _indexes(database: Database, settings: Settings) -> list[Finding]:
@@ -115,8 +116,8 @@ async def _indexes(database: Database, settings: Settings) -> list[Finding]:
     constraints = await database.script("SHOW CONSTRAINTS YIELD name RETURN name")
     states = {row["name"]: row for row in indexes}
     there = {row["name"] for row in constraints}
-    found = list(_faults(wanted, states, there))
-    return found or [Finding("indexes", "ok", f"{len(wanted)} indexes and constraints are there and online")]
+    faults = list(_faults(wanted, states, there))
+    return faults or [Finding("indexes", "ok", f"{len(wanted)} indexes and constraints exist and are online")]
 
 
 def _faults(
@@ -127,7 +128,7 @@ def _faults(
             what = f"{'the constraint' if constraint else 'the index'} {name} is missing"
             yield Finding("indexes", "fail", what, f"Run this in the Neo4j Browser: {statement}")
         elif states[name]["state"] == "POPULATING":
-            what = f"the index {name} is made: {states[name]['percent']:.0f} % are done"
+            what = f"the index {name} is being built: {states[name]['percent']:.0f} % are done"
             yield Finding("indexes", "warn", what, "Wait until it is online: queries are slow meanwhile.")
         elif states[name]["state"] != "ONLINE":
             what = f"the index {name} is {states[name]['state']}"
@@ -136,7 +137,7 @@ def _faults(
 
 
 def _made(applied: set[int]) -> dict[str, tuple[str, bool]]:
-    """Return the indexes and constraints of some migrations, with what makes each and whether it is one."""
+    """Return the indexes and constraints of migrations: the statement, and whether it is a constraint."""
     made: dict[str, tuple[str, bool]] = {}
     for migration in migrations.shipped():
         for statement in migration.statements if migration.version in applied else ():
@@ -148,7 +149,7 @@ def _made(applied: set[int]) -> dict[str, tuple[str, bool]]:
 
 
 async def _limits(database: Database, settings: Settings) -> list[Finding]:
-    """Look at the memory of a server that somebody else set up; the embedded one's settings are ours."""
+    """Check the memory settings of a server at ``NEO4J_URI``."""
     if settings.neo4j_uri is None:
         return []
     rows = await database.script(
@@ -156,36 +157,43 @@ async def _limits(database: Database, settings: Settings) -> list[Finding]:
         "'server.memory.heap.max_size', 'server.memory.pagecache.size'] RETURN name, value"
     )
     values = {row["name"]: row["value"] for row in rows}
-    said = ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
+    listed = ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
     if values.get("db.memory.transaction.max", "").startswith("0"):
-        what = "one greedy query may take all memory of the database from the others"
+        what = "the memory of one transaction is not limited, so that one query can use all of it"
         return [Finding("memory", "warn", what, "Set db.memory.transaction.max=128m in neo4j.conf.")]
-    return [Finding("memory", "ok", said)]
+    return [Finding("memory", "ok", listed)]
 
 
 async def _clock(database: Database, settings: Settings) -> list[Finding]:
     before = time.time()
     (row,) = await database.script("RETURN datetime.realtime().epochMillis / 1000.0 AS seconds")
     after = time.time()
-    # Only what the way there and back cannot explain is skew.
+    # The round trip explains a difference up to its own duration.
     skew = max(before - row["seconds"], row["seconds"] - after, 0.0)
-    if skew < SKEW_TOLD:
+    if skew < SKEW_WARN_SECONDS:
         return [Finding("clock", "ok", "the database's clock and this machine's agree")]
     what = f"the database's clock and this machine's are {skew:,.0f} s apart"
-    status = "fail" if skew > SKEW_REFUSED else "warn"
-    return [Finding("clock", status, what, "Have both machines keep their clocks by NTP.")]
+    status = "fail" if skew > SKEW_FAIL_SECONDS else "warn"
+    return [Finding("clock", status, what, "Synchronize the clocks of both machines, for example by NTP.")]
 
 
 async def _ahead(database: Database, settings: Settings) -> list[Finding]:
     rows = await database.script(
         "MATCH (n:Owner) WHERE n.recorded_at > $now RETURN count(n) AS owners, max(n.recorded_at) AS last",
-        now=times.now() + int(SKEW_TOLD * 1_000_000),
+        now=times.now() + int(SKEW_WARN_SECONDS * 1_000_000),
     )
     if not rows or not rows[0]["owners"]:
         return []
     last = times.render(rows[0]["last"])
-    what = f"{rows[0]['owners']} owners have transactions of later than now, up to {last}"
-    return [Finding("clock", "warn", what, "Correct this machine's clock; what is stored keeps its order.")]
+    what = f"{rows[0]['owners']} owners have transactions with a time in the future, up to {last}"
+    return [
+        Finding(
+            "clock",
+            "warn",
+            what,
+            "Correct the clock of this machine. The order of stored transactions stays.",
+        )
+    ]
 
 
 async def _vectors(database: Database, settings: Settings) -> list[Finding]:
@@ -195,7 +203,7 @@ async def _vectors(database: Database, settings: Settings) -> list[Finding]:
         "CALL (used) { MATCH (m:Meaning) WHERE m.model < used.model RETURN m LIMIT $many "
         "UNION ALL MATCH (m:Meaning) WHERE m.model > used.model RETURN m LIMIT $many } "
         "RETURN used.model AS model, count(m) AS waiting",
-        many=MANY,
+        many=WAITING_LIMIT,
     )
     used = await database.script("MATCH (n:Model {use: 'meaning'}) RETURN n.model AS model")
     if not used:
@@ -203,23 +211,23 @@ async def _vectors(database: Database, settings: Settings) -> list[Finding]:
     model, waiting = used[0]["model"], rows[0]["waiting"] if rows else 0
     if model != ours:
         what = f"the database uses the model {model!r}, and these settings say {ours!r}"
-        fix = (
-            "Start the service to have all vectors made anew, or set GRAPHMEM_EMBEDDING_URL and _MODEL back."
-        )
+        fix = "Start the service to make all vectors again, or reset GRAPHMEM_EMBEDDING_URL and _MODEL."
         return [Finding("vectors", "warn", what, fix)]
     if waiting:
-        count = f"{MANY} entities or more" if waiting >= MANY else f"{waiting} entities"
+        count = f"{WAITING_LIMIT} entities or more" if waiting >= WAITING_LIMIT else f"{waiting} entities"
         what = f"{count} wait for a vector of {model!r}"
-        return [Finding("vectors", "warn", what, "Leave the service running until its worker has made them.")]
+        return [Finding("vectors", "warn", what, "Keep the service running until its worker has made them.")]
     return [Finding("vectors", "ok", f"every entity has its vector of {model!r}")]
 
 
 async def _consistency(database: Database, settings: Settings, deep: bool, sound: bool) -> list[Finding]:
     if not deep:
         what = "snapshots were not compared with their observations"
-        return [Finding("consistency", "ok", f"{what}: graphmem doctor --deep or snapshots check does that")]
+        return [
+            Finding("consistency", "ok", f"{what}: run graphmem doctor --deep or graphmem snapshots check")
+        ]
     if not sound:
-        what = "snapshots were not compared with their observations: the schema comes first"
+        what = "snapshots were not compared with their observations: the schema has faults"
         return [
             Finding("consistency", "warn", what, "Mend the schema, then run graphmem doctor --deep again.")
         ]
@@ -236,6 +244,12 @@ async def _consistency(database: Database, settings: Settings, deep: bool, sound
         fix = "Run graphmem doctor --deep again when the database has less to do."
         return [Finding("consistency", "fail", what, fix)]
     if report.stale_count:
-        what = f"{report.stale_count} things are not as observed, of {report.checked} and their counts"
+        what = f"{report.stale_count} of {report.checked} snapshots differ from their observations"
         return [Finding("consistency", "fail", what, "Run graphmem rebuild.")]
-    return [Finding("consistency", "ok", f"all {report.checked} things are as observed")]
+    return [
+        Finding(
+            "consistency",
+            "ok",
+            f"all {report.checked} entities and relationships agree with their observations",
+        )
+    ]

@@ -1,4 +1,4 @@
-"""One finding, and how it is kept from telling secrets."""
+"""One finding of the doctor, with secrets removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _USERINFO = re.compile(r"(?<=//)[^/@\s]+@")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, how it is, and, where something is to be done, that in one sentence."""
+    """The result of one check. ``what``: what was found. ``fix``: what to do, in one sentence."""
 
     check: str
     status: Status
@@ -23,27 +23,31 @@ class Finding:
     fix: str = ""
 
 
-async def looked(check: str, look: Callable[[], Awaitable[Iterable[Finding]]]) -> list[Finding]:
-    """Return what a check found; one that fails is a finding itself, and hides no other."""
+async def run_check(check: str, look: Callable[[], Awaitable[Iterable[Finding]]]) -> list[Finding]:
+    """Return the findings of a check. A check that raises becomes a finding, so that the others still run."""
     try:
         return list(await look())
     except OSError as exc:
-        where = exc.filename or "what it looks at"
-        what = f"could not be looked at: {where}: {exc.strerror or exc}"
-        return [Finding(check, "fail", what, f"Give this user {where}, then run graphmem doctor again.")]
+        where = exc.filename or "the file"
+        what = f"the check failed: {where}: {exc.strerror or exc}"
+        return [
+            Finding(check, "fail", what, f"Give this user access to {where}, then run graphmem doctor again.")
+        ]
     except Exception as exc:
-        what = f"could not be looked at: {type(exc).__name__}: {exc}"[:500]
-        return [Finding(check, "fail", what, "Mend what is said here, then run graphmem doctor again.")]
+        what = f"the check failed: {type(exc).__name__}: {exc}"[:500]
+        return [
+            Finding(check, "fail", what, "Mend the cause that is named here, then run graphmem doctor again.")
+        ]
 
 
 def redact(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
-    """Return findings in which no secret stands, whatever was said by whom."""
+    """Return the findings without passwords, keys and tokens."""
     known = (settings.bearer_token, settings.neo4j_password, settings.embedding_key)
-    secrets = [value for one in known if one and (value := one.get_secret_value())]
+    secrets = [value for secret in known if secret and (value := secret.get_secret_value())]
 
     def clean(text: str) -> str:
         for secret in secrets:
             text = text.replace(secret, "…")
         return _USERINFO.sub("…@", text)
 
-    return [replace(one, what=clean(one.what), fix=clean(one.fix)) for one in findings]
+    return [replace(item, what=clean(item.what), fix=clean(item.fix)) for item in findings]

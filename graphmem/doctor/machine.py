@@ -1,4 +1,4 @@
-"""What can be seen without a network: settings, directories, the disk, the engine's files, memory."""
+"""Checks of this machine: settings, directories, disk, the files of Neo4j, memory."""
 
 from __future__ import annotations
 
@@ -21,38 +21,40 @@ from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.observability import tracing
 from graphmem.settings import LOOPBACK, Settings, variable
 
-OURS = ("GRAPHMEM_", "SERVICE_", "NEO4J_")
-LEAST_FREE = 256_000_000
-ENOUGH_FREE = 2_000_000_000
-"""Bytes: below the first a database stops writing any moment; its log of transactions alone takes 256 MB."""
+PREFIXES = ("GRAPHMEM_", "SERVICE_", "NEO4J_")
+FREE_BYTES_MIN = 256_000_000
+FREE_BYTES_ADVISED = 2_000_000_000
+"""Below the minimum a database may stop writing at any moment: its transaction log alone takes 256 MB."""
 _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
 def versions() -> Finding:
-    """Say which versions these are."""
+    """Return the versions of graphmem, Python, the driver and the platform."""
     parts = f"graphmem {__version__}, Python {platform.python_version()}, driver {version('neo4j')}"
     return Finding("versions", "ok", f"{parts}, {platform.system()} {platform.machine()}")
 
 
 def variables(environment: Mapping[str, str]) -> list[Finding]:
-    """Look for variables that were meant as settings and are none. Their values are not looked at."""
+    """Find variables with the prefix of a setting that are not settings. Their values are not read."""
     known = [variable(name) for name in Settings.model_fields]
     found = []
     for name in sorted(environment):
-        if not name.startswith(OURS) or name.startswith("GRAPHMEM_TEST_") or name in known:
+        if not name.startswith(PREFIXES) or name.startswith("GRAPHMEM_TEST_") or name in known:
             continue
-        begun = [one for one in known if one.startswith(name)]
-        near = begun or difflib.get_close_matches(name, known, 1, 0.7)
+        longer = [setting for setting in known if setting.startswith(name)]
+        near = longer or difflib.get_close_matches(name, known, 1, 0.7)
         fix = f"Rename it to {near[0]}, or remove it." if near else "Remove it."
-        found.append(Finding("settings", "warn", f"{name} is set and is no setting: it has no effect", fix))
+        found.append(
+            Finding("settings", "warn", f"{name} is set but is not a setting: it has no effect", fix)
+        )
     return found
 
 
 def contradictions(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
-    """Look for settings that do not go together."""
+    """Find settings that contradict each other."""
     found = [*_of_database(settings), *_of_others(settings), *_of_traces(environment), _of_access(settings)]
-    if all(one.check != "settings" for one in found):
-        found.insert(0, Finding("settings", "ok", f"they are valid and go together ({settings.env})"))
+    if all(item.check != "settings" for item in found):
+        found.insert(0, Finding("settings", "ok", f"the settings are valid ({settings.env})"))
     return found
 
 
@@ -60,11 +62,11 @@ def _of_database(settings: Settings) -> Iterator[Finding]:
     given = settings.model_fields_set
     if settings.neo4j_uri is None:
         idle = given & {"neo4j_username", "neo4j_password", "neo4j_database"}
-        fix = "Set NEO4J_URI if you mean a server of your own, else remove them."
-        where = "the embedded Neo4j is used, as NEO4J_URI is not set"
+        fix = "Set NEO4J_URI to use a server of your own, or remove them."
+        where = "NEO4J_URI is not set, so the embedded Neo4j is used"
     else:
         idle = given & {"neo4j_version", "neo4j_heap", "neo4j_page_cache", "neo4j_fast_start"}
-        fix = "Remove them: they are for the embedded Neo4j."
+        fix = "Remove them: they apply to the embedded Neo4j."
         where = "NEO4J_URI names a server of your own"
         if not settings.neo4j_password.get_secret_value():
             yield Finding(
@@ -84,7 +86,7 @@ def _of_others(settings: Settings) -> Iterator[Finding]:
     for name in ("base_url", "public_url"):
         host = urlsplit(getattr(settings, name) or "").hostname or ""
         if host and settings.allowed_hosts and host not in {*settings.allowed_hosts, *LOOPBACK}:
-            what = f"{variable(name)} names {host}, which GRAPHMEM_ALLOWED_HOSTS leaves out: it is refused"
+            what = f"{variable(name)} names {host}, which is not in GRAPHMEM_ALLOWED_HOSTS: it is refused"
             yield Finding("settings", "fail", what, f"Add {host} to GRAPHMEM_ALLOWED_HOSTS.")
 
 
@@ -92,8 +94,10 @@ def _of_traces(environment: Mapping[str, str]) -> Iterator[Finding]:
     names = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
     protocol = next((environment[name] for name in names if environment.get(name)), "http/protobuf")
     if tracing.wanted(environment) and protocol != "http/protobuf":
-        what = f"traces are to be sent by {protocol:.20}, and are sent by http/protobuf"
-        yield Finding("settings", "warn", what, "Name the collector's HTTP port, most often 4318, instead.")
+        what = f"the environment selects {protocol:.20} for traces, and graphmem sends http/protobuf"
+        yield Finding(
+            "settings", "warn", what, "Set the endpoint to the HTTP port of the collector, usually 4318."
+        )
 
 
 def _of_access(settings: Settings) -> Finding:
@@ -103,104 +107,109 @@ def _of_access(settings: Settings) -> Finding:
         return Finding("access", "fail", str(exc), "Set SERVICE_BEARER_TOKEN, or serve 127.0.0.1 only.")
     base = urlsplit(settings.public_url or settings.base_url or "")
     if settings.bearer_token and base.scheme == "http" and base.hostname not in LOOPBACK:
-        what = f"the token goes to {base.hostname} in the clear"
+        what = f"the token is sent to {base.hostname} without encryption"
         return Finding(
-            "access", "warn", what, "Put a TLS proxy in front, and name its https address instead."
+            "access", "warn", what, "Put a TLS proxy in front of the service, and set its https address."
         )
     if settings.bearer_token:
-        return Finding("access", "ok", f"a token is set; {settings.authority()} is served")
-    return Finding("access", "ok", "no token is set, and loopback only is served")
+        return Finding("access", "ok", f"a token is set; the service binds {settings.authority()}")
+    return Finding("access", "ok", "no token is set; the service binds loopback only")
 
 
 def data_directory(settings: Settings) -> list[Finding]:
-    """Look whether the data directory is there, can be written, and is nobody else's to read."""
+    """Check that the data directory exists or can be made, is writable, and is private."""
     path, found = settings.data_path, []
     near = _nearest(path)
-    own = f"Give this user {path}, or set GRAPHMEM_DATA_DIR to another directory."
+    own = f"Give this user access to {path}, or set GRAPHMEM_DATA_DIR to another directory."
     if not os.path.isdir(near):
-        return [Finding("data directory", "fail", f"{near} is no directory", own)]
+        return [Finding("data directory", "fail", f"{near} is not a directory", own)]
     if not os.access(near, os.W_OK | os.X_OK):
         return [Finding("data directory", "fail", f"{near} cannot be written by this user", own)]
     if near != path:
-        return [Finding("data directory", "ok", f"{path} is not there yet, and can be made")]
+        return [Finding("data directory", "ok", f"{path} does not exist yet and can be made")]
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        what, fix = f"others may read or enter {path}", f"Run chmod 700 {path}."
+        what, fix = f"other users can read or enter {path}", f"Run chmod 700 {path}."
         found.append(Finding("data directory", "warn", what, fix))
     password = path / "neo4j" / "password"
     if password.exists() and password.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        what, fix = f"others may read the database's password in {password}", f"Run chmod 600 {password}."
+        what, fix = (
+            f"other users can read the password of the database in {password}",
+            f"Run chmod 600 {password}.",
+        )
         found.append(Finding("data directory", "fail", what, fix))
-    return found or [Finding("data directory", "ok", f"{path} is there, private and can be written")]
+    return found or [Finding("data directory", "ok", f"{path} exists, is private and can be written")]
 
 
 def disk(settings: Settings) -> list[Finding]:
-    """Look whether there is space for what will be written."""
+    """Check that the disk has space."""
     path = settings.data_path
     free = shutil.disk_usage(_nearest(path)).free
     used = neo4j_local.store_bytes(settings) if settings.neo4j_uri is None else 0
-    wanted = max(ENOUGH_FREE, used // 5) if settings.neo4j_uri is None else LEAST_FREE
-    said = f"{_mb(free)} are free at {path}, and the database takes {_mb(used)}"
-    fix = "Free some space there, or move GRAPHMEM_DATA_DIR to a larger disk."
-    if free < LEAST_FREE:
-        return [Finding("disk", "fail", f"{said}: it may stop writing any moment", fix)]
+    wanted = max(FREE_BYTES_ADVISED, used // 5) if settings.neo4j_uri is None else FREE_BYTES_MIN
+    text = f"{_mb(free)} are free at {path}, and the database takes {_mb(used)}"
+    fix = "Free some space there, or set GRAPHMEM_DATA_DIR to a larger disk."
+    if free < FREE_BYTES_MIN:
+        return [Finding("disk", "fail", f"{text}: it may stop writing at any moment", fix)]
     if free < wanted:
-        return [Finding("disk", "warn", f"{said}: {_mb(wanted)} are advisable", fix)]
-    return [Finding("disk", "ok", said)]
+        return [Finding("disk", "warn", f"{text}: {_mb(wanted)} are advised", fix)]
+    return [Finding("disk", "ok", text)]
 
 
 def engine(settings: Settings, deep: bool) -> list[Finding]:
-    """Look whether the embedded Neo4j can be started: its Java, and its files or the way to them."""
+    """Check that the embedded Neo4j can start: Java, and its files or the download of them."""
     try:
         java = neo4j_local.java_version()
         release, home, lacking = neo4j_local.lacking(settings, rehash=deep)
     except SetupError as exc:
-        return [Finding("engine", "fail", str(exc), "Set NEO4J_URI, or install graphmem's packages again.")]
+        return [
+            Finding("engine", "fail", str(exc), "Set NEO4J_URI, or install the packages of graphmem again.")
+        ]
     if not lacking:
-        how = "verified byte by byte" if deep else "verified when they were fetched"
+        how = "verified byte by byte" if deep else "verified at download"
         return [Finding("engine", "ok", f"Neo4j {release} in {home}, {how}; Java {java}")]
     size = sum(jar.size for jar in lacking)
-    what = f"{len(lacking)} files of Neo4j {release} ({_mb(size)}) are not in {home}"
+    what = f"{len(lacking)} files of Neo4j {release} ({_mb(size)}) are missing in {home}"
     free = shutil.disk_usage(_nearest(home)).free
     if free < size:
         fix = "Free some space there, or set GRAPHMEM_CACHE_DIR to another disk."
         return [Finding("engine", "fail", f"{what}, where {_mb(free)} are free", fix)]
     if refused := neo4j_local.unreachable(lacking[0]):
         fix = "Let this machine reach Maven Central (https_proxy), or set NEO4J_URI to a server of your own."
-        return [Finding("engine", "fail", f"{what}, and cannot be fetched: {refused}", fix)]
-    return [Finding("engine", "ok", f"{what} yet: the first start fetches them; Java {java}")]
+        return [Finding("engine", "fail", f"{what}, and cannot be downloaded: {refused}", fix)]
+    return [Finding("engine", "ok", f"{what}: the first start downloads them; Java {java}")]
 
 
 def memory(settings: Settings) -> list[Finding]:
-    """Look whether the embedded Neo4j's memory fits the machine and what is stored."""
+    """Check that the memory of the embedded Neo4j fits the machine and the size of the store."""
     sizes = {name: bytes_of(getattr(settings, name)) for name in ("neo4j_heap", "neo4j_page_cache")}
     odd = [name for name, size in sizes.items() if size is None]
     if odd:
-        what = f"{variable(odd[0])} is no size"
+        what = f"{variable(odd[0])} is not a size"
         return [Finding("memory", "fail", what, f"Set {variable(odd[0])} to a size such as 512m.")]
     heap, cache = (size or 0 for size in sizes.values())
     total, store = psutil.virtual_memory().total, neo4j_local.paged_bytes(settings)
-    said = f"heap {_mb(heap)}, page cache {_mb(cache)}, store {_mb(store)}, machine {_mb(total)}"
+    text = f"heap {_mb(heap)}, page cache {_mb(cache)}, store {_mb(store)}, machine {_mb(total)}"
     if heap + cache > total * 0.8:
         fix = "Lower GRAPHMEM_NEO4J_HEAP or GRAPHMEM_NEO4J_PAGE_CACHE."
-        return [Finding("memory", "fail", f"{said}: Neo4j may take more than the machine has", fix)]
+        return [Finding("memory", "fail", f"{text}: Neo4j may use more than the machine has", fix)]
     if store > 2 * cache:
         most = min(store, int(total * 0.6) - heap)
         if most > cache:
             fix = f"Set GRAPHMEM_NEO4J_PAGE_CACHE to {max(most // 1024**2, 1)}m and restart the database."
-            return [Finding("memory", "warn", f"{said}: most of the store is read from the disk", fix)]
-    return [Finding("memory", "ok", said)]
+            return [Finding("memory", "warn", f"{text}: most of the store is read from the disk", fix)]
+    return [Finding("memory", "ok", text)]
 
 
 def bytes_of(size: str) -> int | None:
-    """Return the bytes of a size as Java says it, ``None`` if it is none."""
+    """Return the bytes of a size in Java's notation, ``None`` if the text is not a size."""
     match = re.fullmatch(r"(\d+)([kmg]?)", size.strip().lower())
     return int(match[1]) * _SIZES[match[2]] if match else None
 
 
 def _nearest(path: Path) -> Path:
-    """Return the path itself, or the nearest above it that is there."""
-    # Path.exists raises below a directory that may not be searched.
-    return next(one for one in (path, *path.parents) if os.path.exists(one))
+    """Return the path, or its nearest parent that exists."""
+    # Path.exists raises below a directory that this user may not search.
+    return next(parent for parent in (path, *path.parents) if os.path.exists(parent))
 
 
 def _mb(size: int) -> str:

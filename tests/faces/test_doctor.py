@@ -23,6 +23,7 @@ from graphmem.errors import DatabaseTimeout
 from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.settings import Settings
+from tests.support.actors import full_actor
 from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -94,7 +95,7 @@ def test_a_constraint_that_is_missing_fails(look: Examine, undone: Callable[...,
 
 def test_a_schema_that_is_newer_fails(look: Examine, undone: Callable[..., None]) -> None:
     undone("CREATE (:Migration {version: 999})", "MATCH (n:Migration {version: 999}) DELETE n")
-    assert "its schema is at version 999" in str(failed_findings(look(), "schema"))
+    assert "the schema of the database has version 999" in str(failed_findings(look(), "schema"))
 
 
 def test_a_schema_that_is_older_is_told(look: Examine, undone: Callable[..., None]) -> None:
@@ -104,7 +105,7 @@ def test_a_schema_that_is_older_is_told(look: Examine, undone: Callable[..., Non
         last=migrations.shipped()[-1].version,
     )
     last = migrations.shipped()[-1].version
-    assert f"its schema is at version {last - 1} of {last}" in failed_findings(look(), "schema")[0][1]
+    assert f"the schema has version {last - 1} of {last}" in failed_findings(look(), "schema")[0][1]
 
 
 def test_a_migration_that_was_changed_fails(look: Examine, undone: Callable[..., None]) -> None:
@@ -112,7 +113,7 @@ def test_a_migration_that_was_changed_fails(look: Examine, undone: Callable[...,
         "MATCH (n:Migration {version: 3}) SET n.was = n.checksum, n.checksum = 'x'",
         "MATCH (n:Migration {version: 3}) SET n.checksum = n.was REMOVE n.was",
     )
-    assert "migration 3 is not the one" in str(failed_findings(look(), "schema"))
+    assert "migration 3 of this graphmem differs" in str(failed_findings(look(), "schema"))
 
 
 def test_a_database_that_is_too_old_fails(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +164,7 @@ def test_a_query_that_may_take_all_memory_is_told(look: Examine, monkeypatch: py
         return rows
 
     monkeypatch.setattr(Database, "script", script)
-    assert "one greedy query" in str(failed_findings(look(), "memory"))
+    assert "one query can use all of it" in str(failed_findings(look(), "memory"))
 
 
 # Vectors and services
@@ -263,8 +264,7 @@ def test_the_command_prints_for_people_and_programs_and_says_by_its_exit_code(
 def test_deep_compares_what_is_derived(
     look: Examine, run: Call, owner: str, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = auth.Actor
-    monkeypatch.setattr(auth, "Actor", lambda client: real(owner=owner, client=client))
+    monkeypatch.setattr(auth, "local_actor", lambda client: full_actor(owner, client))
     # Looking starts and migrates nothing.
     monkeypatch.setattr(runtime, "connection", lambda *_: pytest.fail("it was to be started"))
     monkeypatch.setattr(migrations, "apply", lambda *_: pytest.fail("it was to be migrated"))

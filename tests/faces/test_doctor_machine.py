@@ -81,7 +81,7 @@ def test_serving_strangers_without_a_token_fails(look: Examine) -> None:
 @pytest.mark.parametrize("name", ["base_url", "public_url"])
 def test_a_token_that_travels_in_the_clear_is_told(look: Examine, name: str) -> None:
     found = look(**{name: "http://mem.example", "bearer_token": SECRET})
-    assert [(s, w) for s, w in failed_findings(found, "access") if s == "warn" and "in the clear" in w]
+    assert [(s, w) for s, w in failed_findings(found, "access") if s == "warn" and "without encryption" in w]
     assert SECRET not in str(found)
 
 
@@ -91,7 +91,7 @@ def test_a_token_that_travels_in_the_clear_is_told(look: Examine, name: str) -> 
 def test_a_data_directory_that_others_may_read_is_told(look: Examine, tmp_path: Path) -> None:
     (tmp_path / "data").chmod(0o755)
     assert failed_findings(look(), "data directory") == [
-        ("warn", f"others may read or enter {tmp_path / 'data'}")
+        ("warn", f"other users can read or enter {tmp_path / 'data'}")
     ]
 
 
@@ -141,7 +141,7 @@ def test_a_check_that_fails_is_a_finding_and_hides_nothing_else(
     database._limits.__name__ = "_limits"
     found = look()
     for check in ("disk", "limits", "embedding"):
-        assert failed_findings(found, check) == [("fail", "could not be looked at: ValueError: this is odd")]
+        assert failed_findings(found, check) == [("fail", "the check failed: ValueError: this is odd")]
     assert {"data directory", "schema", "clock", "service"} <= {one.check for one in found}
 
 
@@ -209,7 +209,7 @@ def test_files_that_neither_are_there_nor_can_be_fetched_fail(
 def test_memory_that_the_machine_has_not_fails(embedded: Examine) -> None:
     assert failed_findings(embedded(neo4j_heap="9000g"), "memory")[0][0] == "fail"
     assert failed_findings(embedded(neo4j_page_cache="much"), "memory") == [
-        ("fail", "GRAPHMEM_NEO4J_PAGE_CACHE is no size")
+        ("fail", "GRAPHMEM_NEO4J_PAGE_CACHE is not a size")
     ]
 
 
