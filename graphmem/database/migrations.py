@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -40,6 +41,16 @@ class Migration:
     name: str
     checksum: str
     statements: tuple[LiteralString, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The versions of a database's migrations beside those of this version of graphmem."""
+
+    latest: int
+    newer: list[int]
+    changed: list[int]
+    missing: list[int]
 
 
 @cache
@@ -82,10 +93,8 @@ async def apply(database: Database) -> list[Migration]:
     await database.script(
         "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:Migration) REQUIRE n.version IS UNIQUE"
     )
-    rows = await database.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
-    done = {row["version"]: row["checksum"] for row in rows}
-    known = {migration.version: migration for migration in shipped()}
-    _check(done, known)
+    done = await applied(database)
+    _refuse_other_versions(done)
     new = [migration for migration in shipped() if migration.version not in done]
     for migration in new:
         for statement in migration.statements:
@@ -152,19 +161,35 @@ async def _indexes_not_online(database: Database) -> list[dict[str, Any]]:
     return [row for row in rows if row["name"] in indexes()]
 
 
-def _check(done: dict[int, str], known: dict[int, Migration]) -> None:
-    unknown = sorted(set(done) - set(known))
-    if unknown:
+async def applied(database: Database) -> dict[int, str]:
+    """Return the checksums of the migrations that were applied to the database, by version."""
+    rows = await database.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
+    return {row["version"]: row["checksum"] for row in rows}
+
+
+def compare(done: Mapping[int, str]) -> Comparison:
+    """Compare the migrations that were applied with those of this version."""
+    known = {migration.version: migration.checksum for migration in shipped()}
+    return Comparison(
+        latest=max(known),
+        newer=sorted(set(done) - set(known)),
+        changed=sorted(version for version in done if version in known and done[version] != known[version]),
+        missing=sorted(set(known) - set(done)),
+    )
+
+
+def _refuse_other_versions(done: Mapping[int, str]) -> None:
+    comparison = compare(done)
+    if comparison.newer:
         raise MigrationRefused(
-            f"this database was made by a newer graphmem (its schema is at version {unknown[-1]}, "
-            f"this one knows {max(known)}): install that version, or use another data directory",
-            found=unknown[-1],
-            known=max(known),
+            f"this database was made by a newer graphmem (its schema is at version {comparison.newer[-1]}, "
+            f"this one knows {comparison.latest}): install that version, or use another data directory",
+            found=comparison.newer[-1],
+            known=comparison.latest,
         )
-    for version, checksum in done.items():
-        if known[version].checksum != checksum:
-            raise MigrationRefused(
-                f"migration {version} is not the one that was applied to this database: "
-                "install graphmem anew from an unchanged source",
-                version=version,
-            )
+    for version in comparison.changed:
+        raise MigrationRefused(
+            f"migration {version} is not the one that was applied to this database: "
+            "install graphmem anew from an unchanged source",
+            version=version,
+        )

@@ -87,29 +87,27 @@ async def _version(database: Database, settings: Settings) -> list[Finding]:
 
 
 async def _schema(database: Database, settings: Settings) -> list[Finding]:
-    rows = await database.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
-    done = {row["version"]: row["checksum"] for row in rows}
-    known = {migration.version: migration.checksum for migration in migrations.shipped()}
-    newer = sorted(set(done) - set(known))
-    if newer:
-        what = f"the schema of the database has version {newer[-1]}, and this graphmem knows {max(known)}"
+    done = await migrations.applied(database)
+    versions = migrations.compare(done)
+    if versions.newer:
+        newest = versions.newer[-1]
+        what = f"the schema of the database has version {newest}, and this graphmem knows {versions.latest}"
         return [Finding("schema", "fail", what, "Install the newer graphmem that migrated it.")]
-    changed = [version for version in done if done[version] != known[version]]
-    if changed:
-        what = f"migration {changed[0]} of this graphmem differs from the one that was applied"
+    if versions.changed:
+        what = f"migration {versions.changed[0]} of this graphmem differs from the one that was applied"
         return [Finding("schema", "fail", what, "Install graphmem again from an unchanged source.")]
-    if missing := sorted(set(known) - set(done)):
-        at = max(done, default=0)
-        what = f"the schema has version {at} of {max(known)}: {len(missing)} migrations are to be applied"
+    if versions.missing:
+        at, lacking = max(done, default=0), len(versions.missing)
+        what = f"the schema has version {at} of {versions.latest}: {lacking} migrations are to be applied"
         return [
             Finding("schema", "warn", what, "Start the service, or run graphmem db start, to apply them.")
         ]
-    return [Finding("schema", "ok", f"the schema of the database has version {max(known)}, as this graphmem")]
+    what = f"the schema of the database has version {versions.latest}, as this graphmem"
+    return [Finding("schema", "ok", what)]
 
 
 async def _indexes(database: Database, settings: Settings) -> list[Finding]:
-    rows = await database.script("MATCH (n:Migration) RETURN n.version AS version")
-    wanted = _made({row["version"] for row in rows})
+    wanted = _made(set(await migrations.applied(database)))
     indexes = await database.script(
         "SHOW INDEXES YIELD name, state, populationPercent RETURN name, state, populationPercent AS percent"
     )
