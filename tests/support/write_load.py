@@ -16,7 +16,8 @@ import httpx
 
 PAUSE = 0.1
 """Seconds until what is in doubt is sent again."""
-TIMEOUT = 30.0
+TIMEOUT = 70.0
+"""Seconds that a client waits for an answer: the first run of a statement on a server may take 60."""
 
 
 @dataclass(slots=True)
