@@ -1,9 +1,9 @@
-"""Checking what is derived against the facts, and making it again from them.
+"""Comparing everything derived with the facts, and writing it again from them.
 
-A stretch of homes at a time, everything that is kept of them is derived again from their observations and
-compared with what their nodes hold: snapshots, provenance, counts, names, identifiers, liveness, and the
-edges of the graph. Memory is bounded by a stretch, whatever an owner has. Counters and the state hash are
-summed up on the way, and compared where nothing was written meanwhile.
+The audit reads an owner's entities and relationships in stretches. It derives snapshots, provenance, counts,
+names, identifiers, liveness and edges again from the observations, and compares them with the nodes. A
+stretch bounds the memory. Counters and the state hash are summed up over all stretches, and compared if
+nothing was written meanwhile.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing, Things
 
-STRETCH: Final = 100
-"""Homes that are checked at once."""
+STRETCH_SUBJECTS: Final = 100
+"""Entities, or relationships, that are checked at once."""
 READS_LIMIT: Final = 5
-"""How often a stretch is read again that commits fall into."""
-TOLD: Final = 200
-"""Differences that are told one by one."""
+"""How often a stretch is read while commits change it."""
+REPORTED_LIMIT: Final = 200
+"""Entities and relationships whose differences a report lists; all are counted."""
 
 Progress = Callable[[int], None]
-"""Is told how many homes were checked since it was told last."""
+"""Called with the number of entities or relationships checked since the last call."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What an audit found.
+    """The result of an audit.
 
-    ``unchecked`` counts what changed whenever it was looked at; ``settled``: counters and the state hash
-    could be compared.
+    ``unchecked`` counts the entities and relationships that commits changed during every read. ``settled``:
+    counters and the state hash could be compared.
     """
 
     checked: int = 0
@@ -57,20 +57,20 @@ class Report:
     hash: int = 0
 
     def note(self, differences: list[Difference]) -> None:
-        """Take in the differences of one home; the first ones are told, all are counted."""
+        """Add the differences of one entity or relationship; the first ones are listed, all are counted."""
         if differences:
             self.stale_count += 1
-            if len(self.stale) < TOLD:
+            if len(self.stale) < REPORTED_LIMIT:
                 self.stale[differences[0].subject_id] = differences
 
 
 @dataclass(slots=True)
 class Audit:
-    """One pass over all that an owner has.
+    """One pass over all entities and relationships of an owner.
 
     ``writers``: the writers of the process; their embedder makes vectors, their disk check guards each write.
-    ``deep`` folds every observation again in Python instead of having the database reduce it: slower, and by
-    the very function that writes use.
+    ``deep`` folds every observation again in Python, by the function that writes use; else the database
+    reduces them, which is faster.
     """
 
     database: Database
@@ -86,10 +86,10 @@ class Audit:
     _tx: Transaction | None = None
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
-        """Check everything of these types."""
-        # Commits that others make just now are seen whole by then: what is read next is no older than them.
+        """Check all entities and relationships of these types."""
+        # Waits for commits under way: the reads that follow see them whole.
         await self.database.write("owner.lock", self.owner)
-        before = await self._counted()
+        before = await self._read_counts()
         for kind in sorted(set(entity_types)):
             for live in (True, False):
                 async for subject_ids in self._subject_ids(True, kind, live):
@@ -98,7 +98,7 @@ class Audit:
             async for subject_ids in self._subject_ids(False, kind, True):
                 await in_halves(subject_ids, partial(self._check, False))
         if self.deep:
-            await self._discover(before["revision"])
+            await self._compare_heads(before["revision"])
         await self._settle(before)
         return self.report
 
@@ -108,10 +108,10 @@ class Audit:
             row = (
                 await self._read(
                     "audit.subjects", entities=entities, type=kind, live=live, since=place[0], after=place[1],
-                    limit=STRETCH,
+                    limit=STRETCH_SUBJECTS,
                 )
             )[0]  # fmt: skip
-            # What was mended may stand further on now: it was counted then.
+            # A mended relationship may come again at a later place: it was counted before.
             subject_ids = [subject_id for subject_id in row["subject_ids"] if subject_id not in self.moved]
             if subject_ids:
                 yield subject_ids
@@ -119,17 +119,17 @@ class Audit:
 
     async def _check(self, is_entity: bool, subject_ids: list[str]) -> None:
         entities, relationships = (subject_ids, []) if is_entity else ([], subject_ids)
-        stretch = await self._compared(entities, relationships)
+        stretch = await self._compare(entities, relationships)
         if stretch.differences:
-            stretch = await self._sure(entities, relationships)
-        self._take(stretch)
+            stretch = await self._compare_whole(entities, relationships)
+        self._add(stretch)
 
-    async def _compared(self, entities: list[str], relationships: list[str]) -> Stretch:
-        """Compare a stretch, again while commits fall into its reading; what never rests is unchecked."""
+    async def _compare(self, entities: list[str], relationships: list[str]) -> Stretch:
+        """Compare a stretch, again while commits change it. What changes each time stays unchecked."""
         subject_ids = entities or relationships
         stretch = Stretch(self.owner, states.empty(), states.empty(), subject_ids)
         for _ in range(READS_LIMIT):
-            looked = await self._looked(entities, relationships)
+            looked = await self._read_stretch(entities, relationships)
             if looked is None:
                 break
             looked, merges = looked
@@ -137,15 +137,17 @@ class Audit:
             row = await self._nodes(looked)
             stretch = Stretch(self.owner, looked, derived, subject_ids)
             stretch.compare(row, await vectors.expected(stretch.nodes, self.writers.embedder))
-            again = await self._looked(entities, relationships)
+            again = await self._read_stretch(entities, relationships)
             if again is not None:
                 stretch.unchecked = stretch.changed(again[0])
             if not stretch.unchecked:
                 break
         return stretch
 
-    async def _looked(self, entities: list[str], relationships: list[str]) -> tuple[State, Membership] | None:
-        """Return what is kept of a stretch, folded again where its schema has changed, and its merges."""
+    async def _read_stretch(
+        self, entities: list[str], relationships: list[str]
+    ) -> tuple[State, Membership] | None:
+        """Return the stored state of a stretch, folded again where its schema has changed, and its merges."""
         ends = [end for key in relationships for end in ids.ends(key)]
         wanted = {*entities, *ends}
         for last in (False,) * (READS_LIMIT - 1) + (True,):
@@ -154,15 +156,14 @@ class Audit:
             if looked is None:
                 return None
             if looked.stale() and not last:
-                # Its schema has changed: it is folded again as any reading of it would do.
+                # Its schema has changed: a read of the entity would fold it again as well.
                 async with self._locked():
                     await self._refold({*wanted, *merges.entity_ids}, relationships)
                 continue
-            # The merges are those of after the look: one that came between shows as a change when looked
-            # at again.
+            # The merges are read after the state: a merge in between is seen as a change by the next read.
             merges = await refolding.membership(self._read, sorted(wanted))
             if last or all(looked.entities.get(subject_id) for subject_id in merges.entity_ids):
-                # What is missing in the end is damage: the comparison tells of it.
+                # What is missing in the last read is damage: the comparison reports it.
                 return looked, merges
         raise AssertionError("unreachable: the last read returns")
 
@@ -183,7 +184,7 @@ class Audit:
         )
         return row
 
-    def _take(self, stretch: Stretch) -> None:
+    def _add(self, stretch: Stretch) -> None:
         report = self.report
         report.checked += len(stretch.subject_ids) - len(stretch.unchecked)
         report.unchecked += len(stretch.unchecked)
@@ -215,7 +216,7 @@ class Audit:
         return states.of_row(row, whole=False)
 
     async def _derived(self, looked: State, merges: Membership) -> State:
-        """Return the state that the facts come to."""
+        """Return the state that follows from the facts."""
         subject_ids = [*looked.entities, *looked.relationships]
         (row,) = await self._read(
             "audit.reduce", subject_ids=subject_ids, at=times.LATEST, at_ingested=times.LATEST
@@ -251,24 +252,24 @@ class Audit:
         return derived
 
     async def _fold(self, thing: Thing, rules: Rules) -> dict[str, Winner]:
-        """Return the fold of an entity; what is seen under its fields is kept for the schema of its type."""
+        """Return the fold of an entity; note the shapes of its values for the discovered schema."""
         folded: dict[str, Winner] = {}
         seen = self.seen.setdefault(thing.kind, {})
-        async for said in refolding.observations(self._read, thing.subject_id):
-            folded = reduction.fold(folded, said, rules)
-            for name, value in said.fields.items():
+        async for observation in refolding.observations(self._read, thing.subject_id):
+            folded = reduction.fold(folded, observation, rules)
+            for name, value in observation.fields.items():
                 shape = discovery.shape_of(canonical.decode(value))
                 if name != CANONICAL_NAME:
                     seen[name] = seen.get(name, frozenset()) | ({shape} if shape else frozenset())
         return folded
 
-    async def _discover(self, before: int) -> None:
-        """Compare what was seen with the heads of the schemas, and set those right where that is asked.
+    async def _compare_heads(self, before: int) -> None:
+        """Compare the shapes seen with the heads of the schemas, and correct the heads if asked to.
 
-        Neither is done where another wrote since the owner's revision was this.
+        Neither is done if another process wrote since revision ``before``.
         """
         async with self._locked():
-            if (await self._counted())["revision"] != before + self.mended:
+            if (await self._read_counts())["revision"] != before + self.mended:
                 return
             state = await self._look(set(), [], sorted(self.seen))
             if state is None:
@@ -286,9 +287,9 @@ class Audit:
                 self.report.fixed += len(state.changed_heads)
 
     async def _mend(self, stretch: Stretch) -> bool:
-        """Write what was derived, where that is asked; return false where another write was faster.
+        """Write the derived state, if asked to; return false where another write was faster.
 
-        Counters and the state hash are left alone: they were kept apart from what was damaged.
+        Counters and the state hash stay: the damage did not change them.
         """
         mendable = stretch.mendable
         if not self.fix or not mendable:
@@ -306,25 +307,25 @@ class Audit:
             self.moved.update(mendable)
         return written
 
-    async def _sure(self, entities: list[str], relationships: list[str]) -> Stretch:
-        """Compare a stretch once more, of a revision that is seen whole, and mend it where that is asked.
+    async def _compare_whole(self, entities: list[str], relationships: list[str]) -> Stretch:
+        """Compare a stretch once more, at a revision that is seen whole, and mend it if asked to.
 
-        Another's commit that is seen in part looks like damage. Where others write all the time, it is done
-        under the owner's lock.
+        A commit that is seen in part looks like damage. If other processes write all the time, the stretch is
+        compared under the owner's lock.
         """
         for _ in range(READS_LIMIT if self._tx is None else 0):
             (whole,) = await self.database.write("owner.lock", self.owner)
-            stretch = await self._compared(entities, relationships)
+            stretch = await self._compare(entities, relationships)
             if stretch.looked.revision == whole["revision"] and await self._mend(stretch):
                 return stretch
         async with self._locked():
-            stretch = await self._compared(entities, relationships)
+            stretch = await self._compare(entities, relationships)
             await self._mend(stretch)
         return stretch
 
     @contextlib.asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
-        """Hold the owner's lock, under which everything that was committed is seen whole."""
+        """Hold the owner's lock: its holder sees every commit whole."""
         if self._tx is not None:
             yield
             return
@@ -343,12 +344,12 @@ class Audit:
             return await self._tx.run("write.turn", edge_types=types, **params)
         return await self.database.write("write.turn", self.owner, edge_types=types, **params)
 
-    async def _counted(self) -> dict[str, Any]:
+    async def _read_counts(self) -> dict[str, Any]:
         return (await self._read("audit.counts"))[0]
 
     async def _settle(self, before: dict[str, Any]) -> None:
-        """Compare the counters and the state hash, where nothing was written during the pass but by it."""
-        now = await self._counted()
+        """Compare the counters and the state hash, if nothing but this pass has written meanwhile."""
+        now = await self._read_counts()
         report = self.report
         if now["revision"] != before["revision"] + self.mended or report.unchecked:
             report.settled = False
@@ -363,8 +364,8 @@ class Audit:
         ]
         if now["state_hash"] != hashed:
             differences.append(Difference("owner", "state_hash", now["state_hash"], hashed))
-        for one in differences:
-            report.note([one])
+        for difference in differences:
+            report.note([difference])
         if self.fix and differences:
             counts = rows.count_rows(
                 {key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}}
@@ -385,7 +386,7 @@ class Audit:
 
 
 def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
-    """Return a thing as its own observations say it is."""
+    """Return a thing with the state that its own observations give."""
     version, updated_at, *own = reduced
     state = OwnState.reduced(*own)
     return replace(

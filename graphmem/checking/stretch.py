@@ -1,4 +1,4 @@
-"""A stretch of homes under audit: what is kept of them beside what the facts come to."""
+"""A stretch of entities or relationships under audit: the stored state beside the derived one."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from graphmem.model import ids
 from graphmem.writing import events, rows, vectors
 from graphmem.writing.state import State
 
-CUT: Final = 500
-"""Characters of a value that a difference tells."""
+REPORTED_CHARACTERS: Final = 500
+"""Characters of a value that a difference shows."""
 _LISTS: Final = ("fields", "values", "winners", "ranks")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One part of what is kept that is not what the facts come to.
+    """A part of the stored state that differs from the derived one.
 
-    ``what`` is a property of the node, ``identifiers``, or an edge; of the lists of a snapshot it is the
-    field.
+    ``what`` is a property of the node, ``identifiers``, the type of an edge, or a field of the snapshot.
     """
 
     subject_id: str
@@ -31,7 +30,7 @@ class Difference:
 
 
 class Stretch:
-    """Some homes: what is kept of them beside what the facts come to."""
+    """Some entities or relationships: the stored state beside the derived one."""
 
     def __init__(self, owner: str, looked: State, derived: State, subject_ids: list[str]) -> None:
         self.owner, self.looked, self.derived, self.subject_ids = owner, looked, derived, subject_ids
@@ -46,7 +45,7 @@ class Stretch:
         self._wanted = set(subject_ids)
 
     def changed(self, again: State) -> set[str]:
-        """Return the homes that something was written of since they were looked at."""
+        """Return the subjects that were written since they were read."""
         pairs = (
             (self.looked.entities, again.entities),
             (self.looked.relationships, again.relationships),
@@ -59,12 +58,12 @@ class Stretch:
             for subject_id in {*before, *after}
             if before.get(subject_id) != after.get(subject_id)
         }
-        # What is compared beside a changed one may be shown with it.
+        # A subject outside the stretch changed: its survivor or member may be in it.
         return self._wanted if changed - self._wanted else changed
 
     @cached_property
     def nodes(self) -> dict[str, rows.Node]:
-        """What the nodes of these homes should hold."""
+        """The nodes that the subjects should have."""
         sides = ((self.derived.entities, True), (self.derived.relationships, False))
         found = {
             subject_id: rows.Node.of(things, subject_id, is_entity)
@@ -76,11 +75,11 @@ class Stretch:
 
     @property
     def mendable(self) -> set[str]:
-        """What differs and can be written as derived."""
+        """The subjects that differ and can be written as derived."""
         return self.differences.keys() - self.detached
 
     def compare(self, row: dict[str, Any], expected: dict[str, vectors.ExpectedVector]) -> None:
-        """Compare with what ``audit.nodes`` answered; ``expected`` is what the entities should mean."""
+        """Compare with the row of ``audit.nodes``; ``expected`` are the expected vectors by entity."""
         self._stored = {subject_id: rest for subject_id, *rest in (*row["entities"], *row["relationships"])}
         for subject_id, node in self.nodes.items():
             self.hash += node.hash
@@ -128,15 +127,15 @@ class Stretch:
         return node.values(self.derived.rules(node.view.kind))
 
     def _of_events(self, subject_id: str, node: rows.Node, stored: list[dict[str, Any]]) -> list[Difference]:
-        """Return how the events that an entity lists differ, each named by its id."""
+        """Return the differences of an entity's events, each named by its id."""
         held = {one["id"]: one for one in stored}
         derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
         names = [name for name in sorted({*held, *derived}) if held.get(name) != derived.get(name)]
         return [Difference(subject_id, f"event {name}", held.get(name), derived.get(name)) for name in names]
 
     def correct(self, params: dict[str, Any]) -> None:
-        """Have the rows of a turn set right what is there, whatever it was thought to be."""
-        drawn = events.EventChanges(self.owner)
+        """Change the rows of a turn so that they correct what is stored, whatever that is."""
+        changes = events.EventChanges(self.owner)
         for row in params["entities"]:
             _, identifiers, merged, *_ = self._stored[row["home"]]
             node = rows.Node.of(self.derived.entities, row["home"], True)
@@ -150,8 +149,8 @@ class Stretch:
             row["unmerged"] = merged[0] if merged and merged != [into] else None
             row["merged"] = into if into and merged != [into] else None
             if node is not None:
-                drawn.renew(row["home"], node.as_listed, self.derived.rules(node.view.kind))
-        params |= drawn.parameters
+                changes.renew(row["home"], node.as_listed, self.derived.rules(node.view.kind))
+        params |= changes.parameters
         for row in params["relationships"]:
             known = self._stored.get(row["home"])
             if known is None:
@@ -164,20 +163,28 @@ class Stretch:
 
 
 def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
-    """Return how two snapshots differ, by field: value, winner and rank of each."""
+    """Return the fields in which two snapshots differ, with value, winner and rank."""
     if all(stored.get(name) == derived[name] for name in _LISTS):
         return []
-    one, other = (
+    stored_fields, derived_fields = (
         {
             name: [_cut(part) for part in rest]
             for name, *rest in zip_longest(*(held.get(n) or [] for n in _LISTS))
         }
         for held in (stored, derived)
     )
-    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
-    return [Difference(subject_id, f"field {name}", one.get(name), other.get(name)) for name in names]
+    names = [
+        name
+        for name in {**stored_fields, **derived_fields}
+        if stored_fields.get(name) != derived_fields.get(name)
+    ]
+    return [
+        Difference(subject_id, f"field {name}", stored_fields.get(name), derived_fields.get(name))
+        for name in names
+    ]
 
 
 def _cut(value: Any) -> Any:
     """Return a value as a report can hold it."""
-    return f"{value[:CUT]}…" if isinstance(value, str) and len(value) > CUT else value
+    is_long = isinstance(value, str) and len(value) > REPORTED_CHARACTERS
+    return f"{value[:REPORTED_CHARACTERS]}…" if is_long else value
