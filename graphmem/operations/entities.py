@@ -41,7 +41,7 @@ from graphmem.reading import (
 from graphmem.reading.answers import EntityRow, ObservationRow
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.entity_pages import FIELD, ORDERS, Asked, Order
+from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.search_engine import SearchText, Semantic
@@ -310,15 +310,15 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     if arguments.search is not None:
         return await _searched(context, arguments, arguments.search)
     cursors.refuse_both(arguments.cursor, arguments.offset)
-    asked = _asked(arguments)
+    request = _request(arguments)
     query = cursors.fingerprint(context, "entities.query", arguments)
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if clocks.now:
-        page_of = entity_pages.page if asked.is_indexed else compared_pages.page
-        found = await page_of(context, asked, query, arguments.cursor)
+        page_of = entity_pages.page if request.is_indexed else compared_pages.page
+        found = await page_of(context, request, query, arguments.cursor)
     else:
         _refuse_as_of(arguments)
-        found = await entities_as_of.page(context, asked, clocks, query, arguments.cursor)
+        found = await entities_as_of.page(context, request, clocks, query, arguments.cursor)
     page: EntityPage = {
         "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in found.items],
         **found.envelope(arguments, query),
@@ -361,9 +361,9 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     return page
 
 
-def _asked(arguments: QueryEntities) -> Asked:
+def _request(arguments: QueryEntities) -> EntityRequest:
     filters = arguments.filters
-    return Asked(
+    return EntityRequest(
         types=filters.types,
         order=Order.of(arguments.sort_by, arguments.sort_order),
         include_deleted=filters.include_deleted,

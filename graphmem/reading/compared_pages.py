@@ -10,7 +10,7 @@ from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import value_index
 from graphmem.reading.answers import EntityRow
-from graphmem.reading.entity_pages import Asked, Place, place_of, placed, too_many
+from graphmem.reading.entity_pages import EntityRequest, Place, place_of, placed, too_many
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted, place_at
 from graphmem.registry import Context
@@ -19,42 +19,42 @@ STRETCHES = (500, 2_000, 5_000)
 """Entities that one read takes: few at first, for what is frequent is found soon."""
 
 
-async def page(context: Context, asked: Asked, query: str, cursor: str | None) -> Page[EntityRow]:
+async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
     """Return a page of what has to be compared.
 
     Raises:
         InvalidCursor: the cursor is that of another query.
         InvalidInput: more would have to be compared than one call may.
     """
-    place, skip = placed(asked, query, cursor)
-    scan = Scan(context, asked)
+    place, skip = placed(request, query, cursor)
+    scan = Scan(context, request)
     behind = None if cursor is None else place
     indexed = await value_index.usable(scan)
     if indexed is not None:
         with contextlib.suppress(Untrusted):
             if indexed.is_order or indexed.goes_by_id:
                 # What the index names fits, but for what is cut short in it or filtered besides.
-                first = skip + asked.limit + 1
+                first = skip + request.limit + 1
                 return await _along(scan, indexed.stretch, place, skip, (first, *STRETCHES))
             found = await indexed.everything()
             if found is not None:
                 return await _chosen(scan, found, behind, skip)
-    along = asked.least is not None or asked.since is None
-    if asked.order.field is not None or asked.counted or not along:
+    along = request.least is not None or request.since is None
+    if request.order.field is not None or request.counted or not along:
         found = await scan.everything()
         if found is not None:
             return await _chosen(scan, found, behind, skip)
-        if asked.order.field is not None or asked.counted:
-            raise _refused(asked)
+        if request.order.field is not None or request.counted:
+            raise _refused(request)
     return await _along(scan, scan.stretch, place, skip)
 
 
-def _refused(asked: Asked) -> InvalidInput:
+def _refused(request: EntityRequest) -> InvalidInput:
     narrower = (
         "narrow it by entity_type, updated_since or created_since, or declare the field filterable in the "
         "schema of one entity_type"
     )
-    if asked.order.field is not None:
+    if request.order.field is not None:
         message = (
             f"more than {SCANNED:,} entities would have to be compared: {narrower}, "
             "or sort by what has an index"
@@ -68,28 +68,28 @@ def _refused(asked: Asked) -> InvalidInput:
 
 async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, skip: int) -> Page[EntityRow]:
     """Return a page of all that fits, sorted here; what follows a place, where one is given."""
-    asked = scan.asked
+    request = scan.request
     fitting, known = await scan.fitting(candidates)
     if known < len(candidates):
         message = "the values are too large to be compared in one call: narrow the question, or ask by id"
         raise too_many("$.filters", message)
     found = _sorted(scan, fitting)
     places = {one.id: _place(scan, one) for one in found}
-    behind = [one for one in found if place is None or _follows(asked, places[one.id], place)]
-    part = behind[skip : skip + asked.limit]
+    behind = [one for one in found if place is None or _follows(request, places[one.id], place)]
+    part = behind[skip : skip + request.limit]
     rows, last = await scan.answered(part)
     following = None
     if part and (last or len(behind) > skip + len(part)):
-        following = place_of(asked, places[(last or part[-1]).id])
-    compared = scan.scanned if asked.filters or asked.order.field else None
+        following = place_of(request, places[(last or part[-1]).id])
+    compared = scan.scanned if request.filters or request.order.field else None
     return Page(rows, following, last is not None, len(found), compared)
 
 
 def _sorted(scan: Scan, found: Iterable[Candidate]) -> list[Candidate]:
     """Return candidates in order: those without the field that it is by come last, by id, either way."""
-    down = scan.asked.order.way == "desc"
+    down = scan.request.order.way == "desc"
     pairs = [(_place(scan, one), one) for one in found]
-    if scan.asked.order.field is None:
+    if scan.request.order.field is None:
         return [one for _, one in sorted(pairs, key=lambda pair: pair[0], reverse=down)]
     having = sorted((pair for pair in pairs if pair[0].key), key=lambda pair: pair[0], reverse=down)
     lacking = sorted((pair for pair in pairs if not pair[0].key), key=lambda pair: pair[0])
@@ -98,7 +98,7 @@ def _sorted(scan: Scan, found: Iterable[Candidate]) -> list[Candidate]:
 
 def _place(scan: Scan, one: Candidate) -> Place:
     """Return the place of a candidate, by the key that an index gave it, or else by its value."""
-    order = scan.asked.order
+    order = scan.request.order
     if order.field is None or one.key is not None:
         return place_at(one)
     assert one.texts is not None
@@ -107,13 +107,13 @@ def _place(scan: Scan, one: Candidate) -> Place:
     return Place(key or "", one.id)
 
 
-def _follows(asked: Asked, one: Place, place: Place) -> bool:
+def _follows(request: EntityRequest, one: Place, place: Place) -> bool:
     """Return whether a place comes after another in an order."""
-    if asked.order.field is not None and not (one.key and place.key):
+    if request.order.field is not None and not (one.key and place.key):
         # Those that lack the field: behind all that have it, by id.
         return not one.key and (bool(place.key) or one.id > place.id)
     beyond: Mapping[str, bool] = {"asc": one > place, "desc": one < place}
-    return beyond[asked.order.way]
+    return beyond[request.order.way]
 
 
 async def _along(
@@ -124,10 +124,10 @@ async def _along(
     stretches: Sequence[int] = STRETCHES,
 ) -> Page[EntityRow]:
     """Return a page read along an index, and compared on the way."""
-    asked = scan.asked
+    request = scan.request
     found: list[Candidate] = []
     steps, ended = iter(stretches), False
-    while len(found) <= skip + asked.limit and not (ended or scan.is_spent or scan.scanned >= SCANNED):
+    while len(found) <= skip + request.limit and not (ended or scan.is_spent or scan.scanned >= SCANNED):
         step = min(next(steps, STRETCHES[-1]), STRETCHES[-1], SCANNED - scan.scanned)
         some, place, ended = await read(place, step)
         fitting, known = await scan.fitting(some)
@@ -136,10 +136,10 @@ async def _along(
             # One call reads no more values than this.
             place, ended = place_at(some[known - 1]), False
             break
-    part = found[skip : skip + asked.limit]
+    part = found[skip : skip + request.limit]
     rows, last = await scan.answered(part)
     if part and (last or len(found) > skip + len(part)):
-        following = place_of(asked, place_at(last or part[-1]))
+        following = place_of(request, place_at(last or part[-1]))
         return Page(rows, following, last is not None, scan.total, scan.scanned)
-    following = None if ended else place_of(asked, place, max(0, skip - len(found)))
+    following = None if ended else place_of(request, place, max(0, skip - len(found)))
     return Page(rows, following, not ended, scan.total, scan.scanned)

@@ -10,7 +10,7 @@ from graphmem.model import identity, times
 from graphmem.reading import answers, as_of, cursors, recomputed
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.entity_pages import Asked, too_many
+from graphmem.reading.entity_pages import EntityRequest, too_many
 from graphmem.reading.pages import Page
 from graphmem.registry import Context
 
@@ -20,7 +20,7 @@ _AT_ONCE: Final = 50
 
 
 async def page(
-    context: Context, asked: Asked, clocks: Clocks, query: str, cursor: str | None
+    context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
 ) -> Page[EntityRow]:
     """Return a page of the entities that were there, by id.
 
@@ -30,33 +30,33 @@ async def page(
         InvalidCursor: the cursor is that of another query.
         InvalidInput: a total of more entities than one call reduces.
     """
-    after, skip, clocks = await _start(context, asked, clocks, query, cursor)
+    after, skip, clocks = await _start(context, request, clocks, query, cursor)
     known = clocks.bounds["at_ingested"]
-    if asked.counted:
-        return await _counted(context, asked, clocks, after, skip)
-    walk = _Walk(context, asked, clocks, after)
+    if request.counted:
+        return await _counted(context, request, clocks, after, skip)
+    walk = _Walk(context, request, clocks, after)
     found: list[EntityRow] = []
-    while not walk.ended and walk.reduced < REDUCED and len(found) <= skip + asked.limit:
+    while not walk.ended and walk.reduced < REDUCED and len(found) <= skip + request.limit:
         found += await walk.stretch()
         if walk.characters > answers.ANSWER_CHARACTERS and len(found) > skip:
             break
-    part = found[skip : skip + asked.limit]
+    part = found[skip : skip + request.limit]
     if len(found) > skip + len(part):
         place = {"id": part[-1].id, "skip": 0, "known": known}
         return Page(part, place)
     if walk.ended:
         return Page(part)
     place = {"id": walk.after, "skip": max(0, skip - len(found)), "known": known}
-    return Page(part, place, truncated=len(part) < asked.limit, scanned=walk.reduced)
+    return Page(part, place, truncated=len(part) < request.limit, scanned=walk.reduced)
 
 
 async def _start(
-    context: Context, asked: Asked, clocks: Clocks, query: str, cursor: str | None
+    context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
 ) -> tuple[str, int, Clocks]:
     """Return the id behind which a request starts, how many it skips, and the clocks of all its pages."""
     if cursor is None:
         _, pinned = await as_of.pinned(context, [], clocks)
-        return "", asked.offset, pinned
+        return "", request.offset, pinned
     place = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
     fits = len(place["id"]) <= identity.KEY_LIMIT and 0 <= place["skip"] <= 1 << 62
     if not (fits and times.EARLIEST <= place["known"] <= times.LATEST):
@@ -64,9 +64,11 @@ async def _start(
     return place["id"], place["skip"], clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
 
 
-async def _counted(context: Context, asked: Asked, clocks: Clocks, after: str, skip: int) -> Page[EntityRow]:
+async def _counted(
+    context: Context, request: EntityRequest, clocks: Clocks, after: str, skip: int
+) -> Page[EntityRow]:
     """Return a page with the total: everything is reduced for that."""
-    walk = _Walk(context, asked, clocks, "")
+    walk = _Walk(context, request, clocks, "")
     found: list[EntityRow] = []
     total = 0
     while not walk.ended:
@@ -75,9 +77,9 @@ async def _counted(context: Context, asked: Asked, clocks: Clocks, after: str, s
             message = f"more than {REDUCED:,} entities would have to be reduced for a total: leave it out"
             raise too_many("$.include_total_count", message)
         total += len(some)
-        room = skip + asked.limit + 1 - len(found)
+        room = skip + request.limit + 1 - len(found)
         found += [one for one in some if one.id > after][: max(0, room)]
-    part = found[skip : skip + asked.limit]
+    part = found[skip : skip + request.limit]
     place = None
     if len(found) > skip + len(part):
         place = {"id": part[-1].id, "skip": 0, "known": clocks.bounds["at_ingested"]}
@@ -87,10 +89,10 @@ async def _counted(context: Context, asked: Asked, clocks: Clocks, after: str, s
 class _Walk:
     """Goes through all entities that there ever were, by id, and reduces each."""
 
-    def __init__(self, context: Context, asked: Asked, clocks: Clocks, after: str) -> None:
+    def __init__(self, context: Context, request: EntityRequest, clocks: Clocks, after: str) -> None:
         # Whatever their state is now: what counts is that of then.
-        self._asked = replace(asked, include_deleted=True, include_merged=True)
-        self._deleted = asked.include_deleted
+        self._request = replace(request, include_deleted=True, include_merged=True)
+        self._deleted = request.include_deleted
         self._context, self._clocks = context, clocks
         self.after, self.reduced, self.characters, self.ended = after, 0, 0, False
 
@@ -98,7 +100,7 @@ class _Walk:
         """Return those of the next entities that were there, and unmerged, then."""
         row = await self._context.graph.one(
             cypher.form("entity.scan", "asc"),
-            **self._asked.which,
+            **self._request.which,
             after=self.after,
             fields=[],
             cut=0,

@@ -79,7 +79,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EntityRequest:
     """Which entities, in which order, and which page of them; times are microseconds."""
 
     types: list[str]
@@ -126,7 +126,7 @@ class Asked:
         }
 
 
-async def page(context: Context, asked: Asked, query: str, cursor: str | None) -> Page[EntityRow]:
+async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
     """Return a page of entities as an index has them, in one read.
 
     Args:
@@ -136,20 +136,20 @@ async def page(context: Context, asked: Asked, query: str, cursor: str | None) -
         InvalidCursor: the cursor is that of another query.
         Stale: some were folded under other rules than those of today.
     """
-    order = asked.order
-    place, _ = placed(asked, query, cursor)
+    order = request.order
+    place, _ = placed(request, query, cursor)
     common: dict[str, Any] = {
-        **asked.which,
-        "counted": asked.counted,
+        **request.which,
+        "counted": request.counted,
         "after": place.id,
-        "offset": asked.offset,
-        "limit": asked.limit,
-        "reach": asked.offset + asked.limit + 1,
+        "offset": request.offset,
+        "limit": request.limit,
+        "reach": request.offset + request.limit + 1,
     }
     if order.key is None:
         row = await context.graph.one(cypher.form("entity.page", order.way), **common)
     else:
-        least = order.least if asked.least is None else asked.least
+        least = order.least if request.least is None else request.least
         row = await context.graph.one(
             cypher.form("entity.sorted", order.way, order.key), key=place.key, least=least, **common
         )
@@ -158,25 +158,25 @@ async def page(context: Context, asked: Asked, query: str, cursor: str | None) -
     following = None
     if row["more"] and rows:
         last = Place("" if order.key is None else row["keys"][len(rows) - 1], rows[-1].id)
-        following = place_of(asked, last)
+        following = place_of(request, last)
     return Page(rows, following, row["truncated"], row["total"])
 
 
-def place_of(asked: Asked, place: Place, skip: int = 0) -> dict[str, Any]:
+def place_of(request: EntityRequest, place: Place, skip: int = 0) -> dict[str, Any]:
     """Return a place as a cursor holds it; ``skip`` is what of the offset is left."""
     found: dict[str, Any] = {"id": place.id, "skip": skip}
-    return found if asked.order.key is None and asked.order.field is None else {**found, "key": place.key}
+    return found if request.order.key is None and request.order.field is None else {**found, "key": place.key}
 
 
-def placed(asked: Asked, query: str, cursor: str | None) -> tuple[Place, int]:
+def placed(request: EntityRequest, query: str, cursor: str | None) -> tuple[Place, int]:
     """Return the place that a request starts from, and how many it skips there.
 
     Raises:
         InvalidCursor: the cursor is that of another query.
     """
-    order = asked.order
+    order = request.order
     if cursor is None:
-        return order.start(asked.least), asked.offset
+        return order.start(request.least), request.offset
     kinds: dict[str, type] = {"id": str, "skip": int}
     if order.key is not None or order.field is not None:
         kinds["key"] = str if order.is_by_text else int

@@ -16,7 +16,7 @@ from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import answers
 from graphmem.reading.answers import EntityRow
-from graphmem.reading.entity_pages import Asked, Key, Place
+from graphmem.reading.entity_pages import EntityRequest, Key, Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.registry import Context
 
@@ -61,14 +61,14 @@ class Scan:
     """One call's comparing: what it asks for, and how much it has read."""
 
     context: Context
-    asked: Asked
+    request: EntityRequest
     scanned: int = 0
     characters: int = 0
     total: int | None = None
     fields: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        wanted = {*self.asked.filters, *filter(None, [self.asked.order.field])}
+        wanted = {*self.request.filters, *filter(None, [self.request.order.field])}
         self.fields = sorted(wanted)
 
     @property
@@ -78,19 +78,19 @@ class Scan:
 
     @property
     def reading(self) -> dict[str, Any]:
-        return {**self.asked.which, "fields": self.fields, "cut": CUT // max(1, len(self.fields))}
+        return {**self.request.which, "fields": self.fields, "cut": CUT // max(1, len(self.fields))}
 
     async def everything(self) -> list[Candidate] | None:
         """Return all candidates; ``None`` where they are more than one call compares."""
-        asked = self.asked
+        request = self.request
         for _ in range(READ_ATTEMPTS):
             row = await self.context.graph.one(
                 "entity.candidates",
                 **self.reading,
-                since=asked.since,
-                updated_since=asked.updated_since,
-                created_since=asked.created_since,
-                key=asked.order.key,
+                since=request.since,
+                updated_since=request.updated_since,
+                created_since=request.created_since,
+                key=request.order.key,
                 most=SCANNED + 1,
             )
             assert row is not None
@@ -106,7 +106,7 @@ class Scan:
 
     async def stretch(self, place: Place, reach: int) -> Stretch:
         """Return the candidates that follow a place in an order that an index has."""
-        order = self.asked.order
+        order = self.request.order
         for _ in range(READ_ATTEMPTS):
             if order.key is None:
                 row = await self.context.graph.one(
@@ -118,7 +118,7 @@ class Scan:
                     **self.reading,
                     after=place.id,
                     key=place.key,
-                    least=order.least if self.asked.least is None else self.asked.least,
+                    least=order.least if self.request.least is None else self.request.least,
                     reach=reach,
                 )
             assert row is not None
@@ -162,7 +162,7 @@ class Scan:
         return [one for one in kept if one.texts is not None and not self._excluded(one)], known
 
     def _in_time(self, one: Candidate) -> bool:
-        updated, created = self.asked.updated_since, self.asked.created_since
+        updated, created = self.request.updated_since, self.request.created_since
         return (updated is None or one.updated_at >= updated) and (
             created is None or one.created_at >= created
         )
@@ -172,7 +172,7 @@ class Scan:
         if one.texts is None:
             return False
         for name, text in zip(self.fields, one.texts, strict=True):
-            wanted = self.asked.filters.get(name)
+            wanted = self.request.filters.get(name)
             if wanted is None or text == "":
                 continue
             if text is None or text == NULL or not wanted.matches(canonical.decode(text)):
@@ -184,7 +184,7 @@ class Scan:
         found: dict[str, list[str | None]] = {}
         waiting = entity_ids
         while waiting and not self.is_spent:
-            rows, truncated = await rows_of(self.context, self.asked, waiting[:AT_ONCE])
+            rows, truncated = await rows_of(self.context, self.request, waiting[:AT_ONCE])
             for one in rows:
                 held = dict(zip(one.fields, one.values, strict=True))
                 found[one.id] = [held.get(name) for name in self.fields]
@@ -197,12 +197,12 @@ class Scan:
         """Return the rows of what is answered, those that still fit, and the last read if not all were."""
         if not found:
             return [], None
-        rows, truncated = await rows_of(self.context, self.asked, [one.id for one in found])
+        rows, truncated = await rows_of(self.context, self.request, [one.id for one in found])
         last = next(one for one in found if one.id == rows[-1].id) if truncated else None
         return [one for one in rows if self._still_fits(one)], last
 
     def _still_fits(self, row: EntityRow) -> bool:
-        return comparison.matches_all(self.asked.filters, dict(zip(row.fields, row.values, strict=True)))
+        return comparison.matches_all(self.request.filters, dict(zip(row.fields, row.values, strict=True)))
 
 
 def place_at(one: Candidate) -> Place:
@@ -210,13 +210,15 @@ def place_at(one: Candidate) -> Place:
     return Place("" if one.key is None else one.key, one.id)
 
 
-async def rows_of(context: Context, asked: Asked, entity_ids: list[str]) -> tuple[list[EntityRow], bool]:
+async def rows_of(
+    context: Context, request: EntityRequest, entity_ids: list[str]
+) -> tuple[list[EntityRow], bool]:
     """Return the rows of some entities, in the order given, and whether not all of them fitted."""
     row = await context.graph.one(
         "entity.rows",
         entity_ids=entity_ids,
-        include_deleted=asked.include_deleted,
-        include_merged=asked.include_merged,
+        include_deleted=request.include_deleted,
+        include_merged=request.include_merged,
         limit=len(entity_ids),
     )
     assert row is not None

@@ -38,9 +38,9 @@ class ByValue:
     @property
     def goes_by_id(self) -> bool:
         """Whether the index has what fits the filter in the order of ids, as it is asked for."""
-        asked = self.scan.asked
-        by_id = asked.order.key is None and asked.order.field is None
-        return by_id and not asked.counted and self.wanted is not None and self.wanted.keys is not None
+        request = self.scan.request
+        by_id = request.order.key is None and request.order.field is None
+        return by_id and not request.counted and self.wanted is not None and self.wanted.keys is not None
 
     async def stretch(self, place: Place, reach: int) -> Stretch:
         """Return the candidates that follow a place.
@@ -49,7 +49,7 @@ class ByValue:
             Untrusted: the index does not hold the field of every type.
         """
         if self.wanted is not None:
-            return await self._named(place, reach, self.wanted.keys or [], self.scan.asked.order.way)
+            return await self._named(place, reach, self.wanted.keys or [], self.scan.request.order.way)
         # Those that lack the field come last, by id, either way: behind an id without a key.
         having = bool(place.key) or not place.id
         found = await self._ordered(place, reach) if having else Stretch([], place, True)
@@ -61,7 +61,7 @@ class ByValue:
 
     async def _ordered(self, place: Place, reach: int) -> Stretch:
         row = await self._read(
-            cypher.form("entity.in_value_order", self.scan.asked.order.way),
+            cypher.form("entity.in_value_order", self.scan.request.order.way),
             **self._common,
             key=place.key,
             after=place.id,
@@ -80,7 +80,7 @@ class ByValue:
 
     def _stretch(self, row: dict[str, Any], place: Place, reach: int) -> Stretch:
         self.scan.scanned += row["entries"]
-        if self.scan.asked.counted:
+        if self.scan.request.counted:
             self.scan.total = row["total"]
         last = Place(row["last"][1], row["last"][0]) if row["last"] else place
         found = [Candidate._make([*one, key]) for one, key in zip(row["found"], row["keys"], strict=True)]
@@ -95,15 +95,15 @@ class ByValue:
             Untrusted: the index does not hold the field of every type.
         """
         assert self.wanted is not None
-        asked, keys = self.scan.asked, self.wanted.keys
-        most = SCANNED if asked.counted or asked.order.field is not None or asked.since else FREQUENT
+        request, keys = self.scan.request, self.wanted.keys
+        most = SCANNED if request.counted or request.order.field is not None or request.since else FREQUENT
         ranges = self.wanted.ranges if keys is None else [[key, f"{key}\x00", ""] for key in keys]
         row = await self._read(
             "entity.in_value_range",
             **self._common,
             ranges=ranges,
             lossy=comparison.EXACT_KEY_LENGTH,
-            key=asked.order.key,
+            key=request.order.key,
             most=most + 1,
         )
         if row["entries"] > most:
@@ -132,18 +132,18 @@ async def usable(scan: Scan) -> ByValue | None:
 
     It holds live entities, of types all of which declare the field filterable.
     """
-    asked = scan.asked
-    if asked.include_deleted or asked.include_merged or not scan.fields:
+    request = scan.request
+    if request.include_deleted or request.include_merged or not scan.fields:
         return None
-    row = await scan.context.graph.one("entity.filterable", **asked.which)
+    row = await scan.context.graph.one("entity.filterable", **request.which)
     assert row is not None
     if not row["types"] or len(row["fields"]) < row["types"]:
         return None
     held = set.intersection(*map(set, row["fields"]))
-    filters = [one for name, one in asked.filters.items() if name in held]
+    filters = [one for name, one in request.filters.items() if name in held]
     # What is equal is few; a range may be all there is.
     filters.sort(key=lambda one: (one.keys is None, one.op in ("contains", "contains_word"), one.field))
-    by_field = asked.order.field in held and not (asked.counted and (asked.filters or asked.since))
+    by_field = request.order.field in held and not (request.counted and (request.filters or request.since))
     if by_field and not (filters and filters[0].keys):
-        return ByValue(scan, asked.order.field or "", None)
+        return ByValue(scan, request.order.field or "", None)
     return ByValue(scan, filters[0].field, filters[0]) if filters else None
