@@ -1,7 +1,6 @@
-"""The shapes of answers, and how rows of the database become them.
+"""The shapes of answers, and how rows of the database become answers.
 
-Values are canonical JSON in the database and stay texts: an answer is put together from them without
-parsing them.
+Values are canonical JSON in the database. An answer contains these texts as they are; none is parsed.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ ANSWER_CHARACTERS: Final = 8_000_000
 class Entity(TypedDict):
     """An entity with its snapshot: ``provenance`` names, for each field, the observation that set it.
 
-    ``state`` is live, deleted or merged; one that is merged names what into. Times are ISO 8601 in UTC.
-    ``version`` rises by one with every transaction that touches the entity; ``schema_version`` is null while
-    its schema is discovered; ``computed_at`` is the time of the newest observation, so that the same
+    ``state`` is live, deleted or merged; a merged entity has ``merged_to_entity_id``. Times are ISO 8601 in
+    UTC. ``version`` rises by one with every transaction that touches the entity. ``schema_version`` is null
+    while no schema is registered. ``computed_at`` is the time of the newest observation, so that the same
     observations give the same answer.
     """
 
@@ -47,7 +46,7 @@ class Entity(TypedDict):
 
 
 class Reason(TypedDict):
-    """Why two entities may be one: two values, as they were given, and how alike they are, 0 to 1."""
+    """Why two entities may be the same: their values of a field, and the similarity, 0 to 1."""
 
     field: str
     a: str
@@ -56,7 +55,7 @@ class Reason(TypedDict):
 
 
 class Likeness(TypedDict):
-    """An entity that may be the same thing as another: a proposal, which nothing acts on."""
+    """A likely duplicate of another entity. A proposal: nothing is merged by it."""
 
     entity_id: str
     canonical_name: str
@@ -65,14 +64,14 @@ class Likeness(TypedDict):
 
 
 class Writer(TypedDict):
-    """Who wrote an observation: the agent by its key, the program by the name that it gives itself."""
+    """Who wrote an observation: ``agent`` is the agent's key, ``client`` the name that the program gave."""
 
     agent: str
     client: str
 
 
 class Observation(TypedDict):
-    """One observation of one entity: its values, when they were so, when it was recorded, and by whom."""
+    """One observation of an entity: its fields, its time, its time of recording, and its writer."""
 
     id: str
     entity_id: str
@@ -129,7 +128,7 @@ class Relationship(TypedDict):
 
 
 class EntityRow(NamedTuple):
-    """``entity/_row.cypher``."""
+    """A row of ``entity/_row.cypher``; times are microseconds."""
 
     id: str
     type: str
@@ -150,17 +149,17 @@ class EntityRow(NamedTuple):
 
     @property
     def schema_version(self) -> str | None:
-        """The registered version of its type's schema, ``None`` where there is none."""
+        """The registered version of its type's schema, or None."""
         return self.head[0][1] if self.head else None
 
     @property
     def is_stale(self) -> bool:
-        """Whether it was folded under other rules than those of its type."""
+        """Whether the entity was folded under an older schema of its type."""
         return self.projection != (self.head[0][0] if self.head else None)
 
 
 class ObservationRow(NamedTuple):
-    """``observation/_row.cypher``."""
+    """A row of ``observation/_row.cypher``; times are microseconds."""
 
     id: str
     entity_id: str
@@ -183,7 +182,7 @@ class ObservationRow(NamedTuple):
 
 
 class RelationshipRow(NamedTuple):
-    """``relationship/_row.cypher``."""
+    """A row of ``relationship/_row.cypher``; times are microseconds."""
 
     key: str
     id: str
@@ -203,21 +202,21 @@ class RelationshipRow(NamedTuple):
 
 
 def no_entity(entity_id: str | None) -> NotFound:
-    """Return the error of an entity that is not there, or not any more."""
+    """Return the error of an entity that does not exist or is deleted."""
     return NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
 
 
 def when(micros: int | None) -> str | None:
-    """Return a time for an answer, null where there is none."""
+    """Return a time (microseconds) as an answer has it, or None."""
     return None if micros is None else times.render(micros)
 
 
 def current(fields: list[str], values: list[str], without: str | None = CANONICAL_NAME) -> Fields:
-    """Return a snapshot: the fields that hold something, their values as they are stored.
+    """Return a snapshot: the fields that are not null, with their stored values.
 
     Args:
-        without: the canonical name of an entity is no field; a relationship has none, and a field may be
-            called so.
+        without: a name that is no field: the canonical name of an entity. A relationship may have a field of
+            that name, and passes None.
     """
     return {
         name: orjson.Fragment(value)
@@ -229,13 +228,13 @@ def current(fields: list[str], values: list[str], without: str | None = CANONICA
 def provenance(
     fields: list[str], values: list[str], winners: list[str], without: str | None = CANONICAL_NAME
 ) -> dict[str, str]:
-    """Return, for each field that holds something, the observation that set it."""
+    """Return the observation that set each field that is not null."""
     held = zip(fields, values, winners, strict=True)
     return {name: winner for name, value, winner in held if value != "null" and name != without}
 
 
 def _whole(row: EntityRow | RelationshipRow) -> None:
-    """Refuse a row that was read while it was written; what is recomputed from observations has no check."""
+    """Refuse a row that was read while it was written. A row that is recomputed has no checksum."""
     found = checksum(row.version, row.fields, row.values, row.winners, row.own)
     if row.check not in (None, found):
         raise Torn
@@ -245,8 +244,8 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
     """Return the answer for an entity.
 
     Raises:
-        Torn: a commit fell into the reading of it.
-        Stale: the schema of its type has changed since it was folded.
+        Torn: a commit changed the entity during the read.
+        Stale: the entity was folded under an older schema.
     """
     _whole(row)
     if row.is_stale:
@@ -276,17 +275,17 @@ def entities(rows: Iterable[list[Any]], *, snapshot: bool = True) -> list[Entity
     """Return the answers for some rows of entities.
 
     Raises:
-        Torn: a commit fell into the reading of one.
-        Stale: the schemas of some have changed since they were folded: all of them are named.
+        Torn: a commit changed an entity during the read.
+        Stale: some entities were folded under an older schema; the error names all of them.
     """
     return [entity(row, snapshot=snapshot) for row in fresh(rows)]
 
 
 def listed(row: Mapping[str, Any]) -> list[EntityRow]:
-    """Return the rows of ``entity/_page.cypher``, those among them that are merged under what shows them.
+    """Return the rows of ``entity/_page.cypher``; a merged entity has the schema version of its survivor.
 
     Raises:
-        Stale: the schemas of some have changed since they were folded: all of them are named.
+        Stale: some entities were folded under an older schema; the error names all of them.
     """
     merged = {entity_id: rest for entity_id, *rest in row["merged"]}
     found = []
@@ -305,7 +304,7 @@ def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
     """Return rows of entities.
 
     Raises:
-        Stale: the schemas of some have changed since they were folded: all of them are named.
+        Stale: some entities were folded under an older schema; the error names all of them.
     """
     found = [EntityRow(*row) for row in rows]
     if stale := [row.id for row in found if row.is_stale]:
@@ -314,7 +313,7 @@ def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
 
 
 def observation(row: ObservationRow) -> Observation:
-    """Return the answer for an observation; its fields as they were given, nulls too."""
+    """Return the answer for an observation, with all fields that it was stored with, nulls too."""
     fields = {n: orjson.Fragment(v) for n, v in zip(row.fields, row.values, strict=True)}
     name = fields.pop(CANONICAL_NAME, None)
     recorded_at = times.render(row.recorded_at)
@@ -364,7 +363,7 @@ def relationship(row: RelationshipRow) -> Relationship:
     """Return the answer for a relationship.
 
     Raises:
-        Torn: a commit fell into the reading of it.
+        Torn: a commit changed the relationship during the read.
     """
     _whole(row)
     return {

@@ -1,4 +1,4 @@
-"""Reading the graph as of two clocks: rows of entities and relationships, now or as they were then."""
+"""Reading the graph as of two clocks: rows of entities and relationships, current or as of a time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from graphmem.reading.answers import EntityRow, RelationshipRow
 from graphmem.registry import Context
 from graphmem.writing import refolding
 
-_AT_ONCE = 50
-"""Entities recomputed in one query: between two of them it is asked whether the answer is large enough."""
+_ENTITIES_PER_READ = 50
+"""Entities that one query recomputes. After each query the size of the answer is checked."""
 
 
 class Bounds(TypedDict):
@@ -27,7 +27,7 @@ class Bounds(TypedDict):
 
 
 class AsOf(TypedDict, total=False):
-    """The times that an answer is as of, where they were asked for."""
+    """The times that the request gave, as the answer repeats them."""
 
     at: str
     at_ingested: str
@@ -35,9 +35,9 @@ class AsOf(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """When: ``at`` bounds when it was so, ``at_ingested`` when it was known here; microseconds.
+    """The two clocks of a read: ``at`` bounds observed_at, ``at_ingested`` recorded_at; microseconds.
 
-    Neither given is now, which is read as it is kept and not recomputed.
+    Without both, the read is of now: the stored snapshots are read, and nothing is recomputed.
     """
 
     at: int | None = None
@@ -58,7 +58,7 @@ class Clocks:
 
     @property
     def said(self) -> AsOf:
-        """What an answer says of them."""
+        """The part of an answer that repeats the clocks."""
         said: AsOf = {}
         if self.at is not None:
             said["at"] = times.render(self.at)
@@ -67,7 +67,7 @@ class Clocks:
         return said
 
     def pinned(self, known: int) -> Clocks:
-        """Return the clocks for the further queries of an answer: none sees what is committed meanwhile."""
+        """Return the clocks for further queries of the same answer, which then see no later commit."""
         return replace(self, at_ingested=known)
 
 
@@ -92,7 +92,7 @@ async def entities(
         include_deleted: as of a time, those that were deleted then as well.
 
     Raises:
-        Stale: some were folded under other rules than those of today.
+        Stale: some entities were folded under an older schema.
     """
     if not entity_ids:
         return []
@@ -101,8 +101,8 @@ async def entities(
         return answers.fresh(row["entities"]) if row else []
     found: list[EntityRow] = []
     characters = 0
-    for start in range(0, len(entity_ids), _AT_ONCE):
-        some = list(entity_ids[start : start + _AT_ONCE])
+    for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
+        some = list(entity_ids[start : start + _ENTITIES_PER_READ])
         then = await recomputed.entities(context, some, **clocks.bounds)
         for one in filter(None, map(then.get, some)):
             characters += sum(map(len, one.values))

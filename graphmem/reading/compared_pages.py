@@ -1,4 +1,4 @@
-"""Pages of entities that have to be compared: the way that reads least is taken."""
+"""Pages of entities whose values are compared. The page takes the way that reads the fewest entities."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import value_index
 from graphmem.reading.answers import EntityRow
-from graphmem.reading.entity_pages import EntityRequest, Place, place_of, placed, too_many
+from graphmem.reading.entity_pages import EntityRequest, Place, place_of, start_of, too_many
 from graphmem.reading.pages import Page
-from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted, place_at
+from graphmem.reading.scan import COMPARED_LIMIT, Candidate, Scan, Stretch, Untrusted, place_at
 from graphmem.registry import Context
 
-STRETCHES = (500, 2_000, 5_000)
-"""Entities that one read takes: few at first, for what is frequent is found soon."""
+STRETCH_SIZES = (500, 2_000, 5_000)
+"""Entities that each read takes. The first reads are small: a frequent value needs few."""
 
 
 async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
-    """Return a page of what has to be compared.
+    """Return a page of entities that fit the request.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
-        InvalidInput: more would have to be compared than one call may.
+        InvalidCursor: the cursor belongs to another query.
+        InvalidInput: the request compares more entities than one call may.
     """
-    place, skip = placed(request, query, cursor)
+    place, skip = start_of(request, query, cursor)
     scan = Scan(context, request)
     behind = None if cursor is None else place
     indexed = await value_index.usable(scan)
     if indexed is not None:
         with contextlib.suppress(Untrusted):
             if indexed.is_order or indexed.goes_by_id:
-                # What the index names fits, but for what is cut short in it or filtered besides.
+                # Index hits fit, except values that the index stores cut short; those are compared below.
                 first = skip + request.limit + 1
-                return await _along(scan, indexed.stretch, place, skip, (first, *STRETCHES))
+                return await _along(scan, indexed.stretch, place, skip, (first, *STRETCH_SIZES))
             found = await indexed.everything()
             if found is not None:
                 return await _chosen(scan, found, behind, skip)
@@ -56,22 +56,25 @@ def _refused(request: EntityRequest) -> InvalidInput:
     )
     if request.order.field is not None:
         message = (
-            f"more than {SCANNED:,} entities would have to be compared: {narrower}, "
+            f"more than {COMPARED_LIMIT:,} entities would have to be compared: {narrower}, "
             "or sort by what has an index"
         )
         return too_many("$.sort_by", message)
     message = (
-        f"more than {SCANNED:,} entities would have to be compared for a total: {narrower}, or leave it out"
+        f"more than {COMPARED_LIMIT:,} entities would have to be compared for a total: {narrower}, "
+        "or leave it out"
     )
     return too_many("$.include_total_count", message)
 
 
 async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, skip: int) -> Page[EntityRow]:
-    """Return a page of all that fits, sorted here; what follows a place, where one is given."""
+    """Return a page of the candidates that fit, sorted in Python, from ``place`` on."""
     request = scan.request
     fitting, known = await scan.fitting(candidates)
     if known < len(candidates):
-        message = "the values are too large to be compared in one call: narrow the question, or ask by id"
+        message = (
+            "the values are too large to be compared in one call: narrow the filters, or read entities by id"
+        )
         raise too_many("$.filters", message)
     found = _sorted(scan, fitting)
     places = {one.id: _place(scan, one) for one in found}
@@ -86,7 +89,7 @@ async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, 
 
 
 def _sorted(scan: Scan, found: Iterable[Candidate]) -> list[Candidate]:
-    """Return candidates in order: those without the field that it is by come last, by id, either way."""
+    """Return candidates in order. Those without the sort field come last, by id, in both directions."""
     down = scan.request.order.way == "desc"
     pairs = [(_place(scan, one), one) for one in found]
     if scan.request.order.field is None:
@@ -97,7 +100,7 @@ def _sorted(scan: Scan, found: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _place(scan: Scan, one: Candidate) -> Place:
-    """Return the place of a candidate, by the key that an index gave it, or else by its value."""
+    """Return the place of a candidate, by its key in the index or else by its value."""
     order = scan.request.order
     if order.field is None or one.key is not None:
         return place_at(one)
@@ -110,7 +113,7 @@ def _place(scan: Scan, one: Candidate) -> Place:
 def _follows(request: EntityRequest, one: Place, place: Place) -> bool:
     """Return whether a place comes after another in an order."""
     if request.order.field is not None and not (one.key and place.key):
-        # Those that lack the field: behind all that have it, by id.
+        # Candidates without the field follow all others, by id.
         return not one.key and (bool(place.key) or one.id > place.id)
     beyond: Mapping[str, bool] = {"asc": one > place, "desc": one < place}
     return beyond[request.order.way]
@@ -121,19 +124,21 @@ async def _along(
     read: Callable[[Place, int], Awaitable[Stretch]],
     place: Place,
     skip: int,
-    stretches: Sequence[int] = STRETCHES,
+    stretches: Sequence[int] = STRETCH_SIZES,
 ) -> Page[EntityRow]:
-    """Return a page read along an index, and compared on the way."""
+    """Return a page by comparing the candidates along an index, until the page is full."""
     request = scan.request
     found: list[Candidate] = []
     steps, ended = iter(stretches), False
-    while len(found) <= skip + request.limit and not (ended or scan.is_spent or scan.scanned >= SCANNED):
-        step = min(next(steps, STRETCHES[-1]), STRETCHES[-1], SCANNED - scan.scanned)
+    while len(found) <= skip + request.limit and not (
+        ended or scan.is_spent or scan.scanned >= COMPARED_LIMIT
+    ):
+        step = min(next(steps, STRETCH_SIZES[-1]), STRETCH_SIZES[-1], COMPARED_LIMIT - scan.scanned)
         some, place, ended = await read(place, step)
         fitting, known = await scan.fitting(some)
         found += fitting
         if known < len(some):
-            # One call reads no more values than this.
+            # The call has read as many characters as it may: the page ends here.
             place, ended = place_at(some[known - 1]), False
             break
     part = found[skip : skip + request.limit]

@@ -1,4 +1,4 @@
-"""Cursors: where a query goes on, opaque to callers, and good for that query alone."""
+"""Cursors: where the next page of a query starts. A cursor is opaque and fits one query only."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from graphmem.registry import Context
 
 Cursor = Annotated[
     Annotated[str, Field(max_length=2_000)] | None,
-    Field(description="`next_cursor` of the answer before: with the same arguments, the following ones."),
+    Field(description="`next_cursor` of the page before; with the same arguments, it answers the next page."),
 ]
 
 ANSWERED_LIMIT: Final = 1_000_000_000
 """Items that a cursor can say were answered before."""
 LAST: Final = comparison.LAST_CHARACTER
-"""What begins with it stands behind every id."""
+"""A text that begins with it sorts after every id."""
 
 
 def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> str:
-    """Return what binds a cursor to its query: the owner and every argument but those of the page itself.
+    """Return a digest that binds a cursor to its query: of the owner and all arguments except the page's own.
 
     Args:
-        apart: further arguments that are of the page itself.
+        apart: further arguments of the page itself, beside cursor, limit and offset.
     """
     asked = arguments.model_dump(exclude={"cursor", "limit", "offset", *apart})
     return canonical.digest([operation, context.graph.owner, asked])[:24]
@@ -42,13 +42,13 @@ def encode(query: str, place: Mapping[str, Any]) -> str:
 
 
 def decode(query: str, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Return the place that a cursor of this query stands for.
+    """Return the place that a cursor of this query holds.
 
     Args:
         kinds: the type of each part of the place.
 
     Raises:
-        InvalidCursor: it is no cursor, or that of another query.
+        InvalidCursor: this is no cursor, or it belongs to another query.
     """
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
@@ -63,13 +63,13 @@ def decode(query: str, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]
 
 
 def newest_first(query: str, cursor: str | None, latest: int = times.LATEST) -> tuple[int, str]:
-    """Return the place that a request starts from in an order of times, then of ids, the newest first.
+    """Return the time and id after which a page starts, in the order of times, newest first, then of ids.
 
     Args:
-        latest: the time (microseconds) that the first page starts from.
+        latest: the time (microseconds) from which the first page starts.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
+        InvalidCursor: the cursor belongs to another query.
     """
     if cursor is None:
         return latest, LAST
@@ -83,14 +83,14 @@ def refuse_both(cursor: str | None, offset: int) -> None:
     """Refuse a cursor together with an offset.
 
     Raises:
-        InvalidInput: both are given.
+        InvalidInput: the request has both.
     """
     if cursor is not None and offset:
-        message = "give either cursor or offset: a cursor says already where to go on"
+        message = "give either cursor or offset: a cursor already says where the page starts"
         raise invalid([{"path": "$.offset", "message": message}])
 
 
 def refused() -> InvalidCursor:
-    """Return the error for what is no cursor of a query."""
+    """Return the error of a cursor that does not fit its query."""
     message = InvalidCursor.default_message()
     return InvalidCursor(issues=[{"path": "$.cursor", "message": message}])

@@ -1,4 +1,4 @@
-"""The likely duplicates of what a store created, named in its answer."""
+"""The likely duplicates of created entities, as the answer of a store lists them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from graphmem.registry import Context
 from graphmem.writing import Receipt, duplicate_probe
 from graphmem.writing.receipt import Neighbours
 
-LIKELY = 0.9
-"""The score from which on a store names a duplicate of what it created."""
-NAMED = 5
-"""How many a store names for each entity."""
+LIKELY_SCORE = 0.9
+"""The least score of a pair that a store lists."""
+CANDIDATES_PER_ENTITY = 5
+"""Likely duplicates that a store lists for one entity."""
 LOOK_SECONDS = 2.0
-"""How long it may take to look for duplicates of what is planned."""
+"""Time limit of the search for duplicates of a planned entity."""
 
 _log = structlog.get_logger("graphmem.duplicates")
 
@@ -30,16 +30,17 @@ _log = structlog.get_logger("graphmem.duplicates")
 async def name_likely(
     context: Context, receipt: Receipt, stored: Sequence[StoredEntity]
 ) -> list[dict[str, Any]]:
-    """Add to each entity that a store created its likely duplicates, where it has some; return warnings.
+    """Add its likely duplicates to each entity that a store created. Returns warnings.
 
-    What the turn that wrote it did not look for, as that of a plan, is read; whatever fails then becomes a
+    The turn that wrote the entities has read the candidates; for a plan they are read here. A failure
+    becomes a
     warning. A replay is left as it is.
     """
     if receipt.replayed:
         return []
     many = sum(item.action == "created" for item in receipt.items)
     if receipt.neighbours is None and many > duplicate_probe.PROBED_LIMIT:
-        reason = f"{many} entities were created, duplicates are named of {duplicate_probe.PROBED_LIMIT}"
+        reason = f"{many} entities were created, duplicates are listed for {duplicate_probe.PROBED_LIMIT}"
         return [_not_looked_for(reason)]
     if many and not receipt.looked_for_duplicates:
         return [_not_looked_for("the database lacked the time or the memory")]
@@ -48,7 +49,7 @@ async def name_likely(
     except (GraphmemError, TimeoutError):
         return [_not_looked_for("the database did not answer in time")]
     except Exception:
-        # What was written stays so, and its answer must say so.
+        # The entities are stored: the answer must not fail.
         _log.exception("comparing likely duplicates failed")
         return [_not_looked_for("comparing them failed")]
     for entry, item in zip(stored, receipt.items, strict=True):
@@ -58,12 +59,12 @@ async def name_likely(
 
 
 def _not_looked_for(reason: str) -> dict[str, Any]:
-    message = f"likely duplicates were not looked for: {reason}; entities.duplicates lists them"
+    message = f"likely duplicates were not searched: {reason}; entities.duplicates lists them"
     return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
 
 
 async def _near(context: Context, receipt: Receipt) -> Neighbours:
-    """Read what stands near what a receipt says is, or would be, created."""
+    """Read the entities near those that a receipt creates, or would create."""
     created = duplicate_probe.created(receipt)
     async with asyncio.timeout(LOOK_SECONDS):
         row = await context.graph.one(
@@ -74,17 +75,17 @@ async def _near(context: Context, receipt: Receipt) -> Neighbours:
 
 
 def _likely(near: Neighbours) -> dict[str, list[answers.Likeness]]:
-    """Return the likely duplicates of what was created, by id."""
+    """Return the likely duplicates of the created entities, by id."""
     likely: dict[str, list[answers.Likeness]] = {}
     for entity_id, beside in near.ids.items():
         entities = [near.created[entity_id], *(near.profiles[one] for one in beside)]
-        pairs = blocking.propose(entities, LIKELY, {entity_id}).pairs[:NAMED]
+        pairs = blocking.propose(entities, LIKELY_SCORE, {entity_id}).pairs[:CANDIDATES_PER_ENTITY]
         likely[entity_id] = [_likeness(pair, entity_id) for pair in pairs]
     return likely
 
 
 def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
-    """Return a pair as the one that was stored sees it: ``a`` of each reason is its own value."""
+    """Return a pair as seen from the stored entity: ``a`` of each reason is the stored entity's value."""
     turned = pair.a.entity_id != entity_id
     other = pair.a if turned else pair.b
     reasons = [

@@ -1,4 +1,4 @@
-"""Which entities are compared with each other for duplicates: all of an owner, or a stretch of them."""
+"""The entities that one call compares for duplicates: all of an owner, or a stretch of them by name."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from graphmem.reading.answers import EntityRow
 from graphmem.registry import Context
 from graphmem.writing import duplicate_probe
 
-SCANNED = 20_000
-"""Most entities that one call compares; a larger owner's are compared in stretches of the order of names."""
-WALKED = 100_000
-"""Most names that one call looks at, those of entities of other types among them."""
-PAGE = 2_500
-"""How many entities, or names, one read takes."""
+COMPARED_LIMIT = 20_000
+"""Entities that one call compares at most; more are compared in stretches, in the order of names."""
+NAMES_LIMIT = 100_000
+"""Names that one call reads at most, including those of entities of other types."""
+ROWS_PER_READ = 2_500
+"""Entities, or names, that one read takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateScan:
-    """The entities that are compared with each other, and the name to go on behind if those are not all."""
+    """The entities to compare with each other. More follow ``next_name``, if it is not None."""
 
     profiles: list[Profile]
     next_name: str | None = None
 
 
 async def entity_counts(context: Context) -> dict[str, int]:
-    """Return how many live entities there are, by type."""
+    """Return the number of live entities of each type."""
     row = await context.graph.one("duplicate.counts")
     assert row is not None
     return dict(row["counts"])
 
 
 async def profile_of(context: Context, entity_id: str) -> Profile:
-    """Return the entity that pairs are asked for.
+    """Return the profile of the entity whose pairs are requested.
 
     Raises:
-        NotFound: there is none that lives.
+        NotFound: no live entity has this id.
     """
     row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
     if row is None:
@@ -50,13 +50,13 @@ async def profile_of(context: Context, entity_id: str) -> Profile:
 
 
 async def scan(context: Context, counts: dict[str, int], after: str | None) -> DuplicateScan:
-    """Return the entities of some types: all of them where they are few enough, else a stretch of them."""
-    if after is not None or sum(counts.values()) > SCANNED:
+    """Return all entities of some types, or a stretch of them if they are too many for one call."""
+    if after is not None or sum(counts.values()) > COMPARED_LIMIT:
         return await _along_names(context, sorted(counts), after or "")
     found: list[Profile] = []
     batch: list[str] = []
     for entity_type, count in sorted(counts.items()):
-        if batch and count + sum(counts[one] for one in batch) > PAGE:
+        if batch and count + sum(counts[one] for one in batch) > ROWS_PER_READ:
             found += await _of_types(context, batch)
             batch = []
         batch.append(entity_type)
@@ -64,27 +64,35 @@ async def scan(context: Context, counts: dict[str, int], after: str | None) -> D
 
 
 async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
-    """Return the entities of one type, by pages, or of several that fit into one page."""
+    """Return the entities of one type, or of several types that fit into one read."""
     found: list[Profile] = []
     after = ""
     while True:
         row = await context.graph.one(
-            "duplicate.by_type", types=types, after=after, limit=PAGE, compared=duplicate_probe.FIELDS
+            "duplicate.by_type",
+            types=types,
+            after=after,
+            limit=ROWS_PER_READ,
+            compared=duplicate_probe.FIELDS,
         )
         assert row is not None
         found += map(duplicate_probe.profile, row["page"])
-        if len(types) > 1 or len(row["page"]) < PAGE or len(found) > SCANNED:
+        if len(types) > 1 or len(row["page"]) < ROWS_PER_READ or len(found) > COMPARED_LIMIT:
             return found
         after = max(one[0] for one in row["page"])
 
 
 async def _along_names(context: Context, types: Sequence[str], after: str) -> DuplicateScan:
-    """Return the entities along a stretch of the order of names, and those that share an identifier."""
+    """Return the entities of a stretch of the order of names, and those that share an identifier."""
     found: dict[str, Profile] = {}
     began = after
-    for _ in range(WALKED // PAGE):
+    for _ in range(NAMES_LIMIT // ROWS_PER_READ):
         row = await context.graph.one(
-            "duplicate.by_name", types=types, after=after, limit=PAGE, compared=duplicate_probe.FIELDS
+            "duplicate.by_name",
+            types=types,
+            after=after,
+            limit=ROWS_PER_READ,
+            compared=duplicate_probe.FIELDS,
         )
         assert row is not None
         if row["last"] is None:
@@ -92,6 +100,6 @@ async def _along_names(context: Context, types: Sequence[str], after: str) -> Du
         found.update((one.entity_id, one) for one in map(duplicate_probe.profile, row["page"]))
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
         began, after = after, row["last"]
-        if len(found) >= SCANNED:
+        if len(found) >= COMPARED_LIMIT:
             break
     return DuplicateScan(list(found.values()), began)

@@ -1,4 +1,4 @@
-"""Pages of entities as of a time, by id: each is reduced again from its observations."""
+"""Pages of entities as of a time, by id. Each entity is reduced from its observations."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from graphmem.reading.entity_pages import EntityRequest, too_many
 from graphmem.reading.pages import Page
 from graphmem.registry import Context
 
-REDUCED: Final = 2_000
-"""Most entities that one call reduces."""
-_AT_ONCE: Final = 50
+REDUCED_LIMIT: Final = 2_000
+"""Entities that one call reduces at most."""
+_ENTITIES_PER_READ: Final = 50
 
 
 async def page(
     context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
 ) -> Page[EntityRow]:
-    """Return a page of the entities that were there, by id.
+    """Return a page of the entities that existed at that time, by id.
 
-    What is committed meanwhile, or after the first page, is in none of the pages.
+    The first page pins the time of recording, so that later commits are in none of the pages.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
-        InvalidInput: a total of more entities than one call reduces.
+        InvalidCursor: the cursor belongs to another query.
+        InvalidInput: the total needs more entities than one call reduces.
     """
     after, skip, clocks = await _start(context, request, clocks, query, cursor)
     known = clocks.bounds["at_ingested"]
@@ -36,7 +36,7 @@ async def page(
         return await _counted(context, request, clocks, after, skip)
     walk = _Walk(context, request, clocks, after)
     found: list[EntityRow] = []
-    while not walk.ended and walk.reduced < REDUCED and len(found) <= skip + request.limit:
+    while not walk.ended and walk.reduced < REDUCED_LIMIT and len(found) <= skip + request.limit:
         found += await walk.stretch()
         if walk.characters > answers.ANSWER_CHARACTERS and len(found) > skip:
             break
@@ -53,7 +53,7 @@ async def page(
 async def _start(
     context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
 ) -> tuple[str, int, Clocks]:
-    """Return the id behind which a request starts, how many it skips, and the clocks of all its pages."""
+    """Return the id after which the page starts, how many entities it skips, and the pinned clocks."""
     if cursor is None:
         _, pinned = await as_of.pinned(context, [], clocks)
         return "", request.offset, pinned
@@ -67,14 +67,16 @@ async def _start(
 async def _counted(
     context: Context, request: EntityRequest, clocks: Clocks, after: str, skip: int
 ) -> Page[EntityRow]:
-    """Return a page with the total: everything is reduced for that."""
+    """Return a page with the total, for which every entity is reduced."""
     walk = _Walk(context, request, clocks, "")
     found: list[EntityRow] = []
     total = 0
     while not walk.ended:
         some = await walk.stretch()
-        if walk.reduced > REDUCED:
-            message = f"more than {REDUCED:,} entities would have to be reduced for a total: leave it out"
+        if walk.reduced > REDUCED_LIMIT:
+            message = (
+                f"more than {REDUCED_LIMIT:,} entities would have to be reduced for a total: leave it out"
+            )
             raise too_many("$.include_total_count", message)
         total += len(some)
         room = skip + request.limit + 1 - len(found)
@@ -87,33 +89,33 @@ async def _counted(
 
 
 class _Walk:
-    """Goes through all entities that there ever were, by id, and reduces each."""
+    """A walk over all entities of the owner by id, which reduces each of them."""
 
     def __init__(self, context: Context, request: EntityRequest, clocks: Clocks, after: str) -> None:
-        # Whatever their state is now: what counts is that of then.
+        # An entity that is deleted or merged today may have been live at that time.
         self._request = replace(request, include_deleted=True, include_merged=True)
         self._deleted = request.include_deleted
         self._context, self._clocks = context, clocks
         self.after, self.reduced, self.characters, self.ended = after, 0, 0, False
 
     async def stretch(self) -> list[EntityRow]:
-        """Return those of the next entities that were there, and unmerged, then."""
+        """Return those of the next entities that existed and were not merged at that time."""
         row = await self._context.graph.one(
             cypher.form("entity.scan", "asc"),
             **self._request.which,
             after=self.after,
             fields=[],
             cut=0,
-            reach=_AT_ONCE,
+            reach=_ENTITIES_PER_READ,
         )
         assert row is not None
         ids = [one[0] for one in row["found"]]
-        self.ended = len(ids) < _AT_ONCE
+        self.ended = len(ids) < _ENTITIES_PER_READ
         if not ids:
             return []
         self.after, self.reduced = ids[-1], self.reduced + len(ids)
         then = await recomputed.entities(self._context, ids, **self._clocks.bounds)
-        # What was merged then is not among the rows under its own id.
+        # An entity that was merged at that time has no row under its own id.
         rows = [then.rows[one] for one in ids if one in then.rows]
         self.characters += sum(len(value) for one in rows for value in one.values)
         return [one for one in rows if one.observation_count and (one.live or self._deleted)]

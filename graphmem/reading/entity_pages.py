@@ -1,8 +1,8 @@
-"""Pages of entities in an order: read from an index where there is one, else compared one by one, bounded.
+"""Requests for entities in an order, and the pages that an index answers alone.
 
-An order of ids, names, times or counts is that of an index: a page reads what it answers and no more. Values
-of snapshots are opaque to the database: what is filtered by them is read along the order, a stretch at a
-time, and compared in Python (:mod:`graphmem.reading.scan`).
+Ids, names, times and counts each have an index: a page in their order reads only what it answers. The
+database cannot compare values of snapshots. A request that filters or sorts by them reads stretches of an
+order and compares in Python (:mod:`graphmem.reading.scan`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graphmem.reading.pages import Page
 from graphmem.registry import Context
 
 FIELD: Final = "snapshot."
-"""What the name of an order by a field begins with."""
+"""The prefix of ``sort_by`` for an order by a field."""
 ORDERS: Final[Mapping[str, str | None]] = {
     "entity_id": None,
     "canonical_name": "name_key",
@@ -33,7 +33,7 @@ ORDERS: Final[Mapping[str, str | None]] = {
     "updated_at": "updated_at",
     "submitted_at": "created_at",
 }
-"""The orders that an index has, and the property that each is by."""
+"""The orders that have an index, and the indexed property of each (None: the id)."""
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 Key = str | int
@@ -41,7 +41,7 @@ Key = str | int
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order: by id alone, by a property (``key``) or by a field, then by id, in one way."""
+    """An order: by a property (``key``), by a ``field`` or by neither, then by id; ``way``: its direction."""
 
     way: Way
     key: str | None = None
@@ -49,30 +49,30 @@ class Order:
 
     @classmethod
     def of(cls, sort_by: str, way: Way) -> Order:
-        """Return the order that a request names."""
+        """Return the order that ``sort_by`` names."""
         if sort_by.startswith(FIELD):
             return cls(way, field=sort_by.removeprefix(FIELD))
         return cls(way, key=ORDERS[sort_by])
 
     @property
     def is_by_text(self) -> bool:
-        """Whether its keys are texts."""
+        """Whether the keys are texts."""
         return self.field is not None or self.key == "name_key"
 
     def start(self, least: Key | None = None) -> Place:
-        """Return the place before the first: of keys that are ``least`` at least, where that is said."""
+        """Return the place before the first entity, or before the first key of at least ``least``."""
         if self.way == "asc":
             return Place(self.least if least is None else least, "")
         return Place(cursors.LAST * (identity.KEY_LIMIT + 20) if self.is_by_text else _GREATEST, cursors.LAST)
 
     @property
     def least(self) -> Key:
-        """A key that is not greater than any."""
+        """The least key of all."""
         return "" if self.is_by_text else _LEAST
 
 
 class Place(NamedTuple):
-    """A place in an order: behind this key and this id."""
+    """A place in an order: after this key and this id."""
 
     key: Key
     id: str
@@ -80,7 +80,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntityRequest:
-    """Which entities, in which order, and which page of them; times are microseconds."""
+    """Which entities, in which order, and which page of them. Times are microseconds."""
 
     types: list[str]
     order: Order
@@ -95,15 +95,15 @@ class EntityRequest:
 
     @property
     def since(self) -> str | None:
-        """The property by which those recorded since some time are found, if they are asked for."""
+        """The indexed property that finds entities by their time of recording; None without such a filter."""
         if self.updated_since is not None and self.created_since is None:
             return "updated_at"
-        # What was created since then was updated since then as well: there is never more of it.
+        # An entity that was created since a time was also updated since then, so this index gives fewer.
         return None if self.created_since is None else "created_at"
 
     @property
     def least(self) -> Key | None:
-        """The least key of the order, where one of the times bounds that very order and no other does."""
+        """The least key of the order, if the only filter by time is on the sorted property."""
         if self.order.key == self.since == "updated_at":
             return self.updated_since
         if self.order.key == self.since == "created_at" and self.updated_since is None:
@@ -112,13 +112,13 @@ class EntityRequest:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether an index has just these entities in this order, and nothing is to be compared."""
+        """Whether an index has exactly these entities in this order, so that no value is compared."""
         plain = self.since is None or (self.least is not None and not self.counted)
         return plain and not self.filters and self.order.field is None
 
     @property
     def which(self) -> dict[str, Any]:
-        """The parameters that say which entities are meant."""
+        """The query parameters that select the entities."""
         return {
             "types": self.types,
             "include_deleted": self.include_deleted,
@@ -127,17 +127,17 @@ class EntityRequest:
 
 
 async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
-    """Return a page of entities as an index has them, in one read.
+    """Return a page of entities along an index, with one read.
 
     Args:
-        query: what the cursor is bound to.
+        query: the fingerprint that the cursor is bound to.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
-        Stale: some were folded under other rules than those of today.
+        InvalidCursor: the cursor belongs to another query.
+        Stale: some entities were folded under an older schema.
     """
     order = request.order
-    place, _ = placed(request, query, cursor)
+    place, _ = start_of(request, query, cursor)
     common: dict[str, Any] = {
         **request.which,
         "counted": request.counted,
@@ -163,16 +163,16 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
 
 
 def place_of(request: EntityRequest, place: Place, skip: int = 0) -> dict[str, Any]:
-    """Return a place as a cursor holds it; ``skip`` is what of the offset is left."""
+    """Return a place as a cursor holds it; ``skip`` is the rest of the offset."""
     found: dict[str, Any] = {"id": place.id, "skip": skip}
     return found if request.order.key is None and request.order.field is None else {**found, "key": place.key}
 
 
-def placed(request: EntityRequest, query: str, cursor: str | None) -> tuple[Place, int]:
-    """Return the place that a request starts from, and how many it skips there.
+def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[Place, int]:
+    """Return the place that a page starts from, and how many entities it skips there.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
+        InvalidCursor: the cursor belongs to another query.
     """
     order = request.order
     if cursor is None:
@@ -189,5 +189,5 @@ def placed(request: EntityRequest, query: str, cursor: str | None) -> tuple[Plac
 
 
 def too_many(path: str, message: str) -> InvalidInput:
-    """Return the error of a question that needs more than one call may compare."""
+    """Return the error of a request that compares more than one call may."""
     return invalid([{"path": path, "message": message}])

@@ -1,4 +1,4 @@
-"""Looking up an entity by whatever names it: an id, an identifier, a name, its words, or what it means."""
+"""Looking up entities by an id, an identifier, a name, words or meaning."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from graphmem.reading.search_engine import Semantic
 from graphmem.registry import Context
 from graphmem.text import identifiers, words
 
-_TRIED = "neither an identifier, nor a name or an alias, nor the words, nor the meaning of any entity"
+_TRIED = "no identifier, name, alias, words or meaning of any entity"
 
 
 class Found(answers.Entity):
-    """An entity that was found.
+    """A hit of a look-up.
 
-    ``matched`` is the kind of what matched: ``id``; ``external_id``, ``email``, ``phone``, ``url`` or
-    ``domain``; ``name`` or ``alias``; ``text``; ``meaning``. ``matched_field`` is the field that holds it,
-    where there is one. ``score`` is 1 for what is exact, else comparable within one answer only.
+    ``matched`` is the kind of match: ``id``; ``external_id``, ``email``, ``phone``, ``url`` or ``domain``;
+    ``name`` or ``alias``; ``text``; ``meaning``. ``matched_field`` names the field that matched, if one did.
+    ``score`` is 1 for an exact match; other scores are comparable within one answer only.
     """
 
     matched: NotRequired[str]
@@ -34,11 +34,11 @@ class Found(answers.Entity):
 
 
 class FoundEntities(TypedDict):
-    """What an identifier names: nothing rather than something wrong.
+    """The hits of a look-up.
 
-    ``match_mode`` is the first stage that had a hit: ``id``, ``identifier``, ``name``, ``text``,
-    ``meaning``, or ``none``. ``semantic`` says whether all entities could be compared by meaning, where
-    that was asked. ``hint`` says what was tried.
+    ``match_mode`` is the first step that had a hit: ``id``, ``identifier``, ``name``, ``text``, ``meaning``,
+    or ``none``. If meaning was compared, ``semantic`` says whether all entities could be. ``hint`` says what
+    was tried.
     """
 
     entities: list[Found]
@@ -52,7 +52,7 @@ class FoundEntities(TypedDict):
 async def find_exactly(
     context: Context, identifier: str, entity_type: str | None, limit: int
 ) -> FoundEntities:
-    """Return what an id, an identifier or a whole name names; one round trip."""
+    """Return the entities that have this id, identifier or whole name. One round trip."""
     given = identifier.strip()
     if ENTITY_ID.fullmatch(given.lower()):
         return await _by_id(context, given.lower(), entity_type)
@@ -75,7 +75,7 @@ async def _by_id(context: Context, entity_id: str, entity_type: str | None) -> F
 
 
 async def _exactly(context: Context, given: str, types: list[str], limit: int) -> FoundEntities | None:
-    """Return what an identifier names, else what bears the name, ``None`` where nothing does."""
+    """Return the entities that have this identifier, or else this name; None if there are none."""
     asked = identifiers.candidates(given, context.services.settings.phone_region)
     row = await context.graph.one(
         "entity.find",
@@ -95,7 +95,7 @@ async def _exactly(context: Context, given: str, types: list[str], limit: int) -
     entities = answers.entities(one for one, _ in hits)
     found: list[Found] = []
     for entity, (one, kind) in zip(entities, hits, strict=True):
-        field = identifiers.matching_field(_held(EntityRow(*one)), kind, asked)
+        field = identifiers.matching_field(_identifying_fields(EntityRow(*one)), kind, asked)
         found.append({**entity, "matched": kind, "matched_field": field, "score": 1.0})
     return {"entities": found, "total": sum(by_stage[mode]), "match_mode": mode}
 
@@ -125,7 +125,7 @@ async def by_words(context: Context, given: str, types: list[str], limit: int) -
     return answer
 
 
-def _held(row: EntityRow) -> dict[str, Any]:
+def _identifying_fields(row: EntityRow) -> dict[str, Any]:
     held = zip(row.fields, row.values, strict=True)
     return {
         name: canonical.decode(text)

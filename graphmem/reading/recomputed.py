@@ -1,7 +1,7 @@
-"""Entities as of two clocks: reduced again from what had been observed, and was known, by then.
+"""Entities as of two clocks: reduced from the observations that count on both.
 
-What is merged is shown as what it was merged into by then: each member is reduced apart, and then the
-greatest of each field is taken.
+An entity that was merged at that time is answered as its survivor: each member is reduced by itself, and each
+field shows the greatest winner of all members.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from graphmem.writing import refolding
 
 
 class _Own(NamedTuple):
-    """``entity/recompute.cypher``: what one entity's own observations come to."""
+    """A row of ``entity/recompute.cypher``: the state that one entity's own observations give."""
 
     id: str
     type: str

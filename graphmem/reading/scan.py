@@ -1,8 +1,8 @@
-"""Candidates of an answer: what of each entity is read and compared, and how much of it one call may read.
+"""Candidates of a page: reading the fields that a request compares, and comparing them, within limits.
 
-Values are compared by one definition, :mod:`graphmem.model.comparison`, in Python: the database sends what is
-asked of each candidate, cut short, and where that is not enough the entity is read whole. What is answered
-is read whole, and compared once more.
+:mod:`graphmem.model.comparison` compares values, in Python. The database sends the compared fields of each
+candidate, cut short; a candidate whose cut value does not decide is read whole. The entities of the answer
+are read whole and compared once more.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from graphmem.reading.entity_pages import EntityRequest, Key, Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.registry import Context
 
-SCANNED: Final = 20_000
-"""Most entities that one call compares."""
-CUT: Final = 1_000
-"""Characters of values that are read of each candidate, over all fields."""
-WHOLE: Final = 40_000_000
-"""Characters of values that one call reads of entities whose values were cut."""
-AT_ONCE: Final = 50
-REFOLDED: Final = 200
-"""Entities that are folded again at once."""
+COMPARED_LIMIT: Final = 20_000
+"""Entities that one call compares at most."""
+CANDIDATE_CHARACTERS: Final = 1_000
+"""Characters of values that are read of each candidate, over all compared fields."""
+WHOLE_CHARACTERS_LIMIT: Final = 40_000_000
+"""Characters of values that one call reads of entities whose values were cut short."""
+ROWS_PER_READ: Final = 50
+REFOLDS_PER_CALL: Final = 200
+"""Entities that are folded again with one write."""
 
 
 class Candidate(NamedTuple):
-    """``entity/_candidate.cypher``: what decides whether an entity stands in an answer, and its key."""
+    """A row of ``entity/_candidate.cypher``: the compared values of an entity, and its key in the order."""
 
     id: str
     type: str
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Some candidates in order; ``place`` is where the next ones follow, ``ended`` that there are none."""
+    """Some candidates in order. The next ones follow ``place``; ``ended`` means that there are none."""
 
     found: list[Candidate]
     place: Place
@@ -53,12 +53,12 @@ class Stretch(NamedTuple):
 
 
 class Untrusted(Exception):
-    """The index of filterable values is not to be relied on just now: entities wait to be folded again."""
+    """The index of filterable values is incomplete: some entities wait to be folded again."""
 
 
 @dataclass(slots=True)
 class Scan:
-    """One call's comparing: what it asks for, and how much it has read."""
+    """The comparison of one call: its request, and how much it has read so far."""
 
     context: Context
     request: EntityRequest
@@ -73,15 +73,19 @@ class Scan:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the call has read as many values as one may."""
-        return self.characters > WHOLE
+        """Whether the call has read as many characters as it may."""
+        return self.characters > WHOLE_CHARACTERS_LIMIT
 
     @property
     def reading(self) -> dict[str, Any]:
-        return {**self.request.which, "fields": self.fields, "cut": CUT // max(1, len(self.fields))}
+        return {
+            **self.request.which,
+            "fields": self.fields,
+            "cut": CANDIDATE_CHARACTERS // max(1, len(self.fields)),
+        }
 
     async def everything(self) -> list[Candidate] | None:
-        """Return all candidates; ``None`` where they are more than one call compares."""
+        """Return all candidates, or None if they are more than one call compares."""
         request = self.request
         for _ in range(READ_ATTEMPTS):
             row = await self.context.graph.one(
@@ -91,10 +95,10 @@ class Scan:
                 updated_since=request.updated_since,
                 created_since=request.created_since,
                 key=request.order.key,
-                most=SCANNED + 1,
+                most=COMPARED_LIMIT + 1,
             )
             assert row is not None
-            if len(row["found"]) > SCANNED:
+            if len(row["found"]) > COMPARED_LIMIT:
                 return None
             found = [
                 Candidate._make([*one, key]) for one, (key,) in zip(row["found"], row["keys"], strict=True)
@@ -105,7 +109,7 @@ class Scan:
         raise unsettled()
 
     async def stretch(self, place: Place, reach: int) -> Stretch:
-        """Return the candidates that follow a place in an order that an index has."""
+        """Return the candidates that follow a place in the order of an index."""
         order = self.request.order
         for _ in range(READ_ATTEMPTS):
             if order.key is None:
@@ -131,20 +135,20 @@ class Scan:
         raise unsettled()
 
     async def refolded(self, found: Sequence[Candidate], heads: Iterable[list[Any]]) -> bool:
-        """Fold again what was folded under other rules than those of today; return whether there was any."""
+        """Fold candidates again that were folded under an older schema. Returns whether there were any."""
         if not self.fields:
             return False
         rules = dict(heads)
         stale = [one.id for one in found if one.merged_into is None and one.projection != rules.get(one.type)]
-        for start in range(0, len(stale), REFOLDED):
-            some = stale[start : start + REFOLDED]
+        for start in range(0, len(stale), REFOLDS_PER_CALL):
+            some = stale[start : start + REFOLDS_PER_CALL]
             await self.context.services.writers.refold(self.context.graph.owner, some)
         return bool(stale)
 
     async def fitting(self, found: Sequence[Candidate]) -> tuple[list[Candidate], int]:
-        """Return those of some candidates that fit, and of how many that is known.
+        """Return the candidates that fit, and how many of ``found`` were compared.
 
-        Where a call has read as much as it may, the last of them are not looked at.
+        A call that has read as much as it may leaves the last ones out.
         """
         kept = [one for one in found if self._in_time(one) and not self._excluded(one)]
         cut = [one.id for one in kept if one.texts is None or "" in one.texts]
@@ -168,7 +172,7 @@ class Scan:
         )
 
     def _excluded(self, one: Candidate) -> bool:
-        """Return whether what is known of a candidate is enough to say that it does not fit."""
+        """Return whether the values read so far show that a candidate does not fit."""
         if one.texts is None:
             return False
         for name, text in zip(self.fields, one.texts, strict=True):
@@ -180,21 +184,21 @@ class Scan:
         return False
 
     async def _whole(self, entity_ids: list[str]) -> tuple[dict[str, list[str | None]], str | None]:
-        """Return the values of the fields of some entities, whole, and the first that was not read."""
+        """Return the compared fields of some entities, whole, and the first entity that was not read."""
         found: dict[str, list[str | None]] = {}
         waiting = entity_ids
         while waiting and not self.is_spent:
-            rows, truncated = await rows_of(self.context, self.request, waiting[:AT_ONCE])
+            rows, truncated = await rows_of(self.context, self.request, waiting[:ROWS_PER_READ])
             for one in rows:
                 held = dict(zip(one.fields, one.values, strict=True))
                 found[one.id] = [held.get(name) for name in self.fields]
                 self.characters += sum(map(len, one.values))
-            read = waiting.index(rows[-1].id) + 1 if truncated else AT_ONCE
+            read = waiting.index(rows[-1].id) + 1 if truncated else ROWS_PER_READ
             waiting = waiting[read:]
         return found, waiting[0] if waiting else None
 
     async def answered(self, found: Sequence[Candidate]) -> tuple[list[EntityRow], Candidate | None]:
-        """Return the rows of what is answered, those that still fit, and the last read if not all were."""
+        """Return the rows that still fit, and the last candidate that was read if some were not."""
         if not found:
             return [], None
         rows, truncated = await rows_of(self.context, self.request, [one.id for one in found])
@@ -206,14 +210,14 @@ class Scan:
 
 
 def place_at(one: Candidate) -> Place:
-    """Return the place of a candidate whose key is known."""
+    """Return the place of a candidate in the order."""
     return Place("" if one.key is None else one.key, one.id)
 
 
 async def rows_of(
     context: Context, request: EntityRequest, entity_ids: list[str]
 ) -> tuple[list[EntityRow], bool]:
-    """Return the rows of some entities, in the order given, and whether not all of them fitted."""
+    """Return the rows of some entities in the given order, and whether the answer was too small for all."""
     row = await context.graph.one(
         "entity.rows",
         entity_ids=entity_ids,

@@ -1,4 +1,4 @@
-"""Checking what is kept of an owner against what was observed."""
+"""Checking the stored state of an owner against the observations."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from graphmem.registry import Context
 
 
 async def audit(context: Context, *, fix: bool, deep: bool = False, progress: Any = None) -> Report:
-    """Check all that the actor's owner has.
+    """Check all data of the actor's owner.
 
     Args:
-        fix: set right what differs.
-        deep: fold every observation again, instead of having the database reduce them.
-        progress: is told how many were checked since it was told last.
+        fix: repair what differs.
+        deep: fold every observation in Python, in place of a reduction in the database.
+        progress: called with the number of things that were checked since the last call.
     """
     services = context.services
     kinds = await context.graph.one("audit.types")

@@ -1,7 +1,7 @@
-"""The index of filterable values: which entities have a value of a field, and in which order.
+"""The index of filterable values: the entities that have a value of a field, in the order of values.
 
-A key of the index stands for a value (:func:`graphmem.model.comparison.index_keys`), cut short where it is
-long: what the index names are candidates, compared like any others.
+A key of the index stands for a value (:func:`graphmem.model.comparison.index_keys`), cut short if it is long.
+So the index gives candidates, which are compared like others.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from graphmem.model import comparison
 from graphmem.model.comparison import Filter
 from graphmem.reading.entity_pages import Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
-from graphmem.reading.scan import SCANNED, Candidate, Scan, Stretch, Untrusted
+from graphmem.reading.scan import COMPARED_LIMIT, Candidate, Scan, Stretch, Untrusted
 
-FREQUENT: Final = 2_000
-"""Entities of a filter from which on they are looked for along another index."""
+FREQUENT_ENTITIES: Final = 2_000
+"""A filter that more entities fit is read along the index of the requested order."""
 _BEYOND: Final = "4"
-"""Behind the keys of every single value: those of elements, and of what has no place, follow."""
+"""Follows the keys of all single values; keys of list elements and of unsortable values come after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByValue:
-    """One call's reading of the index: by the order of a field, or by a filter on one."""
+    """How one call reads the index: in the order of a field, or by a filter on a field."""
 
     scan: Scan
     field: str
@@ -32,12 +32,12 @@ class ByValue:
 
     @property
     def is_order(self) -> bool:
-        """Whether the index gives the order that is asked for."""
+        """Whether the index gives the requested order."""
         return self.wanted is None
 
     @property
     def goes_by_id(self) -> bool:
-        """Whether the index has what fits the filter in the order of ids, as it is asked for."""
+        """Whether the request is ordered by id, and the index gives the filter's hits in that order."""
         request = self.scan.request
         by_id = request.order.key is None and request.order.field is None
         return by_id and not request.counted and self.wanted is not None and self.wanted.keys is not None
@@ -46,11 +46,11 @@ class ByValue:
         """Return the candidates that follow a place.
 
         Raises:
-            Untrusted: the index does not hold the field of every type.
+            Untrusted: the index lacks the field of some type.
         """
         if self.wanted is not None:
             return await self._named(place, reach, self.wanted.keys or [], self.scan.request.order.way)
-        # Those that lack the field come last, by id, either way: behind an id without a key.
+        # Entities without the field come last, by id, in both directions: their places have no key.
         having = bool(place.key) or not place.id
         found = await self._ordered(place, reach) if having else Stretch([], place, True)
         if having and not found.ended:
@@ -87,16 +87,20 @@ class ByValue:
         return Stretch(found, last, row["entries"] < reach)
 
     async def everything(self) -> list[Candidate] | None:
-        """Return all that may fit the filter; ``None`` where it is more than one call compares.
+        """Return all candidates of the filter, or None if they are more than one call compares.
 
-        What is frequent, and wanted in an order that another index has, is sooner found along that one.
+        If many entities fit and another index has the requested order, reading along that index is faster.
 
         Raises:
-            Untrusted: the index does not hold the field of every type.
+            Untrusted: the index lacks the field of some type.
         """
         assert self.wanted is not None
         request, keys = self.scan.request, self.wanted.keys
-        most = SCANNED if request.counted or request.order.field is not None or request.since else FREQUENT
+        most = (
+            COMPARED_LIMIT
+            if request.counted or request.order.field is not None or request.since
+            else FREQUENT_ENTITIES
+        )
         ranges = self.wanted.ranges if keys is None else [[key, f"{key}\x00", ""] for key in keys]
         row = await self._read(
             "entity.in_value_range",
@@ -128,9 +132,9 @@ class ByValue:
 
 
 async def usable(scan: Scan) -> ByValue | None:
-    """Return how the index serves a call; ``None`` where it does not.
+    """Return how the index serves a call, or None if it does not.
 
-    It holds live entities, of types all of which declare the field filterable.
+    It holds live entities, and serves a field only if every type of the request declares it filterable.
     """
     request = scan.request
     if request.include_deleted or request.include_merged or not scan.fields:
@@ -141,7 +145,7 @@ async def usable(scan: Scan) -> ByValue | None:
         return None
     held = set.intersection(*map(set, row["fields"]))
     filters = [one for name, one in request.filters.items() if name in held]
-    # What is equal is few; a range may be all there is.
+    # Few entities fit an equality; a range may fit all of them.
     filters.sort(key=lambda one: (one.keys is None, one.op in ("contains", "contains_word"), one.field))
     by_field = request.order.field in held and not (request.counted and (request.filters or request.since))
     if by_field and not (filters and filters[0].keys):

@@ -156,8 +156,8 @@ def test_a_very_large_value_is_not_compared_and_does_no_harm(run: Call) -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if few entities were many."""
-    monkeypatch.setattr(duplicate_pages, "SCANNED", 6)
-    monkeypatch.setattr(duplicate_pages, "PAGE", 3)
+    monkeypatch.setattr(duplicate_pages, "COMPARED_LIMIT", 6)
+    monkeypatch.setattr(duplicate_pages, "ROWS_PER_READ", 3)
 
 
 @pytest.mark.parametrize("size", [4, 7, 23])
@@ -191,7 +191,7 @@ def test_a_large_type_is_compared_in_stretches_that_say_where_to_go_on(
 
 
 def test_many_types_are_read_in_pages(run: Call, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicate_pages, "SCANNED", 1_000)
+    monkeypatch.setattr(duplicate_pages, "COMPARED_LIMIT", 1_000)
     counts = {"a": 1, "b": 2, "c": 7, "d": 3, "e": 1}
     items = [{"entity_type": kind, "intent": "create_new", "name": "Apollo"}
              for kind, count in counts.items() for _ in range(count)]  # fmt: skip

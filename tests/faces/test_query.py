@@ -220,11 +220,11 @@ def test_every_list_goes_on_with_a_cursor(run: Call, name: str, more: dict[str, 
 
 
 def test_more_than_one_call_compares_is_told(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "SCANNED", 20)
+    monkeypatch.setattr(scan, "COMPARED_LIMIT", 20)
     from graphmem.reading import compared_pages
 
-    monkeypatch.setattr(compared_pages, "SCANNED", 20)
-    monkeypatch.setattr(compared_pages, "STRETCHES", (7, 9))
+    monkeypatch.setattr(compared_pages, "COMPARED_LIMIT", 20)
+    monkeypatch.setattr(compared_pages, "STRETCH_SIZES", (7, 9))
     stored = store(run, *({"name": f"n{i:02d}", "v": i, "last": i > 27} for i in range(30)))
     rare = {"snapshot_filters": {"last": {"op": "eq", "value": True}}}
     page = run("entities.query", filters=rare, sort_by="canonical_name")
@@ -246,7 +246,7 @@ def test_more_than_one_call_compares_is_told(run: Call, monkeypatch: pytest.Monk
 
 
 def test_one_call_reads_so_many_long_values(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "WHOLE", 100_000)
+    monkeypatch.setattr(scan, "WHOLE_CHARACTERS_LIMIT", 100_000)
     long = [{"name": f"n{i:03d}", "text": f"{'x' * 2_000} {i % 3}"} for i in range(140)]
     stored = store(run, *long)
     wanted = {"text": {"op": "contains_word", "value": "1"}}
@@ -260,7 +260,7 @@ def test_one_call_reads_so_many_long_values(run: Call, monkeypatch: pytest.Monke
 
 
 def test_as_of_a_time_one_call_reduces_so_many(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entities_as_of, "REDUCED", 50)
+    monkeypatch.setattr(entities_as_of, "REDUCED_LIMIT", 50)
     stored = store(run, *({"name": f"n{i}"} for i in range(120)))
     page = run("entities.query", at="2100-01-01", limit=500)
     assert (len(ids(page)), page["truncated"], page["scanned"]) == (50, True, 50)
