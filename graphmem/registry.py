@@ -22,7 +22,8 @@ from pydantic import TypeAdapter
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
 from graphmem.database.availability import Availability
-from graphmem.database.driver import Database, OwnerGraph, round_trips
+from graphmem.database.driver import Database, round_trips
+from graphmem.database.queries import OwnerGraph
 from graphmem.database.rows import Row, typed
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary

@@ -11,8 +11,8 @@ import structlog
 
 from graphmem import neo4j_local, operations
 from graphmem.database import failpoints, migrations
-from graphmem.database.availability import Availability
-from graphmem.database.driver import Database, OnNotification, needs_restart, wait_until_up
+from graphmem.database.availability import Availability, needs_restart, wait_until_up
+from graphmem.database.driver import Database, OnNotification
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder

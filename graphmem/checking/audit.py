@@ -15,8 +15,9 @@ from functools import partial
 from typing import Any, Final
 
 from graphmem.checking.stretch import Difference, Stretch
-from graphmem.database.driver import Database, Transaction
+from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
+from graphmem.database.queries import Transaction
 from graphmem.model import canonical, discovery, ids, reduction, relationship, state_hash, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import Membership

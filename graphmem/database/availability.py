@@ -1,4 +1,4 @@
-"""Whether the database answers: one ping a second at most, however many callers ask."""
+"""Whether the database answers: for health checks, with at most one ping a second, and at the start."""
 
 from __future__ import annotations
 
@@ -55,3 +55,26 @@ class Availability:
 
     def _know(self, error: Unavailable | None) -> None:
         self._error, self._known_at = error, time.monotonic()
+
+
+def needs_restart(exc: GraphmemError) -> bool:
+    """Return whether the server answers, but its database has stopped, as after a full disk."""
+    return getattr(exc.__cause__, "code", None) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
+
+
+async def wait_until_up(database: Database, seconds: float) -> None:
+    """Wait until the database answers.
+
+    Raises:
+        ConfigurationInvalid: a setting is wrong.
+        DatabaseUnavailable: it did not answer in ``seconds``.
+    """
+    end = asyncio.get_running_loop().time() + seconds
+    while True:
+        try:
+            await database.verify()
+            return
+        except DatabaseUnavailable:
+            if asyncio.get_running_loop().time() > end:
+                raise
+            await asyncio.sleep(0.1)

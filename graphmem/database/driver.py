@@ -19,14 +19,14 @@ import neo4j
 import neo4j.exceptions
 import stamina
 import structlog
-from neo4j import AsyncGraphDatabase, AsyncManagedTransaction, AsyncResult, AsyncTransaction, Query
+from neo4j import AsyncGraphDatabase, Query
 
 from graphmem import cypher
 from graphmem.database import failpoints, pool
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import TIMEOUT_CODES, FirstRunTimeout, refused, translate
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
-from graphmem.database.queries import Queries
+from graphmem.database.queries import Queries, Reads, Transaction, Writes, fetch_rows
 from graphmem.database.rows import Row
 from graphmem.errors import (
     DatabaseCrowded,
@@ -127,7 +127,7 @@ class Database:
             DatabaseUnavailable, DatabaseTimeout: it failed for ``Settings.retry_seconds``.
             ServiceBusy: it is a heavy query, and other queries held all places.
         """
-        text, timeout = self._text(name, edge_types), self._settings.read_timeout
+        text, timeout = self.query_text(name, edge_types), self._settings.read_timeout
         bound = cypher.bind(name, params, owner)
 
         async def attempt() -> list[Row]:
@@ -163,7 +163,8 @@ class Database:
         """
         try:
             bound = cypher.bind(name, params, owner)
-            return await self._run(name, self._text(name, edge_types), self._settings.write_timeout, bound)
+            text = self.query_text(name, edge_types)
+            return await self._run(name, text, self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -189,7 +190,7 @@ class Database:
                 await session.begin_transaction(timeout=seconds) as tx,
             ):
                 yield Transaction(self, tx, owner)
-                with self._statement(failpoints.COMMIT):
+                with self.statement(failpoints.COMMIT):
                     await tx.commit()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("transaction", exc) from exc
@@ -209,7 +210,7 @@ class Database:
             DatabaseUnavailable: it does not answer.
         """
         try:
-            await self._run("server.ping", self._text("server.ping"), 5.0, {})
+            await self._run("server.ping", self.query_text("server.ping"), 5.0, {})
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
 
@@ -224,7 +225,7 @@ class Database:
             nothing = dict.fromkeys(cypher.query(name).params)
             params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
             types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
-            explained = cast("LiteralString", f"EXPLAIN {self._text(name, types)}")
+            explained = cast("LiteralString", f"EXPLAIN {self.query_text(name, types)}")
             if name not in PLANNED_FIRST:
                 await self._wait_until_quiet()
             start = time.monotonic()
@@ -241,7 +242,8 @@ class Database:
                 return
             await asyncio.sleep(busy)
 
-    def _text(self, name: str, types: frozenset[str] | None = None) -> LiteralString:
+    def query_text(self, name: str, types: frozenset[str] | None = None) -> LiteralString:
+        """Return the text of a query. ``types`` fills the place for relationship types, if it has one."""
         query = cypher.query(name)
         return cypher.with_types(name, types or frozenset()) if query.takes_types else query.text
 
@@ -252,7 +254,7 @@ class Database:
         timeout: float,
         params: dict[str, Any],
     ) -> list[Row]:
-        with self._statement(name):
+        with self.statement(name):
             async with (
                 self._limited(text, timeout) as seconds,
                 self._driver.session(
@@ -263,7 +265,7 @@ class Database:
                 ) as session,
             ):
                 result = await session.run(Query(text, timeout=seconds, metadata={"query": name}), params)
-                rows = await _rows(result)
+                rows = await fetch_rows(result)
                 if self._on_notification:
                     self._report_notifications(name, await result.consume())
                 return rows
@@ -313,7 +315,7 @@ class Database:
 
         A first run may take long, and the network may have lost the server meanwhile: the ping tells which.
         """
-        ping = Query(self._text("server.ping"), timeout=seconds)
+        ping = Query(self.query_text("server.ping"), timeout=seconds)
         while True:
             await asyncio.sleep(seconds + ANSWER_GRACE_SECONDS)
             try:
@@ -336,7 +338,7 @@ class Database:
                 self._on_notification(name, f"{status.raw_classification}: {status.status_description}")
 
     @contextlib.contextmanager
-    def _statement(self, name: str) -> Iterator[None]:
+    def statement(self, name: str) -> Iterator[None]:
         """Count and time one statement, for its request and the process; it runs between its failpoints."""
         failpoints.reach("before", name)
         cell = round_trips.get(None)
@@ -365,92 +367,7 @@ class Database:
         return error
 
 
-class Transaction(Queries):
-    """An explicit transaction of one owner."""
-
-    def __init__(
-        self, database: Database, tx: AsyncTransaction | AsyncManagedTransaction, owner: str
-    ) -> None:
-        self._database = database
-        self._tx = tx
-        self._owner = owner
-
-    async def rows(
-        self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> list[Row]:
-        """Run a query by name inside the transaction; return its rows as they are."""
-        bound = cypher.bind(name, params, self._owner)
-        with self._database._statement(name):
-            return await _rows(await self._tx.run(self._database._text(name, edge_types), bound))
-
-    run = rows
-
-
-class Reads(Queries):
-    """Reads of one owner, or of no owner; see :meth:`Database.read`."""
-
-    def __init__(self, database: Database, owner: str | None) -> None:
-        self._database = database
-        self._owner = owner
-
-    async def rows(
-        self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> list[Row]:
-        """Run a read by name; return its rows as they are."""
-        return await self._database.read(name, self._owner, edge_types, **params)
-
-
-class Writes(Queries):
-    """Write statements of one owner, or of no owner; see :meth:`Database.write`."""
-
-    def __init__(self, database: Database, owner: str | None) -> None:
-        self._database = database
-        self._owner = owner
-
-    async def rows(
-        self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> list[Row]:
-        """Run a write by name, once; return its rows as they are."""
-        return await self._database.write(name, self._owner, edge_types, **params)
-
-
-class OwnerGraph(Reads):
-    """The graph as operations see it: every query is a read of this owner."""
-
-    def __init__(self, database: Database, owner: str) -> None:
-        super().__init__(database, owner)
-        self.owner = owner
-
-
-async def _rows(result: AsyncResult) -> list[Row]:
-    """Return rows as dicts. The driver's ``data()`` would search every value for nodes in vain."""
-    return [dict(record.items()) async for record in result]
-
-
 def _is_worth_a_retry(exc: Exception) -> bool:
     if isinstance(exc, neo4j.exceptions.AuthError):
         return False
     return isinstance(translate(exc), DatabaseUnavailable | DatabaseCrowded)
-
-
-def needs_restart(exc: GraphmemError) -> bool:
-    """Return whether the server answers, but its database has stopped, as after a full disk."""
-    return getattr(exc.__cause__, "code", None) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
-
-
-async def wait_until_up(database: Database, seconds: float) -> None:
-    """Wait until the database answers.
-
-    Raises:
-        ConfigurationInvalid: a setting is wrong.
-        DatabaseUnavailable: it did not answer in ``seconds``.
-    """
-    end = asyncio.get_running_loop().time() + seconds
-    while True:
-        try:
-            await database.verify()
-            return
-        except DatabaseUnavailable:
-            if asyncio.get_running_loop().time() > end:
-                raise
-            await asyncio.sleep(0.1)

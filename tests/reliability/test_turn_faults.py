@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from neo4j.exceptions import Neo4jError
 
-from graphmem.database.driver import Database, Transaction
+from graphmem.database.driver import Database
+from graphmem.database.queries import Transaction
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
