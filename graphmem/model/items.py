@@ -5,12 +5,13 @@ An item is an object. These keys are reserved, everything else is a field:
 =====================  ====================================================================
 ``entity_type``        required, unless ``target_id`` names the entity
 ``canonical_name``     identity and display; no field
-``target_id``          the entity outright, whatever the fields say
-``intent``             ``create_new``: an entity of its own, reached by its id alone
-``observed_at``        when it was so; else the request's, else when it is recorded
-``source_priority``    a number, 100 unless said; may stand on the request
-``observation_source`` sensor, workflow_state, llm_summary, human, import or sync; as above
-``specificity_score``  0 to 1, 1 unless said
+``target_id``          the id of the entity; its fields do not identify it then
+``intent``             ``create_new``: a new entity, which only its id identifies
+``observed_at``        when it was observed; default: the request's, else when it is stored
+``source_priority``    a number; default: the request's, else 100
+``observation_source`` sensor, workflow_state, llm_summary, human, import or sync; default:
+                       the request's, else llm_summary
+``specificity_score``  0 to 1; default 1
 =====================  ====================================================================
 
 Nothing here raises for bad input: each fault becomes an :class:`Issue` with its path, so that a caller gets
@@ -172,11 +173,11 @@ class Reader:
         """Return the observation of one element of ``entities``, ``None`` (and issues) if it is refused."""
         path = f"$.entities[{index}]"
         if not isinstance(raw, Mapping):
-            self.refuse("ERR_ITEM_NOT_OBJECT", path, "an item is an object", index)
+            self.refuse("ERR_ITEM_NOT_OBJECT", path, "an item must be an object", index)
             return None
         fields = {n: v for n, v in raw.items() if n not in RESERVED or n == identity.CANONICAL_NAME}
         if len(fields) == 1 and (only := next(iter(fields))) in _WRAPPERS and isinstance(raw[only], Mapping):
-            message = f"fields stand on the item itself: move those of {only} up one level"
+            message = f"fields are keys of the item itself: move those of {only} up one level"
             self.refuse("ERR_NESTED_FIELDS", f"{path}.{only}", message, index)
             return None
         return self.observation(index, path, path, raw, fields)
@@ -209,7 +210,9 @@ class Reader:
         source = self.defaults.observation_source if source is None else source
         if source not in OBSERVATION_SOURCES:
             allowed = ", ".join(OBSERVATION_SOURCES)
-            self.refuse("ERR_OBSERVATION_SOURCE", f"{path}.observation_source", f"one of {allowed}", index)
+            self.refuse(
+                "ERR_OBSERVATION_SOURCE", f"{path}.observation_source", f"must be one of {allowed}", index
+            )
         if len(self.issues) > before:
             return None
         who = self._identify(index, about, entity_type, target, fields)
@@ -272,19 +275,19 @@ class Reader:
             return None
         return Link(index, name, source, target, fields, kind, path)
 
-    def _fields(self, index: int, path: str, given: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
+    def _fields(self, index: int, path: str, raw: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
         before = len(self.issues)
         fields: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, value in raw.items():
             if self._field_name(index, path, name):
                 self._encoded(index, f"{path}.{name}", value)
                 fields[name] = value
         name = fields.get(identity.CANONICAL_NAME)
         if name is not None and not (isinstance(name, str) and identity.fold_text(name)):
-            message = "a canonical name is a string that is not blank, or null to take it back"
+            message = "a canonical name is a string that is not blank, or null to retract it"
             self.refuse("ERR_CANONICAL_NAME", f"{path}.{identity.CANONICAL_NAME}", message, index)
         if needed and not fields and len(self.issues) == before:
-            message = "nothing is said about the entity: give at least one field or a canonical_name"
+            message = "the item is empty: give at least one field or a canonical_name"
             self.refuse("ERR_EMPTY_ITEM", path, message, index)
         return fields
 
@@ -309,15 +312,15 @@ class Reader:
             return "null"
 
     def _entity_type(self, index: int, path: str, raw: Mapping[str, Any]) -> str | None:
-        given = raw.get("entity_type")
-        if given is None and raw.get("target_id") is not None:
+        entity_type = raw.get("entity_type")
+        if entity_type is None and raw.get("target_id") is not None:
             return None
-        if not isinstance(given, str):
+        if not isinstance(entity_type, str):
             message = "every item needs an entity_type, such as person, event or task"
             self.refuse("ERR_ENTITY_TYPE", f"{path}.entity_type", message, index)
             return None
         try:
-            return identity.normalise_type(given)
+            return identity.normalise_type(entity_type)
         except ValueError as exc:
             self.refuse("ERR_ENTITY_TYPE", f"{path}.entity_type", str(exc), index)
             return None
@@ -332,20 +335,20 @@ class Reader:
             return None
         if not isinstance(target, str) or not ids.ENTITY_ID.fullmatch(target):
             message = "an entity id is ent_ and 24 hexadecimal digits"
-            # An operation about one entity calls it by its own argument.
+            # Operations on one entity take the id as the argument entity_id.
             name = "entity_id" if path == "$" else "target_id"
             self.refuse("ERR_ENTITY_ID_FORMAT", f"{path}.{name}", message, index)
             return None
         return target
 
-    def _observed_at(self, index: int, path: str, given: object) -> int | None:
+    def _observed_at(self, index: int, path: str, text: object) -> int | None:
         default = self.defaults.observed_at
-        if given is None:
+        if text is None:
             return default
         try:
-            if not isinstance(given, str):
+            if not isinstance(text, str):
                 raise ValueError("a time is a string")
-            micros = times.parse(given)
+            micros = times.parse(text)
             if micros > times.now() + times.FUTURE_LIMIT_MICROSECONDS:
                 raise ValueError("more than 24 hours in the future")
         except ValueError as exc:
@@ -357,16 +360,16 @@ class Reader:
         self, index: int, path: str, raw: Mapping[str, Any], name: str, default: float, most: float,
         least: float | None = None,
     ) -> float:  # fmt: skip
-        given = raw.get(name)
-        if given is None:
+        value = raw.get(name)
+        if value is None:
             return default
         lowest = -most if least is None else least
-        fits = isinstance(given, int | float) and not isinstance(given, bool)
-        if not fits or not lowest <= given <= most:
-            message = f"a number from {lowest:g} to {most:g}"
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        if not fits or not lowest <= value <= most:
+            message = f"must be a number from {lowest:g} to {most:g}"
             self.refuse("ERR_NUMBER", f"{path}.{name}", message, index)
             return default
-        return float(given) + 0.0
+        return float(value) + 0.0
 
     def _end(self, index: int, path: str, raw: Mapping[str, Any], side: str, count: int) -> End | None:
         position, entity = raw.get(f"{side}_index"), raw.get(f"{side}_entity_id")
@@ -377,7 +380,7 @@ class Reader:
         elif position is not None:
             if 0 <= position < count:
                 return End(index=position)
-            message = f"there is no item {position} among the {count} of this request"
+            message = f"the request has {count} items: there is no item {position}"
             self.refuse("ERR_RELATIONSHIP_INDEX", where, message, index)
         elif isinstance(entity, str) and ids.ENTITY_ID.fullmatch(entity):
             return End(entity_id=entity)

@@ -82,7 +82,7 @@ class SchemaRequest(TransactionRequest):
     @property
     def content(self) -> dict[str, Any]:
         """What an idempotency key stands for."""
-        return {"change": self.change.said()}
+        return {"change": self.change.as_json()}
 
     def touch(self, touched: Touched) -> None:
         """Add the type with the other names that it is given."""

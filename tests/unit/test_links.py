@@ -104,7 +104,7 @@ def test_a_bad_end_is_told_with_its_code_and_place(side, ends, code, path):
 def test_an_index_out_of_range_says_how_many_items_there_are():
     read = reader()
     read.link(0, {"relationship_type": "OWNS", "source_index": 7, "target_index": 0}, 3)
-    assert read.issues[0]["message"] == "there is no item 7 among the 3 of this request"
+    assert read.issues[0]["message"] == "the request has 3 items: there is no item 7"
 
 
 @pytest.mark.parametrize(

@@ -281,10 +281,10 @@ def test_what_is_not_as_declared_is_told_of_by_field():
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("year", "old", "hidden from snapshots"),
-        ("price", "12", "converted in snapshots"),
-        ("grapes", '["a"]', "converted in snapshots"),
-        ("bottled", 7, "shown as given"),
+        ("year", "old", "snapshots hide it"),
+        ("price", "12", "snapshots show it converted"),
+        ("grapes", '["a"]', "snapshots show it converted"),
+        ("bottled", 7, "snapshots show it unchanged"),
     ],
 )
 def test_a_mismatch_says_what_became_of_the_value(field: str, value: object, said: str):

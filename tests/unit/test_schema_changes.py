@@ -187,4 +187,4 @@ def test_a_change_is_plain_json(raw: dict):
         schema.registration(schema.parse("wine", raw), "1.5"),
         schema.update("wine", new_fields=raw["fields"] or {"a": "string"}, remove=["q"]),
     ):
-        assert canonical.decode(canonical.encode(change.said())) == change.said()
+        assert canonical.decode(canonical.encode(change.as_json())) == change.as_json()

@@ -1,4 +1,4 @@
-"""Schemas of entity types: documents, what they decide, and how they change. Pure values, no I/O."""
+"""Schemas of entity types: documents, their rules, and changes to them. Pure values, no I/O."""
 
 from graphmem.model.schema.changes import (
     Active,

@@ -1,7 +1,7 @@
-"""Changes to schemas, decided on the state that they are written to.
+"""Changes to schemas.
 
-A change holds what was asked for and no more: what comes of it is decided by the owner's writer on the
-schema of that moment (:func:`decide`), so that of two changes at once neither loses what the other added.
+A :class:`Change` holds the request alone. The owner's writer applies it to the schema at the moment of
+writing (:func:`decide`), so that two concurrent changes keep the additions of both.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from graphmem.model.schema.shapes import FIELDS_LIMIT, Issues, members
 from graphmem.model.schema.shipped import VERSION, shipped
 
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})", re.ASCII)
-FIRST: Final = "1.0"
-"""The version of what is registered first."""
+FIRST_VERSION: Final = "1.0"
+"""The version of the first registration of a type."""
 
 
 class UnknownType(ValueError):
-    """A type is neither registered, shipped nor stored, so there is nothing to change."""
+    """The type is not registered, not shipped and has no observations, so it has no schema to change."""
 
     def __init__(self, entity_type: str) -> None:
         super().__init__(
-            f"nothing is known of the type {entity_type}: register it by POST /register_schema, or store one"
+            f"the type {entity_type} is unknown: register it by POST /register_schema or store one"
         )
         self.entity_type = entity_type
 
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """The registered schema of a type that counts.
+    """The current registered schema of a type.
 
     Attributes:
         version: ``major.minor``.
-        added, removed: the fields that its change declared, and those that it took out.
+        added, removed: the fields that the change to this version declared and removed.
     """
 
     version: str
@@ -51,14 +51,14 @@ class Active:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What was asked for, in its normal form: plain JSON.
+    """A requested change in its normal form: plain JSON.
 
     Attributes:
-        document: the whole document that is registered.
-        fields: what an update says of the fields that it adds or declares anew.
-        remove: the fields that an update takes out.
+        document: the whole document; a registration has one, an update has none.
+        fields: the declarations of the fields that an update adds or changes, by field name.
+        remove: the fields that an update removes.
         settings: the other keys of the document that an update sets.
-        version: the version asked for; else it is counted.
+        version: the requested version; without one, the next version is computed.
     """
 
     kind: Literal["register", "update"]
@@ -71,13 +71,13 @@ class Change:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The other names that it asks for."""
-        asked = self.document if self.document is not None else self.settings
-        return tuple(asked.get("aliases", ()))
+        """The aliases of the type that the change requests."""
+        keys = self.document if self.document is not None else self.settings
+        return tuple(keys.get("aliases", ()))
 
-    def said(self) -> dict[str, Any]:
-        """Return the change as an idempotency key stands for it: canonical JSON can be made of it."""
-        found = {
+    def as_json(self) -> dict[str, Any]:
+        """Return the change as JSON, without empty parts. Idempotency keys are compared by this value."""
+        parts = {
             "kind": self.kind,
             "entity_type": self.entity_type,
             "document": self.document,
@@ -86,14 +86,14 @@ class Change:
             "settings": self.settings,
             "version": self.version,
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in parts.items() if value}
 
 
 def registration(document: Document, version: str | None = None) -> Change:
     """Return the change that registers a whole document.
 
     Raises:
-        SchemaInvalid: the version is none.
+        SchemaInvalid: the version is not ``major.minor``.
     """
     issues = Issues()
     _check_version(version, issues)
@@ -109,7 +109,7 @@ def update(
     settings: Mapping[str, Any] | None = None,
     version: str | None = None,
 ) -> Change:
-    """Return the change that adds to a document, takes from it, or sets other keys of it.
+    """Return the change that adds fields to a document, removes fields, or sets its other keys.
 
     Args:
         entity_type: in its canonical spelling.
@@ -118,7 +118,7 @@ def update(
         settings: keys of a document, as clients write them.
 
     Raises:
-        SchemaInvalid: it is not valid, or asks for nothing.
+        SchemaInvalid: the change is not valid, or is empty.
     """
     issues = Issues()
     _check_version(version, issues)
@@ -126,21 +126,26 @@ def update(
     names = _names([] if remove is None else remove, issues)
     for name in names:
         if name in fields:
-            issues.add("$.fields_to_remove", f"{name[:64]} stands in new_fields as well", "ERR_GIVEN_TWICE")
-    asked = settings_of(entity_type, members(settings or {}, "$", issues), "$", issues)
-    if not (fields or names or asked or issues):
-        issues.add("$", "nothing is asked for: give new_fields or fields_to_remove", "ERR_SCHEMA_UNCHANGED")
+            issues.add(
+                "$.fields_to_remove",
+                f"{name[:64]} is in new_fields too: give it in one of the two",
+                "ERR_GIVEN_TWICE",
+            )
+    keys = settings_of(entity_type, members(settings or {}, "$", issues), "$", issues)
+    if not (fields or names or keys or issues):
+        issues.add("$", "the change is empty: give new_fields or fields_to_remove", "ERR_SCHEMA_UNCHANGED")
     issues.settle()
-    return Change("update", entity_type, fields=fields, remove=names, settings=asked, version=version)
+    return Change("update", entity_type, fields=fields, remove=names, settings=keys, version=version)
 
 
 def base(entity_type: str, seen: Mapping[str, Seen] | None) -> Document | None:
-    """Return the document of a type of which none is registered: the shipped one, else what was discovered.
+    """Return the document of a type without a registered schema: the shipped one, else the discovered one.
 
-    A field that was seen as several types, or as null alone, is not declared; it is shown like any other.
+    A discovered document does not declare a field that was observed with several types, or only as null; the
+    field is shown all the same.
 
     Args:
-        seen: what was seen under each field; ``None`` where nothing was stored.
+        seen: the observed types of each field; ``None`` if the type has no observations.
     """
     known = shipped(entity_type)
     if known is not None or seen is None:
@@ -151,21 +156,21 @@ def base(entity_type: str, seen: Mapping[str, Seen] | None) -> Document | None:
 
 
 def effective(entity_type: str, active: Active | None, seen: Mapping[str, Seen] | None) -> Document | None:
-    """Return the document that a type has: registered, shipped or discovered; ``None`` where it has none."""
+    """Return the registered document of a type, else the shipped or discovered one, else ``None``."""
     return active.document if active is not None else base(entity_type, seen)
 
 
 def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Change) -> Active:
-    """Return what counts once a change is made on the state given.
+    """Return the registered schema after a change.
 
     Args:
-        active: what counts now, ``None`` where nothing is registered.
-        seen: what was seen under each field of the type; ``None`` where nothing was stored.
+        active: the current registered schema; ``None`` if the type has none.
+        seen: the observed types of each field; ``None`` if the type has no observations.
 
     Raises:
-        SchemaInvalid: the outcome is no valid document, it is the one that counts already, or the version
-            asked for is not after the present one.
-        UnknownType: there is nothing to update.
+        SchemaInvalid: the new document is not valid or equals the current one, or the requested version is
+            not greater than the current one.
+        UnknownType: the type has no schema to update.
     """
     if change.kind == "register":
         assert change.document is not None
@@ -179,11 +184,11 @@ def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Chang
         document = _updated(known, seen or {}, change)
     issues = Issues()
     if before is not None and document.text == before.document.text:
-        issues.add("$", "this is how the schema is already", "ERR_SCHEMA_UNCHANGED")
+        issues.add("$", "the schema is already as requested", "ERR_SCHEMA_UNCHANGED")
         issues.settle()
     version = change.version or _next(before, document)
     if before is not None and version_order(version) <= version_order(before.version):
-        message = f"{before.version} counts already: give a greater one, or none"
+        message = f"the current version is {before.version}: give a greater one, or leave it out"
         issues.add("$.schema_version", message, "ERR_SCHEMA_VERSION")
         issues.settle()
     old = before.document.fields if before else {}
@@ -197,40 +202,49 @@ def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Chang
 
 
 def _updated(known: Document, seen: Mapping[str, Seen], change: Change) -> Document:
-    """Return a document with a change made to it."""
+    """Apply an update to a document; return the new document."""
     issues = Issues()
-    given = known.as_json()
+    known_json = known.as_json()
     settings = change.settings
     if "canonical_name_fields" in settings:
-        given.pop("identity_opt_out", None)
+        known_json.pop("identity_opt_out", None)
     if "identity_opt_out" in settings:
-        given.pop("canonical_name_fields", None)
-    given |= settings
-    fields: dict[str, Any] = dict(given["fields"])
-    hidden = [name for name in given.get("hidden_fields", ()) if name not in change.fields]
+        known_json.pop("canonical_name_fields", None)
+    known_json |= settings
+    fields: dict[str, Any] = dict(known_json["fields"])
+    hidden = [name for name in known_json.get("hidden_fields", ()) if name not in change.fields]
     for name in change.remove:
         if name not in fields and (name not in seen or not known.shows(name)):
-            issues.add("$.fields_to_remove", f"there is no field {name}", "ERR_NO_SUCH_FIELD")
+            issues.add("$.fields_to_remove", f"the type has no field {name}", "ERR_NO_SUCH_FIELD")
         fields.pop(name, None)
-    for name, said in change.fields.items():
-        fields[name] = _redeclared(fields.get(name), said, hides=given["mismatch"] == "hide")
+    for name, declaration in change.fields.items():
+        fields[name] = _redeclared(fields.get(name), declaration, hides=known_json["mismatch"] == "hide")
     issues.settle()
     if "temporal_fields" not in settings:
-        kept = [one for one in given.get("temporal_fields", ()) if one["field"] not in change.remove]
-        given["temporal_fields"] = kept
+        temporal_fields = [
+            temporal
+            for temporal in known_json.get("temporal_fields", ())
+            if temporal["field"] not in change.remove
+        ]
+        known_json["temporal_fields"] = temporal_fields
     hidden = _sorted({*hidden, *change.remove})
-    document = of_json({**given, "fields": fields, "hidden_fields": hidden})
+    document = of_json({**known_json, "fields": fields, "hidden_fields": hidden})
     check(document, "$", issues)
     issues.settle()
     return document
 
 
-def _redeclared(known: Mapping[str, Any] | None, said: Mapping[str, Any], *, hides: bool) -> dict[str, Any]:
-    """Return a field as it is declared anew: what is not said of it stays, unless it is of another type."""
-    stays = dict(known or {})
-    if known and known["type"] != said["type"]:
-        stays = {name: known[name] for name in ("required", "description") if name in known}
-    declared = {**stays, **said}
+def _redeclared(
+    known: Mapping[str, Any] | None, declaration: Mapping[str, Any], *, hides: bool
+) -> dict[str, Any]:
+    """Merge a new declaration into the known one.
+
+    If the type changes, only ``required`` and ``description`` of the known one stay.
+    """
+    kept = dict(known or {})
+    if known and known["type"] != declaration["type"]:
+        kept = {name: known[name] for name in ("required", "description") if name in known}
+    declared = {**kept, **declaration}
     if not hides:
         declared.setdefault("mismatch", "hide")
     return field_of_json(declared).as_json()
@@ -238,26 +252,28 @@ def _redeclared(known: Mapping[str, Any] | None, said: Mapping[str, Any], *, hid
 
 def _next(before: Active | None, document: Document) -> str:
     if before is None:
-        return FIRST
+        return FIRST_VERSION
     major, minor = version_order(before.version)
     if major == 0:
-        return FIRST
+        return FIRST_VERSION
     return f"{major + 1}.0" if _is_major(before.document, document) else f"{major}.{minor + 1}"
 
 
 def _is_major(old: Document, new: Document) -> bool:
-    """Return whether a change may hide what was shown, or identifies entities in another way."""
+    """Return whether a change may hide values that were shown, or identifies entities differently."""
     retyped = any(
         name not in new.fields or new.fields[name].type != old.fields[name].type for name in old.fields
     )
-    identity_of = [(one.canonical_name_fields, one.opted_out, one.strict) for one in (old, new)]
+    identity_of = [
+        (document.canonical_name_fields, document.opted_out, document.strict) for document in (old, new)
+    ]
     closed = (old.additional_fields, new.additional_fields) == ("show", "hide")
     newly_hidden = set(new.hidden_fields) - set(old.hidden_fields)
     return retyped or closed or bool(newly_hidden) or identity_of[0] != identity_of[1]
 
 
 def version_order(version: str) -> tuple[int, int]:
-    """Return the place of a version among others of its type."""
+    """Return the sort key of a version: ``(major, minor)``."""
     major, minor = version.split(".")
     return int(major), int(minor)
 
@@ -272,8 +288,8 @@ def _names(raw: object, issues: Issues) -> tuple[str, ...]:
     if not isinstance(raw, list) or len(raw) > FIELDS_LIMIT:
         issues.add(path, f"a list of {FIELDS_LIMIT} field names at most")
         return ()
-    found = [name for index, name in enumerate(raw) if field_name(name, f"{path}[{index}]", issues)]
-    return _sorted(dict.fromkeys(found))
+    names = [name for index, name in enumerate(raw) if field_name(name, f"{path}[{index}]", issues)]
+    return _sorted(dict.fromkeys(names))
 
 
 def _sorted(names: Any) -> tuple[str, ...]:

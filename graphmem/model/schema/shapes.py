@@ -1,4 +1,4 @@
-"""The parts of a schema document as clients write them, and the faults that are found in them."""
+"""The parts of a schema document as clients write them, and the issues that name their faults."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from graphmem.model.rules import FieldType, Policy
 from graphmem.model.schema.fields import PATTERN_LIMIT, Visibility
 
 FIELDS_LIMIT: Final = 500
-"""Fields of one document, and names on its list of hidden ones."""
+"""Most fields of one document, and most names in its ``hidden_fields``."""
 TEXT_LIMIT: Final = 250_000
-"""Characters of a document as canonical JSON."""
+"""Longest document as canonical JSON, in characters."""
 LISTED_LIMIT: Final = 500
-"""Values on a list of allowed or banned ones."""
+"""Most values in ``enum`` or ``banned``."""
 VALUE_LIMIT: Final = 1_000
-"""Characters of one such value."""
+"""Longest value in ``enum`` or ``banned``, in characters."""
 ISSUES_LIMIT: Final = 100
 
 
 class Issue(TypedDict):
-    """One fault: where it stands in the request, a code for programs, a reason for people."""
+    """One fault: its path in the request, a code for programs, a message for people."""
 
     path: str
     message: str
@@ -34,7 +34,7 @@ class Issue(TypedDict):
 
 
 class SchemaInvalid(ValueError):
-    """A schema is not valid, or a change to it changes nothing; ``issues`` names each fault by path."""
+    """A schema is not valid, or a change has no effect; ``issues`` names each fault by path."""
 
     def __init__(self, issues: list[Issue]) -> None:
         more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
@@ -43,16 +43,16 @@ class SchemaInvalid(ValueError):
 
 
 class Issues(list[Issue]):
-    """The faults found so far."""
+    """Collects the faults of one request."""
 
     def add(self, path: str, message: str, code: str = "ERR_FORMAT") -> None:
-        """Note one; the first hundred are enough. Names in it may hold what cannot be encoded."""
+        """Add a fault; :data:`ISSUES_LIMIT` at most. Lone surrogates in names are replaced."""
         if len(self) < ISSUES_LIMIT:
             path, message = (text.encode(errors="replace").decode() for text in (path, message))
             self.append({"path": path, "message": message, "code": code})
 
     def settle(self) -> None:
-        """Raise ``SchemaInvalid`` where there are any."""
+        """Raise ``SchemaInvalid`` if there are any."""
         if self:
             raise SchemaInvalid(list(self))
 
@@ -96,7 +96,7 @@ class FieldShape(_Strict):
     converters: Annotated[list[Any], Field(max_length=10)] | None = None
     constraints: _Constraints | None = None
     mismatch: Visibility | None = None
-    # Keys of other clients from here on: kept, without effect.
+    # The keys from here on are known to other clients: they are stored without effect.
     preserveCase: Any = None
     validator: Any = None
     sensitivity_class: Any = None
@@ -122,7 +122,7 @@ class Shape(_Strict):
         default_factory=list
     )
     description: Annotated[str, Field(max_length=10_000)] | None = None
-    # Keys of other clients from here on: kept, without effect.
+    # The keys from here on are known to other clients: they are stored without effect.
     reference_fields: Any = None
     query_synonyms: Any = None
     identity_search_fields: Any = None
@@ -136,7 +136,7 @@ class Shape(_Strict):
 
 
 def members(raw: object, path: str, issues: Issues) -> dict[str, Any]:
-    """Return the members of an object that say something: null is not given."""
+    """Return the members of an object that are not null; ``{}`` (and an issue) if it is not an object."""
     if not isinstance(raw, Mapping):
         issues.add(path, "an object")
         return {}
@@ -151,10 +151,10 @@ def members(raw: object, path: str, issues: Issues) -> dict[str, Any]:
     return {name: value for name, value in raw.items() if value is not None}
 
 
-def validated(model: type[BaseModel], given: Mapping[str, Any], path: str, issues: Issues) -> dict[str, Any]:
-    """Return what was given, as far as it is valid."""
+def validated(model: type[BaseModel], raw: Mapping[str, Any], path: str, issues: Issues) -> dict[str, Any]:
+    """Return the keys that are set, as the model reads them; ``{}`` (and issues) if they are not valid."""
     try:
-        return model.model_validate(given).model_dump(exclude_unset=True, exclude_none=True)
+        return model.model_validate(raw).model_dump(exclude_unset=True, exclude_none=True)
     except ValidationError as exc:
         faults = exc.errors(include_url=False, include_context=False, include_input=False)
     for fault in faults[:ISSUES_LIMIT]:
@@ -162,6 +162,6 @@ def validated(model: type[BaseModel], given: Mapping[str, Any], path: str, issue
         code, message = fault["type"], fault["msg"]
         if code == "extra_forbidden":
             allowed = ", ".join(sorted(model.model_fields))
-            code, message = "ERR_UNKNOWN_KEY", f"no such key: there are {allowed}"
+            code, message = "ERR_UNKNOWN_KEY", f"no such key: the keys are {allowed}"
         issues.add(where, message, code if code.startswith("ERR_") else "ERR_FORMAT")
     return {}

@@ -1,6 +1,6 @@
-"""The types that are shipped: documents that declare what is usual, and never hide or convert anything.
+"""The shipped types: documents that declare common fields and never hide or convert a value.
 
-What identifies their entities is said in :mod:`graphmem.model.identity` alone.
+Their identity rules are in :mod:`graphmem.model.identity`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ VERSION: Final = "1.0"
 
 @cache
 def shipped_types() -> tuple[str, ...]:
-    """Return the types that are shipped, sorted."""
-    found = resources.files("graphmem.model").joinpath("types").iterdir()
-    return tuple(sorted(file.name.removesuffix(".json") for file in found if file.name.endswith(".json")))
+    """Return the names of the shipped types, sorted."""
+    files = resources.files("graphmem.model").joinpath("types").iterdir()
+    return tuple(sorted(file.name.removesuffix(".json") for file in files if file.name.endswith(".json")))
 
 
 @cache
 def shipped(entity_type: str) -> Document | None:
-    """Return the shipped document of a type (in its canonical spelling), ``None`` where there is none."""
+    """Return the shipped document of a type (in its canonical spelling), or ``None``."""
     if entity_type not in shipped_types():
         return None
     file = resources.files("graphmem.model").joinpath("types", f"{entity_type}.json")
