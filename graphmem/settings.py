@@ -282,6 +282,12 @@ class Limits:
             a vector that is read from its node costs as much as 20 in the index.
         index_rows: rows that are taken from the index at first.
         index_rows_approximate: rows that are taken from the index at last, of more than ``compared_exactly``.
+        recomputed_entities: entities that one page of the timeline as of a time recomputes.
+        refolded_entities: entities of a type with a new schema that one page of the timeline folds again.
+        walk_relationships: relationships that a walk of several steps reads. Its origin's are always read.
+        walk_at_once: relationships that a walk reads in one round trip.
+        hub_relationships: an entity with more relationships is reached by a walk but not passed through.
+        page_relationships: relationships that one page of related entities names.
     """
 
     search_list: int = 500
@@ -292,6 +298,12 @@ class Limits:
     index_share: int = 20
     index_rows: int = 500
     index_rows_approximate: int = 20_000
+    recomputed_entities: int = 2_000
+    refolded_entities: int = 500
+    walk_relationships: int = 50_000
+    walk_at_once: int = 2_000
+    hub_relationships: int = 1_000
+    page_relationships: int = 5_000
 
 
 LIMITS: Final = Limits()

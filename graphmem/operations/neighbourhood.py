@@ -31,8 +31,9 @@ from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.reading.timeline_pages import Event
-from graphmem.reading.walk import HUB, Asked, Place, walk
+from graphmem.reading.walk import Asked, Place, walk
 from graphmem.registry import Context, Scope, operation
+from graphmem.settings import LIMITS
 
 DEPTH_LIMIT = 5
 SOURCES_FROM = 1_000
@@ -268,7 +269,9 @@ class RelatedEntities(Arguments):
         default=False, description="Whether the answer carries a shortest path to each entity."
     )
     through_hubs: bool = Field(
-        default=False, description=f"Whether to pass through entities of more than {HUB:,} relationships."
+        default=False,
+        description="Whether to pass through entities of more than "
+        f"{LIMITS.hub_relationships:,} relationships.",
     )
     at: At = None
     at_ingested: AtIngested = None

@@ -14,9 +14,6 @@ from graphmem.reading.as_of import AsOf
 from graphmem.reading.walk import Reached
 from graphmem.registry import Context
 
-RELATIONSHIPS_LIMIT = 5_000
-"""Relationships that one answer names at most."""
-
 
 class Related(answers.Entity):
     """An entity that was reached, and in how many steps."""
@@ -85,8 +82,9 @@ async def fitting(context: Context, found: Reached, limit: int, *, include_entit
     """Return as many of the entities, with the relationships that come with them, as fit: one at least."""
     reached = found.entities[:limit]
     links = [sorted(found.links.get(entity_id, ())) for _, entity_id in reached]
-    end = _count_within([len(keys) for keys in links], RELATIONSHIPS_LIMIT)
-    keys = [key for some in links[:end] for key in some][:RELATIONSHIPS_LIMIT]
+    most = context.services.limits.page_relationships
+    end = _count_within([len(keys) for keys in links], most)
+    keys = [key for some in links[:end] for key in some][:most]
     written = [one for key in keys for one in sorted(found.written.get(key, {key}))]
     ids = [entity_id for _, entity_id in reached[:end]]
     entities, relationships = await asyncio.gather(

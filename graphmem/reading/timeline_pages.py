@@ -19,10 +19,6 @@ from graphmem.reading.as_of import Clocks
 from graphmem.registry import Context
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
-RECOMPUTED: Final = 2_000
-"""Entities that one answer as of a time recomputes at most."""
-FOLDED: Final = 500
-"""Entities of a type whose schema has changed that one answer looks at, and folds again, at most."""
 _AT_ONCE: Final = 100
 _NAME: Final = 1_000
 
@@ -220,7 +216,12 @@ async def _pending(context: Context, wanted: Wanted, pending: list[list[Any]]) -
         if wanted.entity_type not in (None, kind):
             continue
         (row,) = await context.graph.all(
-            "schema.unfolded", type=kind, live=True, projection=projection, after="", limit=FOLDED
+            "schema.unfolded",
+            type=kind,
+            live=True,
+            projection=projection,
+            after="",
+            limit=context.services.limits.refolded_entities,
         )
         if row["last"] is not None:
             left.append(kind)
@@ -235,8 +236,9 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
     """Return a page as of a time: every entity that may have events is recomputed."""
     entity_ids = [wanted.entity_id] if wanted.entity_id else await subject_ids(context, wanted.entity_type)
     if entity_ids is None:
+        limit = context.services.limits.recomputed_entities
         message = (
-            f"as of a time at most {RECOMPUTED:,} entities are recomputed, and there are more: "
+            f"as of a time at most {limit:,} entities are recomputed, and there are more: "
             "give entity_id, or an entity_type of which there are fewer"
         )
         raise invalid([{"path": "$.at" if clocks.at is not None else "$.at_ingested", "message": message}])
@@ -253,9 +255,10 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
 
 async def subject_ids(context: Context, entity_type: str | None) -> list[str] | None:
     """Return all entities that may be recomputed for one answer, ``None`` where they are too many."""
-    row = await context.graph.one("event.entities", entity_type=entity_type, limit=RECOMPUTED)
+    limit = context.services.limits.recomputed_entities
+    row = await context.graph.one("event.entities", entity_type=entity_type, limit=limit)
     assert row is not None
-    return row["entities"] if len(row["entities"]) <= RECOMPUTED else None
+    return row["entities"] if len(row["entities"]) <= limit else None
 
 
 def _key(row: EventRow) -> tuple[int, str]:

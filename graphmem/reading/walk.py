@@ -19,14 +19,8 @@ from graphmem.reading import answers, as_of
 from graphmem.reading.as_of import Clocks
 from graphmem.registry import Context
 
-EXAMINED = 50_000
-"""Most relationships that one walk of several steps looks at; the origin's own are always walked."""
-SMALL = 2_000
-"""Most relationships that a walk looks at in one round trip."""
-HUB = 1_000
-"""An entity with more relationships than this is reached but not passed through."""
-_ALL = 2**31 - 2
-"""More than there are; the database slices by 32 bits."""
+_NO_LIMIT = 2**31 - 2
+"""More rows than there are. The database slices lists by 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +101,9 @@ async def walk(context: Context, asked: Asked, clocks: Clocks, place: Place) -> 
 async def _one_step(whole: _Walk, place: Place) -> Reached:
     """Return the entities at one step after a place; a hub has any number of them."""
     asked = whole.asked
-    row = await whole.expand([whole.root], after=place.entity_id, room=asked.limit, most=_ALL, through=True)
+    row = await whole.expand(
+        [whole.root], after=place.entity_id, room=asked.limit, most=_NO_LIMIT, through=True
+    )
     await whole.note(row["found"], 1)
     entities = sorted((1, entity_id) for entity_id, depth in whole.depths.items() if depth)
     found = Reached(whole.origin, whole.clocks, place.answered, entities, paths=whole.paths)
@@ -128,6 +124,7 @@ class _Walk:
 
     def __init__(self, context: Context, asked: Asked, clocks: Clocks) -> None:
         self.context = context
+        self.limits = context.services.limits
         self.asked = asked
         self.clocks = clocks
         self.origin: tuple[str, str, int] | None = None
@@ -157,10 +154,10 @@ class _Walk:
         """Walk level by level as far as may be; return false where even the first is too much."""
         if self.clocks.now and await self._run_at_once():
             return True
-        frontier, left = [self.root], EXAMINED
+        frontier, left = [self.root], self.limits.walk_relationships
         for depth in range(1, self.asked.depth + 1):
             row = await self.expand(
-                frontier, after="", room=_ALL, most=left, through=depth == 1 or self.asked.through_hubs
+                frontier, after="", room=_NO_LIMIT, most=left, through=depth == 1 or self.asked.through_hubs
             )
             if depth == 1 and row["unexplored"]:
                 return False
@@ -180,8 +177,8 @@ class _Walk:
             outgoing=self.asked.direction != "incoming",
             incoming=self.asked.direction != "outgoing",
             depth=self.asked.depth,
-            hub=HUB,
-            most=SMALL,
+            hub=self.limits.hub_relationships,
+            most=self.limits.walk_at_once,
         )
         if row["whole"]:
             for depth, found in enumerate(row["levels"], 1):
@@ -201,7 +198,7 @@ class _Walk:
             "origin": self.root,
             "outgoing": self.asked.direction != "incoming",
             "incoming": self.asked.direction != "outgoing",
-            "hub": HUB,
+            "hub": self.limits.hub_relationships,
             "through": through,
             "most": most,
             "after": after,

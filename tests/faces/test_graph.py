@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,8 +16,8 @@ from hypothesis import strategies as st
 from graphmem import cypher
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model.relationship import BUILTIN
-from graphmem.reading import walk as walks
 from graphmem.registry import Services
+from graphmem.settings import LIMITS, Limits
 from tests.support import walk_model as model
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
@@ -114,7 +115,7 @@ PAIRS = st.tuples(st.sampled_from(TYPES), st.integers(0, 7), st.integers(0, 7)).
     direction=st.sampled_from(["both", "outgoing", "incoming"]),
     types=st.sets(st.sampled_from(TYPES), max_size=2),
     limit=st.integers(1, 8),
-    small=st.sampled_from([0, 30, walks.SMALL]),
+    small=st.sampled_from([0, 30, LIMITS.walk_at_once]),
 )
 def test_a_walk_answers_what_the_model_says(
     loop: Loop,
@@ -128,7 +129,7 @@ def test_a_walk_answers_what_the_model_says(
     limit: int,
     small: int,
 ) -> None:
-    run = by_runner(loop, services, str(uuid.uuid4()))
+    run = by_runner(loop, replace(services, limits=Limits(walk_at_once=small)), str(uuid.uuid4()))
     nodes = things(run, 8)
     made = relate(run, *((kind, nodes[a], nodes[b]) for kind, a, b in edges)) if edges else []
     for i in ended & set(range(len(made))):
@@ -147,9 +148,7 @@ def test_a_walk_answers_what_the_model_says(
         "direction": direction,
         "relationship_types": sorted(types),
     }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walks, "SMALL", small)
-        found = list(pages(run, **asked, include_paths=True, limit=limit))
+    found = list(pages(run, **asked, include_paths=True, limit=limit))
     check(found, model.walk(known, live, nodes[0], depth, direction, types), nodes[0])
 
 
@@ -215,7 +214,7 @@ def test_what_was_answered_and_is_deleted_since_leaves_no_gap(run: Call) -> None
 # Hubs
 
 
-SPOKES = walks.SMALL + 100
+SPOKES = LIMITS.walk_at_once + 100
 
 
 @pytest.fixture(scope="module")
@@ -263,10 +262,12 @@ def test_a_hub_is_reached_and_not_passed_through_unless_asked_for(
 
 
 def test_a_walk_that_is_too_long_ends_and_says_what_it_left_out(
-    hub: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    hub: dict[str, Any], loop: Loop, services: Services
 ) -> None:
-    run = hub["run"]
-    monkeypatch.setattr(walks, "EXAMINED", SPOKES + 5)
+    def limited(count: int) -> Call:
+        return by_runner(loop, replace(services, limits=Limits(walk_relationships=count)), hub["owner"])
+
+    run = limited(SPOKES + 5)
     near = list(pages(run, entity_id=hub["hub"], depth=3, limit=500, include_entities=False))
     assert sum(len(keys(page)) for page in near) == SPOKES + 1
     assert all(page["truncated"] and page["left_out"]["at_least"] for page in near)
@@ -274,16 +275,13 @@ def test_a_walk_that_is_too_long_ends_and_says_what_it_left_out(
     assert 0 < near[-1]["left_out"]["unexplored"] < SPOKES + 1
     assert "next_cursor" not in near[-1]
     # The origin is walked to its end even where it alone is more than that.
-    monkeypatch.setattr(walks, "EXAMINED", 100)
-    alone = list(pages(run, entity_id=hub["hub"], depth=3, limit=500, include_entities=False))
+    alone = list(pages(limited(100), entity_id=hub["hub"], depth=3, limit=500, include_entities=False))
     assert sum(len(keys(page)) for page in alone) == SPOKES + 1
     assert {page["left_out"]["unexplored"] for page in alone} == {SPOKES + 1}
 
 
-def test_relationships_are_bounded_too(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    from graphmem.reading import related_pages
-
-    monkeypatch.setattr(related_pages, "RELATIONSHIPS_LIMIT", 4)
+def test_relationships_are_bounded_too(loop: Loop, services: Services, owner: str) -> None:
+    run = by_runner(loop, replace(services, limits=Limits(page_relationships=4)), owner)
     a, b, c = sorted(things(run, 3))
     made = relate(
         run, *((kind, a, far) for kind in (*TYPES, "REFERS_TO", "WORKS_AT", "FUNDED_BY") for far in (b, c))
@@ -356,8 +354,10 @@ def test_a_small_walk_takes_one_round_trip_and_its_rows_two(
 def profile(loop: Loop, services: Services, owner: str, name: str, frontier: list[str], origin: str) -> int:
     """Return the database hits of one step of a walk."""
     step: dict[str, Any] = {
-        "frontier": frontier, "origin": origin, "outgoing": True, "incoming": True, "hub": walks.HUB,
-        "through": False, "most": walks.EXAMINED, "after": "", "room": 100, "depth": 3, "at": 2**60,
+        "frontier": frontier, "origin": origin, "outgoing": True, "incoming": True,
+        "hub": LIMITS.hub_relationships,
+        "through": False, "most": LIMITS.walk_relationships,
+        "after": "", "room": 100, "depth": 3, "at": 2**60,
         "at_ingested": 2**60,
     }  # fmt: skip
     taken = {name: step[name] for name in cypher.query(name).params}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.errors import NotFound, StoreRefused
-from graphmem.reading import walk as walks
 from graphmem.registry import Services
+from graphmem.settings import Limits
 from tests.faces.test_graph import check, ids, keys, pages, relate, things
 from tests.support import walk_model as model
 from tests.support.event_loop import Loop
@@ -188,8 +189,8 @@ def test_pages_of_then_tile_while_something_is_written(run: Call) -> None:
         run("relationships.delete", relationship_key=key)
 
 
-def test_what_came_later_makes_no_entity_a_hub(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walks, "HUB", 3)
+def test_what_came_later_makes_no_entity_a_hub(loop: Loop, services: Services, owner: str) -> None:
+    run = by_runner(loop, replace(services, limits=Limits(hub_relationships=3)), owner)
     a, hub, c, *later = things(run, 8)
     relate(run, ("OWNS", a, hub), ("OWNS", hub, c))
     known = recorded(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from graphmem.api import openapi
 from graphmem.cli.main import app as command_line
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput, NotFound, UnknownField
 from graphmem.mcp import tools
-from graphmem.reading import timeline_pages
 from graphmem.registry import Services
+from graphmem.settings import Limits
 from graphmem.worker import refold_stale
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -298,10 +299,8 @@ def test_an_event_that_rules_give_back_is_there_at_once(run: Call) -> None:
     assert run("timeline.get", event_id=event["id"])["event"]["text"] == "2021-01-01"
 
 
-def test_types_too_large_to_fold_at_once_are_named(
-    run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(timeline_pages, "FOLDED", 2)
+def test_types_too_large_to_fold_at_once_are_named(loop: Loop, services: Services, owner: str) -> None:
+    run = by_runner(loop, replace(services, limits=Limits(refolded_entities=2)), owner)
     items = [{"entity_type": "wine", "name": f"W{k}", "bottled": "2020-01-01"} for k in range(3)]
     run("store", entities=[*items, TASK])
     temporal = [{"field": "bottled"}]
@@ -366,7 +365,7 @@ def test_pages_as_of_a_time_tile_while_a_backfill_is_recorded(run: Call, order: 
 
 
 def test_what_was_never_true_of_now_has_an_event_as_of_its_time(
-    call: Call, run: Call, world: list[str], monkeypatch: pytest.MonkeyPatch
+    call: Call, run: Call, world: list[str], loop: Loop, services: Services, owner: str
 ) -> None:
     run("store", entities=[{**TASK, "due_date": "2025-12-31"}], observed_at="2025-01-01T00:00:00Z")
     (late,) = call("timeline.list", at="2025-06-01")["events"]
@@ -374,17 +373,17 @@ def test_what_was_never_true_of_now_has_an_event_as_of_its_time(
     assert call("timeline.get", event_id=late["id"], at="2025-06-01")["event"] == late
     with pytest.raises(NotFound):
         call("timeline.get", event_id=late["id"])
-    monkeypatch.setattr(timeline_pages, "RECOMPUTED", 1)
+    limited = by_runner(loop, replace(services, limits=Limits(recomputed_entities=1)), owner)
     with pytest.raises(NotFound, match="entity_id"):
-        call("timeline.get", event_id=late["id"], at="2025-06-01")
+        limited("timeline.get", event_id=late["id"], at="2025-06-01")
     asked = {"event_id": late["id"], "entity_id": world[1], "at": "2025-06-01"}
-    assert call("timeline.get", **asked)["event"] == late
+    assert limited("timeline.get", **asked)["event"] == call("timeline.get", **asked)["event"] == late
 
 
 def test_as_of_a_time_too_many_entities_are_refused_with_what_to_do(
-    run: Call, world: list[str], monkeypatch: pytest.MonkeyPatch
+    world: list[str], loop: Loop, services: Services, owner: str
 ) -> None:
-    monkeypatch.setattr(timeline_pages, "RECOMPUTED", 1)
+    run = by_runner(loop, replace(services, limits=Limits(recomputed_entities=1)), owner)
     with pytest.raises(InvalidInput, match="entity_id") as refused:
         run("timeline.list", at="2026-01-01")
     assert refused.value.details["issues"][0]["path"] == "$.at"
