@@ -1,4 +1,4 @@
-"""Context for an agent: what is known about a question or an entity, within a budget."""
+"""Context for an agent: lines about a question or an entity, within a budget."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from graphmem.reading.search_engine import search
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers, words
 
-BUDGET_LEAST = 500
-BUDGET_MOST = 200_000
+BUDGET_MINIMUM = 500
+BUDGET_MAXIMUM = 200_000
 HINT_LIMIT = 300
-ENTITIES = 20
-"""Entities that a question is answered from."""
+ENTITIES_LIMIT = 20
+"""Entities that answer one question."""
 
 
 class RetrieveContext(Arguments):
@@ -33,21 +33,21 @@ class RetrieveContext(Arguments):
 
     question: Annotated[
         Annotated[Text, Field(min_length=1)] | None,
-        Field(description="What is to be known, in words: a question, a name, a topic."),
+        Field(description="The question, in words: a sentence, a name or a topic."),
     ] = None
-    entity_id: Annotated[EntityId | None, Field(description="The entity that it is about.")] = None
+    entity_id: Annotated[EntityId | None, Field(description="The entity to tell about.")] = None
     entity_type: EntityType | None = None
     budget: Annotated[
         int,
         Field(
-            ge=BUDGET_LEAST,
-            le=BUDGET_MOST,
-            description=f"What the whole answer may cost, {BUDGET_LEAST:,} to {BUDGET_MOST:,}.",
+            ge=BUDGET_MINIMUM,
+            le=BUDGET_MAXIMUM,
+            description=f"Size of the whole answer at most, {BUDGET_MINIMUM:,} to {BUDGET_MAXIMUM:,}.",
         ),
         NoBool,
     ] = 2_000
     unit: Annotated[
-        Unit, Field(description="What the budget counts: tokens, estimated from above, or characters.")
+        Unit, Field(description="Unit of the budget: tokens (estimated from above) or characters.")
     ] = "tokens"
     cursor: Cursor = None
 
@@ -65,9 +65,9 @@ class RetrieveContext(Arguments):
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.
 
-    Each line is a current value or a relationship with its entity, its time and the observation behind it;
-    superseded values are never among them. A value that another one contests (not older, and it did not
-    win) says so. The same state gives the same lines; `next_cursor` goes on where the budget ended.
+    Each line is a current value or a relationship, with its entity, its time and its observation. Superseded
+    values are left out. A line names the values that contest it: they are not older and did not win. The same
+    state gives the same lines. `next_cursor` answers the lines after the budget.
     """
     if arguments.question is None and arguments.entity_id is None:
         raise invalid([{"path": "$.question", "message": "give a question, an entity_id, or both"}])
@@ -78,17 +78,17 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     lines = lines_of.ordered(await known_lines(context, entity_ids), asked)
     page = fitted(lines, skip, asked, arguments.budget, arguments.unit, query)
     if not page["lines"] and skip < len(lines):
-        page["hint"] = "the next line alone is longer than the budget: raise it"
+        page["hint"] = "the next line alone exceeds the budget: raise the budget"
     elif not lines and hint:
         page["hint"] = hint[:HINT_LIMIT]
     return page
 
 
 def _skipped(query: str, cursor: str | None) -> int:
-    """Return how many lines were answered before.
+    """Return the number of lines on earlier pages.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
+        InvalidCursor: the cursor belongs to another query.
     """
     if cursor is None:
         return 0
@@ -99,10 +99,10 @@ def _skipped(query: str, cursor: str | None) -> int:
 
 
 async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str], str]:
-    """Return the entities that are asked about, the closest first, and what to say where there are none.
+    """Return the ids of the entities to tell about, closest first, and a hint for an empty answer.
 
     Raises:
-        NotFound: there is no entity of the id that is given.
+        NotFound: there is no entity with the given id.
     """
     found: list[str] = []
     if arguments.entity_id is not None:
@@ -115,15 +115,15 @@ async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str
     types = [arguments.entity_type] if arguments.entity_type else []
     named, results = await asyncio.gather(
         _named(context, arguments.question, types),
-        search(context, arguments.question, types=types, limit=ENTITIES),
+        search(context, arguments.question, types=types, limit=ENTITIES_LIMIT),
     )
     found += [*named, *(one.id for one in results.ranked)]
     hint = "; ".join(["no name, no words and no meaning of any entity fit the question", *results.notes])
-    return list(dict.fromkeys(found))[:ENTITIES], hint
+    return list(dict.fromkeys(found))[:ENTITIES_LIMIT], hint
 
 
 async def _named(context: Context, question: str, types: list[str]) -> list[str]:
-    """Return the entities whose whole name or identifier stands in a question, the longest ones first."""
+    """Return the ids of entities whose name or identifier occurs in a question, the longest name first."""
     region = context.services.settings.phone_region
     pairs = {pair for phrase in lines_of.phrases(question) for pair in identifiers.candidates(phrase, region)}
     row = await context.graph.one(
@@ -131,7 +131,7 @@ async def _named(context: Context, question: str, types: list[str]) -> list[str]
         pairs=sorted(map(list, pairs)),
         kinds=list(identifiers.KINDS),
         types=types,
-        limit=ENTITIES,
+        limit=ENTITIES_LIMIT,
     )
     assert row is not None
     rows = [EntityRow(*one) for one, _ in row["found"]]

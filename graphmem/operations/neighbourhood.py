@@ -36,8 +36,8 @@ from graphmem.registry import Context, Scope, operation
 from graphmem.settings import LIMITS
 
 DEPTH_LIMIT = 5
-SOURCES_FROM = 1_000
-"""Observations of an entity whose sources are looked up, the newest."""
+SOURCED_OBSERVATIONS_LIMIT = 1_000
+"""The newest observations of an entity, whose sources are answered."""
 
 
 class Neighbourhood(Arguments):
@@ -73,13 +73,13 @@ class SourceNode(TypedDict):
 
 
 class NeighbourhoodPage(AsOf):
-    """A node and a page of what is next to it.
+    """A node and a page of its neighbours.
 
-    Of an entity the page is of its relationships, newest first, with the entities at their other ends;
-    ``total_count`` counts the relationships. Of a source it is of the entities observed from it, by id, and
-    ``total_count`` counts those. The page ends before ``limit`` where its values are large; ``has_more`` and
-    ``next_offset`` say how to go on. ``observations`` are the newest ones, ``events`` the latest ones of an
-    entity's timeline, ``limit`` of each at most.
+    For an entity, the page holds its relationships, newest first, and the entities at their other ends;
+    ``total_count`` counts the relationships. For a source, the page holds the entities observed from it, by
+    id, and ``total_count`` counts them. A page of large values ends before ``limit``; ``next_offset`` is
+    there where ``has_more`` is true. ``observations`` are the newest, ``events`` the latest of the entity's
+    timeline, at most ``limit`` of each.
     """
 
     node_id: str
@@ -109,10 +109,10 @@ class NeighbourhoodPage(AsOf):
 )
 @read_fresh
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:
-    """Return what is next to an entity or a source: relationships, related entities, observations, sources.
+    """Return the neighbours of an entity or a source: relationships, related entities, observations, sources.
 
-    Pages have an exact total. `at` and `at_ingested` answer what was there then. What is deleted is left
-    out. No files are stored yet: every source is unknown. Events are those of the entity's own timeline.
+    Pages have an exact total. `at` and `at_ingested` answer the neighbours of that time. Deleted ones are
+    left out. No files are stored yet, so every source is unknown. Events are the entity's own.
     """
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if arguments.node_type == "source":
@@ -199,7 +199,7 @@ async def _sources(context: Context, arguments: Neighbourhood, bounds: Bounds) -
     if not arguments.include_sources:
         return []
     row = await context.graph.one(
-        "source.of_entity", entity_id=arguments.node_id, most=SOURCES_FROM, **bounds
+        "source.of_entity", entity_id=arguments.node_id, most=SOURCED_OBSERVATIONS_LIMIT, **bounds
     )
     return [{"source_id": one} for one in row["sources"]] if row else []
 
@@ -253,12 +253,14 @@ class RelatedEntities(Arguments):
 
     entity_id: EntityId
     relationship_types: list[RelationshipType] = Field(
-        default=[], max_length=100, description="Only through relationships of these types; none means all."
+        default=[],
+        max_length=100,
+        description="Follow only relationships of these types; all types if empty.",
     )
     depth: Annotated[
         int,
         Spelled("max_hops"),
-        Field(ge=1, le=DEPTH_LIMIT, description=f"How many steps away at most, 1 to {DEPTH_LIMIT}."),
+        Field(ge=1, le=DEPTH_LIMIT, description=f"Steps from the entity at most, 1 to {DEPTH_LIMIT}."),
         NoBool,
     ] = 1
     direction: Literal["both", "outgoing", "incoming"] = Field(
@@ -292,8 +294,8 @@ class RelatedEntities(Arguments):
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
     """Return the entities within some steps of one, through live relationships, each once, nearest first.
 
-    `relationship_types` narrows the walk, `depth` is how far it goes, `direction` which way. `at` and
-    `at_ingested` walk what was related then. What does not fit follows with `next_cursor`.
+    `relationship_types` limits the walk to some types, `depth` to a number of steps, `direction` to one way.
+    `at` and `at_ingested` walk the relationships of that time. `next_cursor` answers the next entities.
     """
     query = cursors.fingerprint(context, "entities.related", arguments)
     clocks, place = _from(query, arguments)
@@ -334,10 +336,10 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
 
 
 def _from(query: str, arguments: RelatedEntities) -> tuple[Clocks, Place]:
-    """Return the clocks and the place that a request starts from; those of its cursor, if it has one.
+    """Return the clocks and the place where a page starts, taken from the cursor if there is one.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
+        InvalidCursor: the cursor belongs to another query.
     """
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if arguments.cursor is None:
@@ -353,6 +355,6 @@ def _from(query: str, arguments: RelatedEntities) -> tuple[Clocks, Place]:
     ):
         raise cursors.refused()
     if not clocks.now:
-        # As of a time pages tile even while something is written: what came later is in none of them.
+        # Pages as of a time tile while observations are recorded: later ones are in no page.
         clocks = clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
     return clocks, Place(place["depth"], place["entity"], place["answered"])

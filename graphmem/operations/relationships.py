@@ -54,8 +54,8 @@ class RelationshipFilters(Arguments):
     """Which relationships."""
 
     entity_id: EntityId | None = None
-    source_entity_id: Annotated[EntityId | None, Field(description="Those from this entity.")] = None
-    target_entity_id: Annotated[EntityId | None, Field(description="Those to this entity.")] = None
+    source_entity_id: Annotated[EntityId | None, Field(description="Relationships from this entity.")] = None
+    target_entity_id: Annotated[EntityId | None, Field(description="Relationships to this entity.")] = None
     relationship_type: RelationshipType | None = None
     entity_type: Annotated[
         EntityType | None,
@@ -114,9 +114,10 @@ class RelationshipPage(AsOf, PageEnvelope):
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
     """List live relationships, newest first: of one entity, between two, of one type, or all.
 
-    The order is by the time of the last observation, then by id. A relationship is shown while both of its
-    entities live; `include_deleted` shows the others too. `at` and `at_ingested` list those of then, in the
-    order of then; without an entity, all that the caller has are read for that. Go on with `next_cursor`.
+    The order is by the time of the last observation, then by id. A relationship is listed while both of its
+    entities live; `include_deleted` lists the others too. `at` and `at_ingested` list the relationships of
+    that time, in the order of that time; without an entity, this reads all relationships of the caller.
+    `next_cursor` answers the next page.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     filters = arguments.filters
@@ -145,10 +146,10 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
 
 
 def _start(query: str, arguments: ListRelationships) -> tuple[Clocks, int, str]:
-    """Return the clocks and the place that a request starts from; those of its cursor, if it has one.
+    """Return the clocks and the place where a page starts, taken from the cursor if there is one.
 
     Raises:
-        InvalidCursor: the cursor is that of another query.
+        InvalidCursor: the cursor belongs to another query.
     """
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if clocks.now or arguments.cursor is None:
@@ -156,7 +157,7 @@ def _start(query: str, arguments: ListRelationships) -> tuple[Clocks, int, str]:
     place = cursors.decode(query, arguments.cursor, {"at": int, "id": str, "known": int})
     if not times.EARLIEST <= place["known"] <= times.LATEST:
         raise cursors.refused()
-    # As of a time pages tile even while something is written: what came later is in none of them.
+    # Pages as of a time tile while observations are recorded: later ones are in no page.
     return clocks.pinned(min(place["known"], clocks.bounds["at_ingested"])), place["at"], place["id"]
 
 
@@ -169,7 +170,7 @@ def _place(found: Found) -> dict[str, Any]:
 
 
 def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:
-    """Return which relationships a list is of: those at one entity, if one is named, or all."""
+    """Return the relationships that a list asks for: those of one entity, or all."""
     filters = arguments.filters
     source, target = filters.source_entity_id, filters.target_entity_id
     about = filters.entity_id or source or target
@@ -195,7 +196,7 @@ def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:
 
 
 class RelationshipThen(answers.Relationship, AsOf):
-    """A relationship, as of ``at`` and ``at_ingested`` where they were asked for."""
+    """A relationship, now or as of ``at`` and ``at_ingested``."""
 
 
 class GetRelationship(Arguments):
@@ -265,12 +266,12 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
 
 
 class OneRelationship(Arguments):
-    """One relationship to be: its type, its ends and its metadata."""
+    """A relationship to create: its type, its ends and its metadata."""
 
     relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
     source_entity_id: EntityId
     target_entity_id: EntityId
-    metadata: dict[str, Any] | None = Field(default=None, description="What is known about it, as fields.")
+    metadata: dict[str, Any] | None = Field(default=None, description="Fields of the relationship.")
 
 
 class CreateRelationship(OneRelationship, Observing):
@@ -278,7 +279,7 @@ class CreateRelationship(OneRelationship, Observing):
 
 
 class CreatedRelationship(StoredRelationship):
-    """What the creation of a relationship did."""
+    """A created relationship, with its metadata after the transaction."""
 
     snapshot: dict[str, Any]
     replayed: bool
@@ -298,9 +299,9 @@ class CreatedRelationship(StoredRelationship):
     },
 )
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
-    """Relate two entities. Both must live; what was deleted lives again when it is created again.
+    """Create a relationship between two live entities. A deleted relationship is restored.
 
-    Creating it once more adds an observation: its metadata is reduced like the fields of an entity.
+    Creating it again adds an observation: its metadata is reduced like the fields of an entity.
     """
     raw = _raw(arguments)
     receipt = await accept(
@@ -334,7 +335,7 @@ class CreateRelationships(Observing):
 
 
 class CreatedRelationships(TypedDict):
-    """What the creation of many relationships did."""
+    """The relationships of one transaction; ``created_count`` counts new ones."""
 
     success: bool
     requested: int
@@ -362,7 +363,7 @@ class CreatedRelationships(TypedDict):
     },
 )
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
-    """Relate many entities in one transaction: all of it, or none of it."""
+    """Create many relationships in one transaction: all or none."""
     raw = [_raw(one) for one in arguments.relationships]
     receipt = await accept(
         context,
@@ -390,7 +391,7 @@ class TurnRelationship(RelationshipReference, Writing):
 
 
 class TurnedRelationship(StoredRelationship):
-    """What a deletion or a restoration did."""
+    """A deleted or restored relationship."""
 
     success: bool
     replayed: bool
@@ -406,7 +407,7 @@ class TurnedRelationship(StoredRelationship):
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
 async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
-    """Delete a relationship: it is in no answer any more, keeps its history, and can be restored."""
+    """Delete a relationship. It leaves every answer, keeps its history, and can be restored."""
     return await _turn(context, "relationships.delete", arguments, "delete")
 
 

@@ -1,4 +1,4 @@
-"""The timeline: the times that entities speak of, as events in their order."""
+"""The timeline: the dates in the fields of entities, as events in their order."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class ListTimeline(Arguments):
     start_date: Annotated[
         Moment | None,
         Spelled(shown="from"),
-        Field(description="From this time on; a date alone is its first moment in UTC."),
+        Field(description="From this time on, inclusive; a date alone is its first moment in UTC."),
     ] = None
     end_date: Annotated[
         Moment | None,
         Spelled(shown="to"),
-        Field(description="Before this time, itself left out; a date alone is its first moment in UTC."),
+        Field(description="Before this time, exclusive; a date alone is its first moment in UTC."),
     ] = None
     entity_type: EntityType | None = None
     entity_id: EntityId | None = None
@@ -69,9 +69,9 @@ class ListTimeline(Arguments):
 class TimelinePage(AsOf):
     """A page of events in the order of their instants, then of their ids.
 
-    ``next_cursor`` is there where more follow. ``types_pending`` names entity types whose schema has changed
-    and whose entities are too many to be folded again for one answer: their events may still be those of the
-    schema before, until the service has folded them in the background.
+    ``next_cursor`` is there where more follow. ``types_pending`` names entity types with a changed schema and
+    too many entities to fold again for one answer. Their events may still follow the previous schema, until
+    the service has folded them in the background.
     """
 
     events: list[Event]
@@ -177,9 +177,7 @@ class GetEvent(Arguments):
     at_ingested: AtIngested = None
     entity_id: Annotated[
         EntityId | None,
-        Field(
-            description="As of a time: the entity whose event it was. It is needed among very many entities."
-        ),
+        Field(description="As of a time: the entity of the event. Needed among more than 2,000 entities."),
     ] = None
 
 
@@ -200,9 +198,9 @@ class FoundEvent(AsOf):
 )
 @read_fresh
 async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
-    """Return one timeline event, now or as of a time, with the field and the observation that it comes from.
+    """Return one timeline event, now or as of a time, with its field and its observation.
 
-    An event whose field has changed since, or whose entity was deleted or merged, is there as of a time only.
+    If the field has changed since, or the entity was deleted or merged, the event exists as of a time only.
     """
     row = await context.graph.one("event.get", event_id=arguments.event_id)
     known = EventRow(*row["event"]) if row else None
@@ -211,7 +209,7 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
         found = await _then(context, arguments, known, clocks)
         return {"event": timeline_pages.event(found), **clocks.said}
     if row is None or not row["listed"]:
-        # Rules that have just changed may give it back: it is there once its entity is folded again.
+        # A changed schema may list the event again, once its entity is folded again.
         await timeline_pages.fold_pending(context)
         row = await context.graph.one("event.get", event_id=arguments.event_id)
         known = EventRow(*row["event"]) if row else None
@@ -229,9 +227,9 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
 
 
 async def _then(context: Context, arguments: GetEvent, known: EventRow | None, clocks: Clocks) -> EventRow:
-    """Return an event as of a time: of the entity that it is known to be of, else of any.
+    """Return an event as of a time: of its entity if that is known, else of any entity.
 
-    What came late and was never true of now has an event as of its time alone, which nothing is kept of.
+    A late observation that never won has an event as of its time only, which is not stored.
     """
     entity_id = known.entity_id if known else arguments.entity_id
     entity_ids = [entity_id] if entity_id else await timeline_pages.subject_ids(context, None)

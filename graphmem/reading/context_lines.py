@@ -14,16 +14,16 @@ from graphmem.reading.answers import EntityRow
 from graphmem.registry import Context
 from graphmem.text import words
 
-ORIGINS: Final = 3
-"""Of the entities asked about, how many have their related entities told of as well."""
-FURTHER: Final = 10
-"""Related entities that are told of."""
-NEWEST: Final = 50
-"""Observations of an entity among which contradictions are looked for."""
-CONTESTS: Final = 3
-"""Contradictions of one value that are told."""
-RELATIONSHIPS: Final = 25
-"""Relationships of an entity, each way, that are told of."""
+ORIGINS_LIMIT: Final = 3
+"""The first entities of the answer whose related entities are answered as well."""
+RELATED_LIMIT: Final = 10
+"""Related entities in one answer."""
+OBSERVATIONS_LIMIT: Final = 50
+"""The newest observations of an entity, in which contesting values are searched."""
+CONTESTS_LIMIT: Final = 3
+"""Contesting values of one line."""
+RELATIONSHIPS_LIMIT: Final = 25
+"""Relationships of an entity in each direction."""
 
 
 class Known(NamedTuple):
@@ -47,8 +47,8 @@ async def _gathered(context: Context, entity_ids: Sequence[str]) -> list[Known]:
     row = await context.graph.one(
         "context.gather",
         entity_ids=list(entity_ids),
-        newest=NEWEST,
-        relationships=RELATIONSHIPS,
+        newest=OBSERVATIONS_LIMIT,
+        relationships=RELATIONSHIPS_LIMIT,
         earliest=times.EARLIEST,
     )
     assert row is not None
@@ -67,12 +67,12 @@ async def known_lines(context: Context, entity_ids: Sequence[str]) -> list[Line]
     found: list[Line] = []
     weights = {one.row.id: 1.0 / (1 + place) for place, one in enumerate(direct)}
     further: dict[str, float] = {}
-    for one in direct[:ORIGINS]:
+    for one in direct[:ORIGINS_LIMIT]:
         for related in one.related:
             if related[3] not in weights:
                 weight = weights[one.row.id] * lines_of.FURTHER
                 further[related[3]] = max(further.get(related[3], 0.0), weight)
-    nearest = sorted(further, key=lambda one: (-further[one], one))[:FURTHER]
+    nearest = sorted(further, key=lambda one: (-further[one], one))[:RELATED_LIMIT]
     told: set[str] = set()
     for place, one in enumerate([*direct, *await _gathered(context, nearest)]):
         weight = weights.get(one.row.id) or further[one.row.id]
@@ -116,7 +116,7 @@ def _contests(known: Known, name: str, value: str) -> tuple[Contest, ...]:
     for _, other, observed_at, observation_id, source in reversed(rows):
         if other != "null" and not _is_same(value, other):
             others.setdefault(other, Contest(other, observed_at, observation_id, source))
-    return tuple(others.values())[:CONTESTS]
+    return tuple(others.values())[:CONTESTS_LIMIT]
 
 
 def _is_same(one: str, other: str) -> bool:

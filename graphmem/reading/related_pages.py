@@ -16,13 +16,13 @@ from graphmem.registry import Context
 
 
 class Related(answers.Entity):
-    """An entity that was reached, and in how many steps."""
+    """A related entity. ``depth`` counts the steps from the origin."""
 
     depth: NotRequired[int]
 
 
 class Step(TypedDict):
-    """One step of a path: the relationship, which way it was followed, and the entity that it leads to."""
+    """One step of a path: the relationship, the direction in which it is followed, and its far entity."""
 
     relationship_key: str
     relationship_type: str
@@ -31,11 +31,11 @@ class Step(TypedDict):
 
 
 class LeftOut(TypedDict):
-    """What follows this answer, or is not in it.
+    """Counts of related entities and relationships that this answer does not hold.
 
-    ``entities`` and ``relationships`` are what was reached and not answered yet. ``unexplored`` counts the
-    entities whose relationships were not looked at, because a walk looks at so many at most (50,000);
-    then ``at_least`` is true and the other counts are lower bounds.
+    ``entities`` and ``relationships`` count those that later pages answer. ``unexplored`` counts entities
+    whose relationships were not read, because a walk reads 50,000 relationships at most. Then ``at_least``
+    is true and the other counts are lower bounds.
     """
 
     entities: int
@@ -45,13 +45,13 @@ class LeftOut(TypedDict):
 
 
 class RelatedPage(AsOf):
-    """What can be reached from an entity, nearest first, then by id, and the relationships walked.
+    """The entities related to an entity, nearest first, then by id, and the relationships between them.
 
-    A relationship is answered with the later of its ends. ``total`` counts all that is reached.
-    ``truncated`` says that something was left out, ``left_out`` what; ``next_cursor`` answers the following
-    entities. ``hubs`` are entities with so many relationships, those that ended included, that they were not
-    passed through: ask from one of them, or with ``through_hubs``. ``paths`` holds by entity one path of the
-    fewest steps, that whose keys are the smallest.
+    A relationship is on the page of the later of its ends. ``total`` counts all related entities.
+    ``left_out`` counts what this page lacks, where ``truncated`` is true; ``next_cursor`` answers the
+    entities that follow. ``hubs`` have too many relationships (ended ones included) to be passed through:
+    start from the hub, or set ``through_hubs``. ``paths`` holds one shortest path for each entity: of
+    several, the path with the smallest keys.
     """
 
     entity_id: str
@@ -70,7 +70,7 @@ class RelatedPage(AsOf):
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """The part of what was reached that one answer holds; ``dropped`` relationships did not fit."""
+    """The part of a walk that fits into one answer. ``dropped`` counts relationships that do not fit."""
 
     reached: list[tuple[int, str]]
     entities: list[EntityRow]
@@ -79,7 +79,7 @@ class Fitting:
 
 
 async def fitting(context: Context, found: Reached, limit: int, *, include_entities: bool) -> Fitting:
-    """Return as many of the entities, with the relationships that come with them, as fit: one at least."""
+    """Return the first entities that fit with their relationships; at least one entity."""
     reached = found.entities[:limit]
     links = [sorted(found.links.get(entity_id, ())) for _, entity_id in reached]
     most = context.services.limits.page_relationships
@@ -91,7 +91,7 @@ async def fitting(context: Context, found: Reached, limit: int, *, include_entit
         as_of.entities(context, ids if include_entities else [], found.clocks),
         as_of.relationships(context, written, found.clocks),
     )
-    # Each answers the first of what it is asked for, as many as fit: the page ends where either does.
+    # Both lists end where an answer is full: the page ends where the shorter list does.
     if entities and entities[-1].id != ids[-1]:
         end = ids.index(entities[-1].id) + 1
     if relationships and relationships[-1].key != keys[-1]:
@@ -105,7 +105,7 @@ async def fitting(context: Context, found: Reached, limit: int, *, include_entit
 
 
 def _count_within(counts: list[int], most: int) -> int:
-    """Return how many of the first counts are ``most`` together; one at least, where there is one."""
+    """Return how many counts, from the first on, sum up to at most ``most``; at least one if there is any."""
     total = 0
     for i, count in enumerate(counts):
         total += count

@@ -25,10 +25,10 @@ async def known_types(context: Context, given: Mapping[str, str]) -> list[str]:
     """Return relationship types in canonical spelling.
 
     Args:
-        given: names in any spelling, by where each stands in the arguments.
+        given: names in any spelling, by their JSON paths in the arguments.
 
     Raises:
-        InvalidInput: there is no such type; each issue names the ``nearest``.
+        InvalidInput: a type is unknown; each issue names the ``nearest`` types.
     """
     known = await context.services.vocabulary.covering(given.values())
     found: list[str] = []
@@ -46,7 +46,7 @@ async def known_types(context: Context, given: Mapping[str, str]) -> list[str]:
 
 
 class RelationshipReference(Arguments):
-    """A relationship, named by its key or id, or by its type and both ends."""
+    """A reference to a relationship: its key, its id, or its type and both ends."""
 
     relationship_key: Annotated[
         Annotated[str, Field(max_length=300)] | None,
@@ -58,10 +58,10 @@ class RelationshipReference(Arguments):
     target_entity_id: EntityId | None = None
 
     async def key(self, context: Context) -> str:
-        """Return the key or id that is named.
+        """Return the key or id.
 
         Raises:
-            InvalidInput: neither a key nor a whole triple was given, or there is no such type.
+            InvalidInput: there is neither a key nor a type with both ends, or the type is unknown.
         """
         given = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
         types = await known_types(context, given)
@@ -78,10 +78,10 @@ async def find_relationship(
 ) -> tuple[RelationshipRow, list[str], Clocks]:
     """Return a relationship by its key or id, now or as of a time.
 
-    With it the keys under which it was written, and the clocks that further queries of the answer must use.
+    Returns the row, the keys under which its observations were written, and the clocks for further queries.
 
     Raises:
-        NotFound: there is none, or it was not there then.
+        NotFound: there is none, now or as of that time.
     """
     if not clocks.now:
         keys, then = await written_keys(context, key, clocks)
@@ -97,7 +97,10 @@ async def find_relationship(
 
 
 async def written_keys(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
-    """Return the keys under which what was shown as one relationship may have been written."""
+    """Return the keys of all members of a relationship, and the clocks for further queries.
+
+    Members differ where an end was merged: their observations keep the keys of the time before.
+    """
     if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
         key = await key_of_id(context, key)
     _, clocks = await as_of.pinned(context, [], clocks)
@@ -109,7 +112,7 @@ async def written_keys(context: Context, key: str, clocks: Clocks) -> tuple[list
 
 
 async def key_of_id(context: Context, relationship_id: str) -> str:
-    """Return the key of the relationship that has an id, whatever became of it."""
+    """Return the key of the relationship with an id, deleted and merged ones included."""
     row = await context.graph.one("relationship.named", id=relationship_id)
     if row is None:
         raise no_relationship(relationship_id)
@@ -117,5 +120,5 @@ async def key_of_id(context: Context, relationship_id: str) -> str:
 
 
 def no_relationship(key: str) -> NotFound:
-    hint = "POST /list_relationships lists those that are there"
+    hint = "POST /list_relationships lists the relationships"
     return NotFound(f"there is no relationship {key}", relationship_key=key, hint=hint)

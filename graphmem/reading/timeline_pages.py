@@ -24,12 +24,12 @@ _NAME: Final = 1_000
 
 
 class Event(TypedDict):
-    """A time that an entity speaks of.
+    """A date in a field of an entity.
 
-    ``event_timestamp`` is it as it was written, in ISO 8601: of the same ``precision`` (day, minute, second,
-    microsecond) and in the same zone. ``instant`` is that in UTC, the first moment of a day; by it events are
-    sorted. ``utc_offset`` is the zone that was written, null where none was: then it is taken as UTC.
-    ``text`` is the very text. ``created_at`` is when its observation was recorded.
+    ``event_timestamp`` is the date in ISO 8601, in the ``precision`` (day, minute, second, microsecond) and
+    the zone of its text. ``instant`` is the same in UTC, for a day its first moment; events are sorted by it.
+    ``utc_offset`` is the zone of the text, null where it has none: then UTC is assumed. ``text`` is the
+    stored text. ``created_at`` is when its observation was recorded.
     """
 
     id: str
@@ -66,7 +66,7 @@ class EventRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events: those at ``since`` or later and before ``until``, microseconds, after ``place``."""
+    """The events of a page: from ``since`` on, before ``until`` (microseconds), after ``place``."""
 
     since: int = times.EARLIEST
     until: int = times.LATEST + 1
@@ -81,7 +81,7 @@ class Wanted:
 
     @property
     def way(self) -> cypher.Way:
-        """The way in which an index is read for it."""
+        """The order in which the index is read."""
         return "desc" if self.descending else "asc"
 
     @property
@@ -194,10 +194,10 @@ async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Page:
 
 
 async def fold_pending(context: Context) -> None:
-    """Have all entities folded whose rules have changed, of types that are not too large for it.
+    """Find entities that were folded under a previous schema, of types with few enough entities.
 
     Raises:
-        Stale: some were not; they are folded again, and what was read is read again.
+        Stale: there are some. :func:`read_fresh` folds them again and repeats the read.
     """
     row = await context.graph.one("event.pending")
     assert row is not None
@@ -205,10 +205,10 @@ async def fold_pending(context: Context) -> None:
 
 
 async def _pending(context: Context, wanted: Wanted, pending: list[list[Any]]) -> list[str]:
-    """Return the types of which not all could be looked at whether they are folded under today's rules.
+    """Return the types with too many entities to fold again for one answer.
 
     Raises:
-        Stale: some were not; they are folded again, and the page is read again.
+        Stale: some entities of the other types are folded under a previous schema.
     """
     stale: list[str] = []
     left: list[str] = []
@@ -233,7 +233,7 @@ async def _pending(context: Context, wanted: Wanted, pending: list[list[Any]]) -
 
 
 async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
-    """Return a page as of a time: every entity that may have events is recomputed."""
+    """Return a page as of a time. It recomputes every entity that may have events."""
     entity_ids = [wanted.entity_id] if wanted.entity_id else await subject_ids(context, wanted.entity_type)
     if entity_ids is None:
         limit = context.services.limits.recomputed_entities
@@ -254,7 +254,7 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
 
 
 async def subject_ids(context: Context, entity_type: str | None) -> list[str] | None:
-    """Return all entities that may be recomputed for one answer, ``None`` where they are too many."""
+    """Return the ids of all entities, ``None`` if they are too many to recompute for one answer."""
     limit = context.services.limits.recomputed_entities
     row = await context.graph.one("event.entities", entity_type=entity_type, limit=limit)
     assert row is not None
@@ -285,14 +285,14 @@ class Then(NamedTuple):
 
 
 async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> Then:
-    """Return the events of some entities as of a time, of what each was shown as and lived then."""
+    """Return the events of some entities as of a time: of their survivors that were live then."""
     found: dict[str, EventRow] = {}
     live = set[str]()
     bounds = clocks.bounds
     for first in range(0, len(entity_ids), _AT_ONCE):
         some = entity_ids[first : first + _AT_ONCE]
         shown = await recomputed.entities(context, some, bounds["at"], bounds["at_ingested"])
-        # What is committed meanwhile is left out of all of the answer.
+        # Later batches leave out what was recorded after the first.
         bounds["at_ingested"] = shown.at_ingested
         for subject_id, row in shown.rows.items():
             if not row.live:
@@ -311,7 +311,7 @@ async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> T
 
 
 async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow]:
-    """Return events with what their observations say: when they were recorded, and their source."""
+    """Return events with the recorded time and the source of their observations."""
     rows = list(rows)
     if not rows:
         return []

@@ -25,7 +25,7 @@ _NO_LIMIT = 2**31 - 2
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a walk is asked for; ``limit`` bounds a walk of one step."""
+    """The arguments of a walk. ``limit`` bounds the entities of a walk of one step."""
 
     entity_id: str
     relationship_types: frozenset[str]
@@ -37,7 +37,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a walk goes on: after this entity, of which ``answered`` is the number in the walk's order."""
+    """Where a walk continues: after this entity. ``answered`` counts the entities of earlier pages."""
 
     depth: int = 0
     entity_id: str = ""

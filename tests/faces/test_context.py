@@ -11,7 +11,7 @@ import pytest
 from graphmem import cypher
 from graphmem.errors import InvalidCursor, InvalidInput, NotFound
 from graphmem.matching import context_ranking as domain
-from graphmem.operations.context import BUDGET_LEAST, BUDGET_MOST
+from graphmem.operations.context import BUDGET_MAXIMUM, BUDGET_MINIMUM
 from graphmem.reading.context_lines import NEWEST
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
@@ -183,7 +183,7 @@ def test_no_page_is_over_its_budget_and_pages_tile(run: Call, unit: str, budget:
     ]
     run("store", entities=notes)
     asked = {"question": "budget of the spring", "unit": unit}
-    whole = run("context.retrieve", **asked, budget=BUDGET_MOST)
+    whole = run("context.retrieve", **asked, budget=BUDGET_MAXIMUM)
     assert "next_cursor" not in whole
     found = list(pages(run, **asked, budget=budget))
     assert len(found) > 2
@@ -212,9 +212,9 @@ def test_a_line_that_fits_into_no_budget_is_said(run: Call) -> None:
     (stored,) = run(
         "store", entities=[{"entity_type": "note", "title": name * 9, name: name * 9, "number": 10**30}]
     )["entities"]
-    page = run("context.retrieve", entity_id=stored["entity_id"], budget=BUDGET_LEAST)
-    assert page["lines"] or "raise it" in page["hint"]
-    assert page["used"] <= BUDGET_LEAST
+    page = run("context.retrieve", entity_id=stored["entity_id"], budget=BUDGET_MINIMUM)
+    assert page["lines"] or "raise the budget" in page["hint"]
+    assert page["used"] <= BUDGET_MINIMUM
 
 
 def test_the_same_state_gives_the_same_answer(run: Call) -> None:
@@ -242,7 +242,7 @@ def test_nothing_is_answered_rather_than_something_wrong(run: Call) -> None:
 
 def test_a_cursor_is_good_for_its_question_alone(run: Call) -> None:
     run("store", **PEOPLE)
-    page = run("context.retrieve", question="Ada Lovelace", budget=BUDGET_LEAST)
+    page = run("context.retrieve", question="Ada Lovelace", budget=BUDGET_MINIMUM)
     # Another budget is another page of the same lines.
     more = run("context.retrieve", question="Ada Lovelace", cursor=page["next_cursor"], budget=4_000)
     assert len(page["lines"]) + len(more["lines"]) == page["total"]
