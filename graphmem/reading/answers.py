@@ -5,7 +5,7 @@ Values are canonical JSON in the database. An answer contains these texts as the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple, NotRequired
 
 import orjson
@@ -201,6 +201,25 @@ class RelationshipRow(NamedTuple):
     own: str | None = None
 
 
+class EntityResult(NamedTuple):
+    """The row of ``entity/get.cypher``."""
+
+    entity: EntityRow
+
+
+class TypeCount(NamedTuple):
+    """The number of live entities, or of relationships, of a type."""
+
+    type: str
+    total: int
+
+
+class TypeCounts(NamedTuple):
+    """The row of ``duplicate/counts.cypher`` and ``relationship_type/counts.cypher``."""
+
+    counts: list[TypeCount]
+
+
 def no_entity(entity_id: str | None) -> NotFound:
     """Return the error of an entity that does not exist or is deleted."""
     return NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
@@ -229,14 +248,14 @@ def provenance(
     fields: list[str], values: list[str], winners: list[str], without: str | None = CANONICAL_NAME
 ) -> dict[str, str]:
     """Return the observation that set each field that is not null."""
-    held = zip(fields, values, winners, strict=True)
-    return {name: winner for name, value, winner in held if value != "null" and name != without}
+    snapshot = zip(fields, values, winners, strict=True)
+    return {name: winner for name, value, winner in snapshot if value != "null" and name != without}
 
 
 def _whole(row: EntityRow | RelationshipRow) -> None:
     """Refuse a row that was read while it was written. A row that is recomputed has no checksum."""
-    found = checksum(row.version, row.fields, row.values, row.winners, row.own)
-    if row.check not in (None, found):
+    expected = checksum(row.version, row.fields, row.values, row.winners, row.own)
+    if row.check not in (None, expected):
         raise Torn
 
 
@@ -281,23 +300,27 @@ def entities(rows: Iterable[list[Any]], *, snapshot: bool = True) -> list[Entity
     return [entity(row, snapshot=snapshot) for row in fresh(rows)]
 
 
-def listed(row: Mapping[str, Any]) -> list[EntityRow]:
-    """Return the rows of ``entity/_page.cypher``; a merged entity has the schema version of its survivor.
+def listed(page: Iterable[EntityRow], merged: Iterable[list[Any]]) -> list[EntityRow]:
+    """Return a page of ``entity/_page.cypher``; a merged entity has the schema version of its survivor.
+
+    Args:
+        merged: of each merged entity its id, the id of its survivor, and the survivor's projection and schema
+            version.
 
     Raises:
         Stale: some entities were folded under an older schema; the error names all of them.
     """
-    merged = {entity_id: rest for entity_id, *rest in row["merged"]}
-    found = []
-    for one in row["page"]:
-        entity_row = EntityRow(*one)
-        if entity_row.id in merged:
-            into, projection, version = merged[entity_row.id]
-            entity_row = entity_row._replace(merged_into=into, head=[[projection, version]])
-        found.append(entity_row)
-    if stale := [one.id for one in found if one.is_stale]:
+    survivors = {entity_id: rest for entity_id, *rest in merged}
+    rows = []
+    for row in page:
+        if row.id in survivors:
+            into, projection, version = survivors[row.id]
+            rows.append(row._replace(merged_into=into, head=[[projection, version]]))
+        else:
+            rows.append(row)
+    if stale := [row.id for row in rows if row.is_stale]:
         raise Stale(stale)
-    return found
+    return rows
 
 
 def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
@@ -306,10 +329,10 @@ def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
     Raises:
         Stale: some entities were folded under an older schema; the error names all of them.
     """
-    found = [EntityRow(*row) for row in rows]
-    if stale := [row.id for row in found if row.is_stale]:
+    entity_rows = [EntityRow(*row) for row in rows]
+    if stale := [row.id for row in entity_rows if row.is_stale]:
         raise Stale(stale)
-    return found
+    return entity_rows
 
 
 def observation(row: ObservationRow) -> Observation:

@@ -36,14 +36,14 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
                 # Index hits fit, except values that the index stores cut short; those are compared below.
                 first = skip + request.limit + 1
                 return await _along(scan, indexed.stretch, place, skip, (first, *STRETCH_SIZES))
-            found = await indexed.everything()
-            if found is not None:
-                return await _chosen(scan, found, behind, skip)
+            candidates = await indexed.everything()
+            if candidates is not None:
+                return await _chosen(scan, candidates, behind, skip)
     along = request.least is not None or request.since is None
     if request.order.field is not None or request.counted or not along:
-        found = await scan.everything()
-        if found is not None:
-            return await _chosen(scan, found, behind, skip)
+        candidates = await scan.everything()
+        if candidates is not None:
+            return await _chosen(scan, candidates, behind, skip)
         if request.order.field is not None or request.counted:
             raise _refused(request)
     return await _along(scan, scan.stretch, place, skip)
@@ -70,52 +70,52 @@ def _refused(request: EntityRequest) -> InvalidInput:
 async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, skip: int) -> Page[EntityRow]:
     """Return a page of the candidates that fit, sorted in Python, from ``place`` on."""
     request = scan.request
-    fitting, known = await scan.fitting(candidates)
-    if known < len(candidates):
+    fitting, compared = await scan.fitting(candidates)
+    if compared < len(candidates):
         message = (
             "the values are too large to be compared in one call: narrow the filters, or read entities by id"
         )
         raise too_many("$.filters", message)
-    found = _sorted(scan, fitting)
-    places = {one.id: _place(scan, one) for one in found}
-    behind = [one for one in found if place is None or _follows(request, places[one.id], place)]
+    ordered = _sorted(scan, fitting)
+    places = {each.id: _place(scan, each) for each in ordered}
+    behind = [each for each in ordered if place is None or _follows(request, places[each.id], place)]
     part = behind[skip : skip + request.limit]
     rows, last = await scan.answered(part)
     following = None
     if part and (last or len(behind) > skip + len(part)):
         following = place_of(request, places[(last or part[-1]).id])
-    compared = scan.scanned if request.filters or request.order.field else None
-    return Page(rows, following, last is not None, len(found), compared)
+    scanned = scan.scanned if request.filters or request.order.field else None
+    return Page(rows, following, last is not None, len(ordered), scanned)
 
 
-def _sorted(scan: Scan, found: Iterable[Candidate]) -> list[Candidate]:
+def _sorted(scan: Scan, candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return candidates in order. Those without the sort field come last, by id, in both directions."""
     down = scan.request.order.way == "desc"
-    pairs = [(_place(scan, one), one) for one in found]
+    pairs = [(_place(scan, each), each) for each in candidates]
     if scan.request.order.field is None:
-        return [one for _, one in sorted(pairs, key=lambda pair: pair[0], reverse=down)]
+        return [candidate for _, candidate in sorted(pairs, key=lambda pair: pair[0], reverse=down)]
     having = sorted((pair for pair in pairs if pair[0].key), key=lambda pair: pair[0], reverse=down)
     lacking = sorted((pair for pair in pairs if not pair[0].key), key=lambda pair: pair[0])
-    return [one for _, one in (*having, *lacking)]
+    return [candidate for _, candidate in (*having, *lacking)]
 
 
-def _place(scan: Scan, one: Candidate) -> Place:
+def _place(scan: Scan, candidate: Candidate) -> Place:
     """Return the place of a candidate, by its key in the index or else by its value."""
     order = scan.request.order
-    if order.field is None or one.key is not None:
-        return place_at(one)
-    assert one.texts is not None
-    text = one.texts[scan.fields.index(order.field)]
+    if order.field is None or candidate.key is not None:
+        return place_at(candidate)
+    assert candidate.texts is not None
+    text = candidate.texts[scan.fields.index(order.field)]
     key = comparison.sort_key(canonical.decode(text)) if text is not None and text != NULL else None
-    return Place(key or "", one.id)
+    return Place(key or "", candidate.id)
 
 
-def _follows(request: EntityRequest, one: Place, place: Place) -> bool:
-    """Return whether a place comes after another in an order."""
-    if request.order.field is not None and not (one.key and place.key):
+def _follows(request: EntityRequest, later: Place, place: Place) -> bool:
+    """Return whether ``later`` comes after ``place`` in an order."""
+    if request.order.field is not None and not (later.key and place.key):
         # Candidates without the field follow all others, by id.
-        return not one.key and (bool(place.key) or one.id > place.id)
-    beyond: Mapping[str, bool] = {"asc": one > place, "desc": one < place}
+        return not later.key and (bool(place.key) or later.id > place.id)
+    beyond: Mapping[str, bool] = {"asc": later > place, "desc": later < place}
     return beyond[request.order.way]
 
 
@@ -128,23 +128,23 @@ async def _along(
 ) -> Page[EntityRow]:
     """Return a page by comparing the candidates along an index, until the page is full."""
     request = scan.request
-    found: list[Candidate] = []
+    fitting: list[Candidate] = []
     steps, ended = iter(stretches), False
-    while len(found) <= skip + request.limit and not (
+    while len(fitting) <= skip + request.limit and not (
         ended or scan.is_spent or scan.scanned >= COMPARED_LIMIT
     ):
         step = min(next(steps, STRETCH_SIZES[-1]), STRETCH_SIZES[-1], COMPARED_LIMIT - scan.scanned)
-        some, place, ended = await read(place, step)
-        fitting, known = await scan.fitting(some)
-        found += fitting
-        if known < len(some):
+        candidates, place, ended = await read(place, step)
+        more, compared = await scan.fitting(candidates)
+        fitting += more
+        if compared < len(candidates):
             # The call has read as many characters as it may: the page ends here.
-            place, ended = place_at(some[known - 1]), False
+            place, ended = place_at(candidates[compared - 1]), False
             break
-    part = found[skip : skip + request.limit]
+    part = fitting[skip : skip + request.limit]
     rows, last = await scan.answered(part)
-    if part and (last or len(found) > skip + len(part)):
+    if part and (last or len(fitting) > skip + len(part)):
         following = place_of(request, place_at(last or part[-1]))
         return Page(rows, following, last is not None, scan.total, scan.scanned)
-    following = None if ended else place_of(request, place, max(0, skip - len(found)))
+    following = None if ended else place_of(request, place, max(0, skip - len(fitting)))
     return Page(rows, following, not ended, scan.total, scan.scanned)

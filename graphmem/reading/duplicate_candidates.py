@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -27,14 +27,20 @@ LOOK_SECONDS = 2.0
 _log = structlog.get_logger("graphmem.duplicates")
 
 
+class _NearRows(NamedTuple):
+    """The row of ``duplicate/near.cypher``; :func:`duplicate_probe.neighbours` reads it."""
+
+    near: list[list[Any]]
+    found: list[list[Any]]
+
+
 async def name_likely(
     context: Context, receipt: Receipt, stored: Sequence[StoredEntity]
 ) -> list[dict[str, Any]]:
     """Add its likely duplicates to each entity that a store created. Returns warnings.
 
     The turn that wrote the entities has read the candidates; for a plan they are read here. A failure
-    becomes a
-    warning. A replay is left as it is.
+    becomes a warning. A replay is left as it is.
     """
     if receipt.replayed:
         return []
@@ -67,11 +73,10 @@ async def _near(context: Context, receipt: Receipt) -> Neighbours:
     """Read the entities near those that a receipt creates, or would create."""
     created = duplicate_probe.created(receipt)
     async with asyncio.timeout(LOOK_SECONDS):
-        row = await context.graph.one(
-            "duplicate.near", **duplicate_probe.parameters(duplicate_probe.probes(created))
+        row = await context.graph.only(
+            "duplicate.near", _NearRows, **duplicate_probe.parameters(duplicate_probe.probes(created))
         )
-    assert row is not None
-    return duplicate_probe.neighbours(created, row)
+    return duplicate_probe.neighbours(created, row._asdict())
 
 
 def _likely(near: Neighbours) -> dict[str, list[answers.Likeness]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from graphmem.matching.similarity import Profile
 from graphmem.reading import answers
-from graphmem.reading.answers import EntityRow
+from graphmem.reading.answers import EntityResult, TypeCounts
 from graphmem.registry import Context
 from graphmem.writing import duplicate_probe
 
@@ -27,11 +28,23 @@ class DuplicateScan:
     next_name: str | None = None
 
 
+class _TypeRows(NamedTuple):
+    """The row of ``duplicate/by_type.cypher``; each item is for :func:`duplicate_probe.profile`."""
+
+    page: list[list[Any]]
+
+
+class _NameRows(NamedTuple):
+    """The row of ``duplicate/by_name.cypher``: the entities, and the last name that was read."""
+
+    page: list[list[Any]]
+    last: str | None
+
+
 async def entity_counts(context: Context) -> dict[str, int]:
     """Return the number of live entities of each type."""
-    row = await context.graph.one("duplicate.counts")
-    assert row is not None
-    return dict(row["counts"])
+    row = await context.graph.only("duplicate.counts", TypeCounts)
+    return dict(row.counts)
 
 
 async def profile_of(context: Context, entity_id: str) -> Profile:
@@ -40,10 +53,10 @@ async def profile_of(context: Context, entity_id: str) -> Profile:
     Raises:
         NotFound: no live entity has this id.
     """
-    row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=False)
+    row = await context.graph.one("entity.get", EntityResult, entity_id=entity_id, include_deleted=False)
     if row is None:
         raise answers.no_entity(entity_id)
-    entity = EntityRow(*row["entity"])
+    entity = row.entity
     texts = duplicate_probe.compared(zip(entity.fields, entity.values, strict=True))
     weight = entity.observation_count, -(entity.created_at or 0)
     return Profile(entity.id, entity.type, entity.name, texts, weight)
@@ -53,53 +66,54 @@ async def scan(context: Context, counts: dict[str, int], after: str | None) -> D
     """Return all entities of some types, or a stretch of them if they are too many for one call."""
     if after is not None or sum(counts.values()) > COMPARED_LIMIT:
         return await _along_names(context, sorted(counts), after or "")
-    found: list[Profile] = []
+    profiles: list[Profile] = []
     batch: list[str] = []
     for entity_type, count in sorted(counts.items()):
-        if batch and count + sum(counts[one] for one in batch) > ROWS_PER_READ:
-            found += await _of_types(context, batch)
+        if batch and count + sum(map(counts.__getitem__, batch)) > ROWS_PER_READ:
+            profiles += await _of_types(context, batch)
             batch = []
         batch.append(entity_type)
-    return DuplicateScan(found + (await _of_types(context, batch) if batch else []))
+    return DuplicateScan(profiles + (await _of_types(context, batch) if batch else []))
 
 
 async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
     """Return the entities of one type, or of several types that fit into one read."""
-    found: list[Profile] = []
+    profiles: list[Profile] = []
     after = ""
     while True:
-        row = await context.graph.one(
+        row = await context.graph.only(
             "duplicate.by_type",
+            _TypeRows,
             types=types,
             after=after,
             limit=ROWS_PER_READ,
             compared=duplicate_probe.FIELDS,
         )
-        assert row is not None
-        found += map(duplicate_probe.profile, row["page"])
-        if len(types) > 1 or len(row["page"]) < ROWS_PER_READ or len(found) > COMPARED_LIMIT:
-            return found
-        after = max(one[0] for one in row["page"])
+        page = list(map(duplicate_probe.profile, row.page))
+        profiles += page
+        if len(types) > 1 or len(page) < ROWS_PER_READ or len(profiles) > COMPARED_LIMIT:
+            return profiles
+        after = max(profile.entity_id for profile in page)
 
 
 async def _along_names(context: Context, types: Sequence[str], after: str) -> DuplicateScan:
     """Return the entities of a stretch of the order of names, and those that share an identifier."""
-    found: dict[str, Profile] = {}
+    profiles: dict[str, Profile] = {}
     began = after
     for _ in range(NAMES_LIMIT // ROWS_PER_READ):
-        row = await context.graph.one(
+        row = await context.graph.only(
             "duplicate.by_name",
+            _NameRows,
             types=types,
             after=after,
             limit=ROWS_PER_READ,
             compared=duplicate_probe.FIELDS,
         )
-        assert row is not None
-        if row["last"] is None:
-            return DuplicateScan(list(found.values()))
-        found.update((one.entity_id, one) for one in map(duplicate_probe.profile, row["page"]))
+        if row.last is None:
+            return DuplicateScan(list(profiles.values()))
+        profiles.update((profile.entity_id, profile) for profile in map(duplicate_probe.profile, row.page))
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
-        began, after = after, row["last"]
-        if len(found) >= COMPARED_LIMIT:
+        began, after = after, row.last
+        if len(profiles) >= COMPARED_LIMIT:
             break
-    return DuplicateScan(list(found.values()), began)
+    return DuplicateScan(list(profiles.values()), began)

@@ -12,6 +12,7 @@ from graphmem.reading.answers import EntityRow
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import EntityRequest, too_many
 from graphmem.reading.pages import Page
+from graphmem.reading.scan import CandidateRows
 from graphmem.registry import Context
 
 REDUCED_LIMIT: Final = 2_000
@@ -100,16 +101,16 @@ class _Walk:
 
     async def stretch(self) -> list[EntityRow]:
         """Return those of the next entities that existed and were not merged at that time."""
-        row = await self._context.graph.one(
+        row = await self._context.graph.only(
             cypher.form("entity.scan", "asc"),
+            CandidateRows,
             **self._request.which,
             after=self.after,
             fields=[],
             cut=0,
             reach=_ENTITIES_PER_READ,
         )
-        assert row is not None
-        ids = [one[0] for one in row["found"]]
+        ids = [values[0] for values in row.found]
         self.ended = len(ids) < _ENTITIES_PER_READ
         if not ids:
             return []

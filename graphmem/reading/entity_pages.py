@@ -126,6 +126,27 @@ class EntityRequest:
         }
 
 
+class _PageRows(NamedTuple):
+    """The row of ``entity/page.cypher``."""
+
+    page: list[EntityRow]
+    merged: list[list[Any]]
+    truncated: bool
+    more: bool
+    total: int | None
+
+
+class _SortedRows(NamedTuple):
+    """The row of ``entity/sorted.cypher``; ``keys`` are the values of the sorted property."""
+
+    page: list[EntityRow]
+    merged: list[list[Any]]
+    keys: list[Key]
+    truncated: bool
+    more: bool
+    total: int | None
+
+
 async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
     """Return a page of entities along an index, with one read.
 
@@ -146,26 +167,30 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
         "limit": request.limit,
         "reach": request.offset + request.limit + 1,
     }
+    keys: list[Key] = []
     if order.key is None:
-        row = await context.graph.one(cypher.form("entity.page", order.way), **common)
+        row = await context.graph.only(cypher.form("entity.page", order.way), _PageRows, **common)
     else:
         least = order.least if request.least is None else request.least
-        row = await context.graph.one(
-            cypher.form("entity.sorted", order.way, order.key), key=place.key, least=least, **common
+        row = await context.graph.only(
+            cypher.form("entity.sorted", order.way, order.key),
+            _SortedRows,
+            key=place.key,
+            least=least,
+            **common,
         )
-    assert row is not None
-    rows = answers.listed(row)
+        keys = row.keys
+    rows = answers.listed(row.page, row.merged)
     following = None
-    if row["more"] and rows:
-        last = Place("" if order.key is None else row["keys"][len(rows) - 1], rows[-1].id)
-        following = place_of(request, last)
-    return Page(rows, following, row["truncated"], row["total"])
+    if row.more and rows:
+        following = place_of(request, Place(keys[len(rows) - 1] if keys else "", rows[-1].id))
+    return Page(rows, following, row.truncated, row.total)
 
 
 def place_of(request: EntityRequest, place: Place, skip: int = 0) -> dict[str, Any]:
     """Return a place as a cursor holds it; ``skip`` is the rest of the offset."""
-    found: dict[str, Any] = {"id": place.id, "skip": skip}
-    return found if request.order.key is None and request.order.field is None else {**found, "key": place.key}
+    parts: dict[str, Any] = {"id": place.id, "skip": skip}
+    return parts if request.order.key is None and request.order.field is None else {**parts, "key": place.key}
 
 
 def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[Place, int]:

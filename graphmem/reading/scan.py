@@ -44,10 +44,31 @@ class Candidate(NamedTuple):
     key: Key | None = None
 
 
+class CandidateRows(NamedTuple):
+    """The row of ``entity/candidates.cypher`` and ``entity/scan.cypher``.
+
+    ``found`` holds candidates without their keys, ``keys`` the keys, ``heads`` the schema version that each
+    type is folded under.
+    """
+
+    found: list[list[Any]]
+    keys: list[Any] | None
+    heads: list[list[Any]]
+
+
+class _EntityRows(NamedTuple):
+    """The row of ``entity/rows.cypher``."""
+
+    page: list[EntityRow]
+    merged: list[list[Any]]
+    truncated: bool
+    more: bool
+
+
 class Stretch(NamedTuple):
     """Some candidates in order. The next ones follow ``place``; ``ended`` means that there are none."""
 
-    found: list[Candidate]
+    candidates: list[Candidate]
     place: Place
     ended: bool
 
@@ -68,8 +89,7 @@ class Scan:
     fields: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        wanted = {*self.request.filters, *filter(None, [self.request.order.field])}
-        self.fields = sorted(wanted)
+        self.fields = sorted({*self.request.filters, *filter(None, [self.request.order.field])})
 
     @property
     def is_spent(self) -> bool:
@@ -88,8 +108,9 @@ class Scan:
         """Return all candidates, or None if they are more than one call compares."""
         request = self.request
         for _ in range(READ_ATTEMPTS):
-            row = await self.context.graph.one(
+            row = await self.context.graph.only(
                 "entity.candidates",
+                CandidateRows,
                 **self.reading,
                 since=request.since,
                 updated_since=request.updated_since,
@@ -97,15 +118,15 @@ class Scan:
                 key=request.order.key,
                 most=COMPARED_LIMIT + 1,
             )
-            assert row is not None
-            if len(row["found"]) > COMPARED_LIMIT:
+            if len(row.found) > COMPARED_LIMIT:
                 return None
-            found = [
-                Candidate._make([*one, key]) for one, (key,) in zip(row["found"], row["keys"], strict=True)
+            candidates = [
+                Candidate._make([*values, key])
+                for values, (key,) in zip(row.found, row.keys or [], strict=True)
             ]
-            if not await self.refolded(found, row["heads"]):
-                self.scanned = len(found)
-                return found
+            if not await self.refolded(candidates, row.heads):
+                self.scanned = len(candidates)
+                return candidates
         raise unsettled()
 
     async def stretch(self, place: Place, reach: int) -> Stretch:
@@ -113,117 +134,127 @@ class Scan:
         order = self.request.order
         for _ in range(READ_ATTEMPTS):
             if order.key is None:
-                row = await self.context.graph.one(
-                    cypher.form("entity.scan", order.way), **self.reading, after=place.id, reach=reach
+                row = await self.context.graph.only(
+                    cypher.form("entity.scan", order.way),
+                    CandidateRows,
+                    **self.reading,
+                    after=place.id,
+                    reach=reach,
                 )
             else:
-                row = await self.context.graph.one(
+                row = await self.context.graph.only(
                     cypher.form("entity.scan_sorted", order.way, order.key),
+                    CandidateRows,
                     **self.reading,
                     after=place.id,
                     key=place.key,
                     least=order.least if self.request.least is None else self.request.least,
                     reach=reach,
                 )
-            assert row is not None
-            keys: list[Key] = row["keys"] or [""] * len(row["found"])
-            found = [Candidate._make([*one, key]) for one, key in zip(row["found"], keys, strict=True)]
-            if not await self.refolded(found, row["heads"]):
-                self.scanned += len(found)
-                last = place_at(found[-1]) if found else place
-                return Stretch(found, last, len(found) < reach)
+            keys: list[Key] = row.keys or [""] * len(row.found)
+            candidates = [
+                Candidate._make([*values, key]) for values, key in zip(row.found, keys, strict=True)
+            ]
+            if not await self.refolded(candidates, row.heads):
+                self.scanned += len(candidates)
+                last = place_at(candidates[-1]) if candidates else place
+                return Stretch(candidates, last, len(candidates) < reach)
         raise unsettled()
 
-    async def refolded(self, found: Sequence[Candidate], heads: Iterable[list[Any]]) -> bool:
+    async def refolded(self, candidates: Sequence[Candidate], heads: Iterable[list[Any]]) -> bool:
         """Fold candidates again that were folded under an older schema. Returns whether there were any."""
         if not self.fields:
             return False
         rules = dict(heads)
-        stale = [one.id for one in found if one.merged_into is None and one.projection != rules.get(one.type)]
+        stale = [
+            candidate.id
+            for candidate in candidates
+            if candidate.merged_into is None and candidate.projection != rules.get(candidate.type)
+        ]
         for start in range(0, len(stale), REFOLDS_PER_CALL):
-            some = stale[start : start + REFOLDS_PER_CALL]
-            await self.context.services.writers.refold(self.context.graph.owner, some)
+            batch = stale[start : start + REFOLDS_PER_CALL]
+            await self.context.services.writers.refold(self.context.graph.owner, batch)
         return bool(stale)
 
-    async def fitting(self, found: Sequence[Candidate]) -> tuple[list[Candidate], int]:
-        """Return the candidates that fit, and how many of ``found`` were compared.
+    async def fitting(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], int]:
+        """Return the candidates that fit, and how many of ``candidates`` were compared.
 
         A call that has read as much as it may leaves the last ones out.
         """
-        kept = [one for one in found if self._in_time(one) and not self._excluded(one)]
-        cut = [one.id for one in kept if one.texts is None or "" in one.texts]
+        kept = [each for each in candidates if self._in_time(each) and not self._excluded(each)]
+        cut = [each.id for each in kept if each.texts is None or "" in each.texts]
         if not cut:
-            return kept, len(found)
+            return kept, len(candidates)
         texts, unread = await self._whole(cut)
-        known = next((place for place, one in enumerate(found) if one.id == unread), len(found))
-        before = {one.id for one in found[:known]}
+        compared = next((i for i, each in enumerate(candidates) if each.id == unread), len(candidates))
+        compared_ids = {each.id for each in candidates[:compared]}
         cut_ids = set(cut)
         kept = [
-            one._replace(texts=texts.get(one.id)) if one.id in cut_ids else one
-            for one in kept
-            if one.id in before
+            each._replace(texts=texts.get(each.id)) if each.id in cut_ids else each
+            for each in kept
+            if each.id in compared_ids
         ]
-        return [one for one in kept if one.texts is not None and not self._excluded(one)], known
+        return [each for each in kept if each.texts is not None and not self._excluded(each)], compared
 
-    def _in_time(self, one: Candidate) -> bool:
+    def _in_time(self, candidate: Candidate) -> bool:
         updated, created = self.request.updated_since, self.request.created_since
-        return (updated is None or one.updated_at >= updated) and (
-            created is None or one.created_at >= created
+        return (updated is None or candidate.updated_at >= updated) and (
+            created is None or candidate.created_at >= created
         )
 
-    def _excluded(self, one: Candidate) -> bool:
+    def _excluded(self, candidate: Candidate) -> bool:
         """Return whether the values read so far show that a candidate does not fit."""
-        if one.texts is None:
+        if candidate.texts is None:
             return False
-        for name, text in zip(self.fields, one.texts, strict=True):
-            wanted = self.request.filters.get(name)
-            if wanted is None or text == "":
+        for name, text in zip(self.fields, candidate.texts, strict=True):
+            value_filter = self.request.filters.get(name)
+            if value_filter is None or text == "":
                 continue
-            if text is None or text == NULL or not wanted.matches(canonical.decode(text)):
+            if text is None or text == NULL or not value_filter.matches(canonical.decode(text)):
                 return True
         return False
 
     async def _whole(self, entity_ids: list[str]) -> tuple[dict[str, list[str | None]], str | None]:
         """Return the compared fields of some entities, whole, and the first entity that was not read."""
-        found: dict[str, list[str | None]] = {}
+        texts: dict[str, list[str | None]] = {}
         waiting = entity_ids
         while waiting and not self.is_spent:
             rows, truncated = await rows_of(self.context, self.request, waiting[:ROWS_PER_READ])
-            for one in rows:
-                held = dict(zip(one.fields, one.values, strict=True))
-                found[one.id] = [held.get(name) for name in self.fields]
-                self.characters += sum(map(len, one.values))
+            for row in rows:
+                snapshot = dict(zip(row.fields, row.values, strict=True))
+                texts[row.id] = [snapshot.get(name) for name in self.fields]
+                self.characters += sum(map(len, row.values))
             read = waiting.index(rows[-1].id) + 1 if truncated else ROWS_PER_READ
             waiting = waiting[read:]
-        return found, waiting[0] if waiting else None
+        return texts, waiting[0] if waiting else None
 
-    async def answered(self, found: Sequence[Candidate]) -> tuple[list[EntityRow], Candidate | None]:
+    async def answered(self, candidates: Sequence[Candidate]) -> tuple[list[EntityRow], Candidate | None]:
         """Return the rows that still fit, and the last candidate that was read if some were not."""
-        if not found:
+        if not candidates:
             return [], None
-        rows, truncated = await rows_of(self.context, self.request, [one.id for one in found])
-        last = next(one for one in found if one.id == rows[-1].id) if truncated else None
-        return [one for one in rows if self._still_fits(one)], last
+        rows, truncated = await rows_of(self.context, self.request, [each.id for each in candidates])
+        last = next(each for each in candidates if each.id == rows[-1].id) if truncated else None
+        return [row for row in rows if self._still_fits(row)], last
 
     def _still_fits(self, row: EntityRow) -> bool:
         return comparison.matches_all(self.request.filters, dict(zip(row.fields, row.values, strict=True)))
 
 
-def place_at(one: Candidate) -> Place:
+def place_at(candidate: Candidate) -> Place:
     """Return the place of a candidate in the order."""
-    return Place("" if one.key is None else one.key, one.id)
+    return Place("" if candidate.key is None else candidate.key, candidate.id)
 
 
 async def rows_of(
     context: Context, request: EntityRequest, entity_ids: list[str]
 ) -> tuple[list[EntityRow], bool]:
     """Return the rows of some entities in the given order, and whether the answer was too small for all."""
-    row = await context.graph.one(
+    row = await context.graph.only(
         "entity.rows",
+        _EntityRows,
         entity_ids=entity_ids,
         include_deleted=request.include_deleted,
         include_merged=request.include_merged,
         limit=len(entity_ids),
     )
-    assert row is not None
-    return answers.listed(row), row["truncated"]
+    return answers.listed(row.page, row.merged), row.truncated

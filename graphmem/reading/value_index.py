@@ -7,7 +7,7 @@ So the index gives candidates, which are compared like others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, NamedTuple
 
 from graphmem import cypher
 from graphmem.model import comparison
@@ -20,6 +20,28 @@ FREQUENT_ENTITIES: Final = 2_000
 """A filter that more entities fit is read along the index of the requested order."""
 _BEYOND: Final = "4"
 """Follows the keys of all single values; keys of list elements and of unsortable values come after it."""
+
+
+class _ValueRows(NamedTuple):
+    """The row of the queries that read the index: ``entries`` were read, the last of them is ``last``.
+
+    ``last`` is a pair of an id and a key. ``trusted`` is false if the index lacks the field of some type.
+    """
+
+    trusted: bool
+    found: list[list[Any]]
+    keys: list[Any]
+    entries: int
+    last: list[Any] | None
+    heads: list[list[Any]]
+    total: int | None
+
+
+class _Filterable(NamedTuple):
+    """The row of ``entity/filterable.cypher``: how many types, and the filterable fields of each."""
+
+    types: int
+    fields: list[list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +74,12 @@ class ByValue:
             return await self._named(place, reach, self.wanted.keys or [], self.scan.request.order.way)
         # Entities without the field come last, by id, in both directions: their places have no key.
         having = bool(place.key) or not place.id
-        found = await self._ordered(place, reach) if having else Stretch([], place, True)
-        if having and not found.ended:
-            return found
+        first = await self._ordered(place, reach) if having else Stretch([], place, True)
+        if having and not first.ended:
+            return first
         start = Place("", "") if having else place
-        rest = await self._named(start, reach - len(found.found), [comparison.LACKING], "asc")
-        return Stretch([*found.found, *rest.found], rest.place, rest.ended)
+        rest = await self._named(start, reach - len(first.candidates), [comparison.LACKING], "asc")
+        return Stretch([*first.candidates, *rest.candidates], rest.place, rest.ended)
 
     async def _ordered(self, place: Place, reach: int) -> Stretch:
         row = await self._read(
@@ -78,13 +100,15 @@ class ByValue:
         )
         return self._stretch(row, place, reach)
 
-    def _stretch(self, row: dict[str, Any], place: Place, reach: int) -> Stretch:
-        self.scan.scanned += row["entries"]
+    def _stretch(self, row: _ValueRows, place: Place, reach: int) -> Stretch:
+        self.scan.scanned += row.entries
         if self.scan.request.counted:
-            self.scan.total = row["total"]
-        last = Place(row["last"][1], row["last"][0]) if row["last"] else place
-        found = [Candidate._make([*one, key]) for one, key in zip(row["found"], row["keys"], strict=True)]
-        return Stretch(found, last, row["entries"] < reach)
+            self.scan.total = row.total
+        last = Place(row.last[1], row.last[0]) if row.last else place
+        candidates = [
+            Candidate._make([*values, key]) for values, key in zip(row.found, row.keys, strict=True)
+        ]
+        return Stretch(candidates, last, row.entries < reach)
 
     async def everything(self) -> list[Candidate] | None:
         """Return all candidates of the filter, or None if they are more than one call compares.
@@ -110,23 +134,22 @@ class ByValue:
             key=request.order.key,
             most=most + 1,
         )
-        if row["entries"] > most:
+        if row.entries > most:
             return None
-        self.scan.scanned = row["entries"]
-        return [Candidate._make([*one, key]) for one, (key,) in zip(row["found"], row["keys"], strict=True)]
+        self.scan.scanned = row.entries
+        return [Candidate._make([*values, key]) for values, (key,) in zip(row.found, row.keys, strict=True)]
 
     @property
     def _common(self) -> dict[str, Any]:
         return {**self.scan.reading, "field": self.field}
 
-    async def _read(self, name: LiteralString, **params: Any) -> dict[str, Any]:
+    async def _read(self, name: LiteralString, **params: Any) -> _ValueRows:
         for _ in range(READ_ATTEMPTS):
-            row = await self.scan.context.graph.one(name, **params)
-            assert row is not None
-            if not row["trusted"]:
+            row = await self.scan.context.graph.only(name, _ValueRows, **params)
+            if not row.trusted:
                 raise Untrusted
-            found = [Candidate._make([*one, None]) for one in row["found"]]
-            if not await self.scan.refolded(found, row["heads"]):
+            candidates = [Candidate._make([*values, None]) for values in row.found]
+            if not await self.scan.refolded(candidates, row.heads):
                 return row
         raise unsettled()
 
@@ -139,15 +162,16 @@ async def usable(scan: Scan) -> ByValue | None:
     request = scan.request
     if request.include_deleted or request.include_merged or not scan.fields:
         return None
-    row = await scan.context.graph.one("entity.filterable", **request.which)
-    assert row is not None
-    if not row["types"] or len(row["fields"]) < row["types"]:
+    row = await scan.context.graph.only("entity.filterable", _Filterable, **request.which)
+    if not row.types or len(row.fields) < row.types:
         return None
-    held = set.intersection(*map(set, row["fields"]))
-    filters = [one for name, one in request.filters.items() if name in held]
+    filterable = set.intersection(*map(set, row.fields))
+    filters = [each for name, each in request.filters.items() if name in filterable]
     # Few entities fit an equality; a range may fit all of them.
-    filters.sort(key=lambda one: (one.keys is None, one.op in ("contains", "contains_word"), one.field))
-    by_field = request.order.field in held and not (request.counted and (request.filters or request.since))
+    filters.sort(key=lambda each: (each.keys is None, each.op in ("contains", "contains_word"), each.field))
+    by_field = request.order.field in filterable and not (
+        request.counted and (request.filters or request.since)
+    )
     if by_field and not (filters and filters[0].keys):
         return ByValue(scan, request.order.field or "", None)
     return ByValue(scan, filters[0].field, filters[0]) if filters else None

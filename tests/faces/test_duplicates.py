@@ -317,14 +317,14 @@ def test_a_fault_in_looking_for_them_keeps_nothing_from_being_written(
 
 
 def test_a_plan_is_told_where_the_database_could_not_look(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = OwnerGraph.one
+    rows = OwnerGraph.rows
 
     async def failing(self: OwnerGraph, name: Any, /, **params: Any) -> Any:
         if name == "duplicate.near":
             raise DatabaseTimeout
-        return await one(self, name, **params)
+        return await rows(self, name, **params)
 
-    monkeypatch.setattr(OwnerGraph, "one", failing)
+    monkeypatch.setattr(OwnerGraph, "rows", failing)
     planned = run("store", entities=[person("Ada Lovelace")], commit=False)
     assert [warning["code"] for warning in planned["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
 
