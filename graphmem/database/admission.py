@@ -1,7 +1,8 @@
-"""Admission: few heavy queries at a time, so that light ones find a core and a connection.
+"""Admission: limits the heavy queries that run at once, so that light queries get a core and a connection.
 
-A query that reads far more than it answers says ``cost heavy`` in its header. One process runs
-``Settings.heavy_queries`` of them at once; others wait a second for a place, and are then refused.
+A query that reads far more than it returns has ``cost heavy`` in its header. A process runs at most
+``Settings.heavy_queries`` heavy queries at once. Another query waits ``PLACE_TIMEOUT_SECONDS`` for a
+place, and is then refused.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PLACE_TIMEOUT_SECONDS: Final = 1.0
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # pragma: no cover - not on every system
@@ -30,17 +31,17 @@ class Admission:
     """The places for heavy queries of one process."""
 
     def __init__(self, places: int | None = None) -> None:
-        """Make ``places``; without an argument one less than there are cores, at least one."""
+        """``places``: default is the number of cores minus one, at least one."""
         self.places: Final = max(1, cores() - 1) if places is None else places
-        self._free = asyncio.Semaphore(self.places)
+        self._free_places = asyncio.Semaphore(self.places)
         self._first_runs = 0
 
     @asynccontextmanager
     async def place(self, *, first_run: bool = False) -> AsyncIterator[None]:
-        """Hold a place; ``first_run`` says that the database may have to plan the query first.
+        """Take a place for the block. ``first_run``: the database may have to plan the query first.
 
         Raises:
-            ServiceBusy: none was free for ``PLACE_TIMEOUT_SECONDS``, and no first run held one.
+            ServiceBusy: no place was free for ``PLACE_TIMEOUT_SECONDS``, and no first run had a place.
         """
         await self._wait_for_a_place()
         self._first_runs += first_run
@@ -48,18 +49,18 @@ class Admission:
             yield
         finally:
             self._first_runs -= first_run
-            self._free.release()
+            self._free_places.release()
 
     async def _wait_for_a_place(self) -> None:
         while True:
-            planning = self._first_runs
+            first_runs_before = self._first_runs
             try:
                 async with asyncio.timeout(PLACE_TIMEOUT_SECONDS):
-                    await self._free.acquire()
+                    await self._free_places.acquire()
                 return
             except TimeoutError:
-                # A first run takes long because the database plans, not because too much is asked for.
-                if not (planning or self._first_runs):
+                # A first run takes long because the database plans, not because of the load: wait on.
+                if not (first_runs_before or self._first_runs):
                     raise ServiceBusy(
                         "too many searches and walks run at once: try again in a moment", places=self.places
                     ) from None

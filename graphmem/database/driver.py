@@ -24,7 +24,7 @@ from neo4j import AsyncGraphDatabase, Query
 from graphmem import cypher
 from graphmem.database import failpoints, pool
 from graphmem.database.admission import Admission
-from graphmem.database.driver_errors import TIMEOUT_CODES, FirstRunTimeout, refused, translate
+from graphmem.database.driver_errors import TIMEOUT_CODES, FirstRunTimeout, setting_error, translate
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
 from graphmem.database.queries import Queries, Reads, Transaction, Writes, fetch_rows
 from graphmem.database.rows import Row
@@ -108,7 +108,7 @@ class Database:
                 notifications_min_severity=level,
             )
         except (neo4j.exceptions.ConfigurationError, ValueError) as exc:
-            raise refused(exc, settings) or translate(exc) from exc
+            raise setting_error(exc, settings) or translate(exc) from exc
 
     async def close(self) -> None:
         """Close every connection."""
@@ -212,7 +212,7 @@ class Database:
         try:
             await self._run("server.ping", self.query_text("server.ping"), 5.0, {})
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            raise refused(exc, self._settings) or self._failed("server.ping", exc) from exc
+            raise setting_error(exc, self._settings) or self._failed("server.ping", exc) from exc
 
     async def warm(self, edge_types: frozenset[str]) -> None:
         """Plan every query, so that its first caller need not wait. Failures are ignored.

@@ -1,4 +1,4 @@
-"""The database driver's errors as those of :mod:`graphmem.errors`."""
+"""Translates the database driver's errors into those of :mod:`graphmem.errors`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ _FULL = frozenset({
     "Neo.TransientError.General.OutOfMemoryError",
     "Neo.TransientError.General.TransactionOutOfMemoryError",
 })  # fmt: skip
-"""What was asked for does not fit: it was rolled back for certain, and fails again if it is tried again."""
-_SHARED = "transaction.total.max"
-"""How the settings end that bound what all transactions take together: Neo4j has one code for them and for
-the bound of a single one, and names the setting in its message."""
+"""The transaction needs more memory than it may use. It was rolled back, and fails again if repeated."""
+_SHARED_LIMIT_SETTING = "transaction.total.max"
+"""The end of the names of the settings that limit the memory of all transactions together.
+
+Neo4j has one error code for this limit and for the limit of a single transaction. Its message names the
+setting."""
 
 
 class FirstRunTimeout(TimeoutError):
@@ -45,22 +47,22 @@ class FirstRunTimeout(TimeoutError):
 
 
 def translate(exc: BaseException) -> GraphmemError:
-    """Return the catalogue's error for one of the driver's; the text of a driver's error is never shown."""
+    """Return the catalogue's error for an error of the driver, whose own text is never shown to callers."""
     code = getattr(exc, "code", None) or ""
     if isinstance(exc, GraphmemError):
         return exc
     if isinstance(exc, FirstRunTimeout):
         return DatabaseTimeout(
             f"the database did not finish the first run of a statement in {FIRST_RUN_SECONDS:g} seconds: "
-            "after its start, or while its machine is busy, it plans slowly; try again in a moment"
+            "it plans slowly after its start, or while its machine is busy; try again in a moment"
         )
     if code in TIMEOUT_CODES or isinstance(exc, TimeoutError):
         return DatabaseTimeout()
     if code in _FULL:
-        return DatabaseCrowded() if _SHARED in str(exc) else DatabaseFull()
+        return DatabaseCrowded() if _SHARED_LIMIT_SETTING in str(exc) else DatabaseFull()
     if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):
         return DatabaseTimeout("every connection to the database is in use: try again in a moment")
-    # Out of disk, memory or sync: the database is there and cannot work now.
+    # The database does not answer, or it is up but cannot work now: a full disk, too little memory.
     if isinstance(
         exc,
         neo4j.exceptions.TransientError
@@ -76,8 +78,8 @@ def translate(exc: BaseException) -> GraphmemError:
     return InternalError()
 
 
-def refused(exc: BaseException, settings: Settings) -> SetupError | None:
-    """Return the error of a setting that makes this database unusable, ``None`` if waiting may help."""
+def setting_error(exc: BaseException, settings: Settings) -> SetupError | None:
+    """Return the error that names the wrong setting, ``None`` if no setting is wrong and waiting may help."""
     if isinstance(exc, neo4j.exceptions.AuthError):
         return ConfigurationInvalid(
             f"Neo4j at {settings.neo4j_uri or 'the embedded address'} refuses the user "

@@ -1,8 +1,9 @@
-"""Places at which a test has a process die, fail or stand still: before and after each step that leaves it.
+"""Failpoints: places at which a test makes the process exit, raise or sleep.
 
-Such a step is a statement to the database, a commit, or an answer to a caller. ``GRAPHMEM_FAILPOINTS`` arms
-some of them, in a test's environment only: ``before:write.turn=exit,after:commit=sleep:0.5@3``. What follows
-the ``@`` says at which time it happens; once, at the first, unless it is said.
+They lie before and after each step that leaves the process: a statement to the database, a commit, and an
+answer to a caller. ``GRAPHMEM_FAILPOINTS`` arms some of them, in the test environment only, as in
+``before:write.turn=exit,after:commit=sleep:0.5@3``. With ``@3`` the action happens once, at the third pass;
+without it, at the first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from graphmem.settings import Settings
 
 Side = Literal["before", "after"]
 KILLED = 137
-"""The exit code of a process that dies here: that of one that was killed."""
+"""Exit code of a process that exits at a failpoint: the code of a killed process."""
 COMMIT, SCRIPT, ANSWER = "commit", "script", "answer"
 
 _SHAPE = re.compile(r"(before|after):([\w.]+)=(exit|raise|sleep:(\d+(?:\.\d+)?))(?:@(\d+))?")
@@ -28,27 +29,27 @@ _SHAPE = re.compile(r"(before|after):([\w.]+)=(exit|raise|sleep:(\d+(?:\.\d+)?))
 
 @dataclass(slots=True)
 class _Armed:
-    """What happens at a place, and how often it must be reached before."""
+    """An armed failpoint: its action, and how many passes are left until the action happens."""
 
-    act: Callable[[], None]
-    left: int
+    action: Callable[[], None]
+    passes_left: int
 
 
 _armed: dict[tuple[str, str], list[_Armed]] = {}
-"""Of the whole process: what it does to a process concerns all of it. Empty but in tests."""
+"""The armed failpoints of this process, by side and step. Empty outside of tests."""
 
 
 def places() -> list[str]:
-    """Return every place that can be armed."""
+    """Return the names of all failpoints, such as ``before:write.turn``."""
     steps = [*cypher.names(), COMMIT, SCRIPT]
     return [f"before:{ANSWER}", *(f"{side}:{step}" for step in steps for side in ("before", "after"))]
 
 
 def arm(settings: Settings) -> None:
-    """Arm what the settings name, and nothing else.
+    """Arm the failpoints that the settings name; disarm all others.
 
     Raises:
-        ConfigurationInvalid: it is no test's environment, or there is no such place or act.
+        ConfigurationInvalid: the environment is not ``test``, or a name or an action is unknown.
     """
     _armed.clear()
     if not settings.failpoints:
@@ -56,27 +57,29 @@ def arm(settings: Settings) -> None:
     if settings.env != "test":
         raise _refused("failpoints are for tests: unset GRAPHMEM_FAILPOINTS, or set GRAPHMEM_ENV=test")
     known = set(places())
-    for said in settings.failpoints.split(","):
-        match = _SHAPE.fullmatch(said.strip())
+    for text in settings.failpoints.split(","):
+        match = _SHAPE.fullmatch(text.strip())
         if match is None or f"{match[1]}:{match[2]}" not in known:
-            raise _refused(f"there is no failpoint {said.strip()!r:.100}: such as before:write.turn=exit")
-        acts = {"exit": _exit, "raise": _raise}
-        act = acts.get(match[3]) or _sleeper(float(match[4]))
-        _armed.setdefault((match[1], match[2]), []).append(_Armed(act, int(match[5] or 1)))
+            raise _refused(
+                f"there is no failpoint {text.strip()!r:.100}: write it as in before:write.turn=exit"
+            )
+        actions = {"exit": _exit, "raise": _raise}
+        action = actions.get(match[3]) or _sleeper(float(match[4]))
+        _armed.setdefault((match[1], match[2]), []).append(_Armed(action, int(match[5] or 1)))
 
 
 def reach(side: Side, step: str) -> None:
-    """Do what is armed at a place, if anything is."""
+    """Pass a failpoint: do the actions that are armed there and due."""
     if not _armed:
         return
     for armed in _armed.get((side, step), ()):
-        armed.left -= 1
-        if armed.left == 0:
-            armed.act()
+        armed.passes_left -= 1
+        if armed.passes_left == 0:
+            armed.action()
 
 
 def _exit() -> None:
-    # No block is left and nothing is flushed: as if it were killed.
+    # No `finally` runs and no file is flushed, as when the process is killed.
     os._exit(KILLED)
 
 
@@ -85,7 +88,7 @@ def _raise() -> None:
 
 
 def _sleeper(seconds: float) -> Callable[[], None]:
-    # The whole process stands still, as one that is stopped does.
+    # It blocks the whole process, event loop included, as SIGSTOP does.
     return lambda: time.sleep(seconds)
 
 

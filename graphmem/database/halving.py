@@ -1,4 +1,4 @@
-"""Work that is too much at once is done in halves."""
+"""Work that is too large for one transaction or one request is split into halves."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ async def in_halves(
     work: Callable[[list[T]], Awaitable[R]],
     too_much: tuple[type[GraphmemError], ...] = (DatabaseFull, TransactionTooLarge),
 ) -> list[R]:
-    """Do work for all items at once; for each half of them, again and again, while that is too much.
+    """Call ``work`` with all items. If they are too many, call it with each half, and so on.
 
     Args:
-        too_much: the errors by which ``work`` says so.
+        too_much: the errors that ``work`` raises for too many items.
 
     Returns:
-        What the work returned for each part, in the order of the items.
+        The results of the parts, in the order of the items.
 
     Raises:
-        GraphmemError: one of ``too_much``, for a single item.
+        GraphmemError: an error of ``too_much``, for a single item.
     """
     try:
         return [await work(items)]

@@ -52,7 +52,7 @@ Probe = Callable[[Connection], None]
 """Returns once the database answers; raises anything while it does not, a SetupError to give up at once."""
 
 PORT_MOVES = 3
-POLL = 0.1  # seconds
+POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -253,11 +253,11 @@ def _attach_or_start(settings: Settings, instance: Instance, probe: Probe, deadl
         try:
             connection = _wait(instance, process, facts, probe, deadline)
         except _Died as exc:
-            said = _last_lines(instance, offset)
-            if any("Address already in use" in line or "BindException" in line for line in said):
+            log_lines = _last_lines(instance, offset)
+            if any("Address already in use" in line or "BindException" in line for line in log_lines):
                 avoid |= {facts.bolt_port, facts.http_port}
                 continue
-            raise _failed("Neo4j ended while it was starting", said) from exc
+            raise _failed("Neo4j ended while it was starting", log_lines) from exc
         archive.make_in_background(class_path, instance.home)
         return connection
     raise EngineStartFailed(
@@ -270,7 +270,7 @@ def _check_stop_file(instance: Instance, requested: bool) -> None:
     if requested:
         instance.stop_file.unlink(missing_ok=True)
     elif instance.stop_file.exists():
-        raise EngineStartFailed("Neo4j was stopped on purpose: run `graphmem db start` when it is wanted")
+        raise EngineStartFailed("Neo4j was stopped on purpose: run `graphmem db start` to start it again")
 
 
 def _wait(
@@ -290,7 +290,7 @@ def _wait(
                 raise
             except Exception as exc:
                 last = exc
-        time.sleep(POLL)
+        time.sleep(POLL_SECONDS)
     # It is not killed: after a crash it may be replaying its log, and would have to begin again.
     raise _failed(
         f"Neo4j (process {process.pid}) runs but does not answer yet. Try again in a moment, raise "
@@ -304,9 +304,9 @@ def _last_lines(instance: Instance, offset: int = 0, lines: int = 20) -> list[st
     return [*files.tail(instance.log, lines, offset), *files.tail(instance.console, lines)][-lines:]
 
 
-def _failed(what: str, said: list[str]) -> EngineStartFailed:
-    text = "\n".join(f"  {line}" for line in said) or "  (nothing)"
-    return EngineStartFailed(f"{what}. Its own last words:\n{text}", log=said)
+def _failed(message: str, log_lines: list[str]) -> EngineStartFailed:
+    text = "\n".join(f"  {line}" for line in log_lines) or "  (nothing)"
+    return EngineStartFailed(f"{message}. The last lines of its log:\n{text}", log=log_lines)
 
 
 def _stop(instance: Instance, timeout: float, only: int | None, on_purpose: bool) -> bool:

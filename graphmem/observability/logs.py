@@ -1,6 +1,6 @@
-"""Structured logs: one event a line, the trace_id of the request on every line.
+"""Structured logs: one event a line, each with the trace_id of its request.
 
-To the console for people, and as rotating JSON files under the data directory for programs.
+People read them on the console, programs in rotating JSON files under the data directory.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def configure(
 ) -> None:
     """Send the logs of graphmem and its libraries to the console (stderr) and to files in ``folder``.
 
-    Only stderr is ever written to: stdout belongs to answers, and to MCP over stdio. ``console_level`` is
-    the least severity shown there, where it differs from that of the files. ``folder`` must be there.
+    Logs never go to stdout: it belongs to answers, and to MCP over stdio. ``console_level`` is the console's
+    least severity, if it differs from that of the files. ``folder`` must exist.
     """
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -47,7 +47,7 @@ def configure(
     handlers: list[logging.Handler] = [
         _handler(logging.StreamHandler(stream), shared, to_json if settings.log_json else to_people)
     ]
-    # A collector that is away is no news on everybody's console: the file has it.
+    # Errors of the trace exporter go to the file only: an unreachable collector would fill the console.
     handlers[0].addFilter(lambda record: not record.name.startswith("opentelemetry"))
     handlers[0].setLevel((console_level or settings.log_level).upper())
     if folder is not None:
@@ -56,9 +56,9 @@ def configure(
         )
         handlers.append(_handler(file, shared, to_json))
     root = logging.getLogger()
-    for old in list(root.handlers):
-        root.removeHandler(old)
-        old.close()
+    for previous in list(root.handlers):
+        root.removeHandler(previous)
+        previous.close()
     for handler in handlers:
         root.addHandler(handler)
     root.setLevel(settings.log_level.upper())
@@ -74,7 +74,7 @@ def configure(
         "urllib3",
     ):
         logging.getLogger(noisy).setLevel(logging.ERROR if noisy in ("neo4j", "urllib3") else logging.WARNING)
-    # Retries are counted in the operation's own line, and not logged one by one.
+    # Retries are counted by a metric, and not logged one by one.
     stamina.instrumentation.set_on_retry_hooks([])
     structlog.configure(
         processors=[
@@ -90,15 +90,15 @@ def configure(
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Log nothing at all meanwhile, for what tells everything itself."""
-    before = structlog.get_config()
+    """Log nothing within the block, for a command that reports everything itself."""
+    config = structlog.get_config()
     logging.disable(logging.CRITICAL)
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), processors=[lambda *_: ""])
     try:
         yield
     finally:
         logging.disable(logging.NOTSET)
-        structlog.configure(**before)
+        structlog.configure(**config)
 
 
 def new_trace_id() -> str:

@@ -1,7 +1,7 @@
-"""What a process counts and times, for ``GET /metrics`` in the text format of Prometheus.
+"""The metrics of a process, for ``GET /metrics`` in the text format of Prometheus.
 
-Labels are of bounded sets only: names of operations, queries and error codes, never of owners, types or ids.
-Each thing is counted in one place: requests in the registry's runner, statements in
+Labels have few values only: names of operations and queries, error codes; never owners, types or ids. Each
+metric is counted in one place: requests in the registry's runner, statements in
 :mod:`graphmem.database.driver`, turns in the writer.
 """
 
@@ -30,15 +30,23 @@ STATEMENT_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0
 TURN_REQUESTS = (1, 2, 5, 10, 20, 50, 100, 200)
 TURN_OBSERVATIONS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000)
 TURNS = ("committed", "nothing", "lost", "looked_again", "failed")
-"""What becomes of a turn: written; nothing was to be written; another process wrote first; what it saw was
-torn or folded under earlier rules; the database failed. But for the first two, it is taken again."""
+"""Outcomes of a turn.
+
+- ``committed``: it was written.
+- ``nothing``: there was nothing to write.
+- ``lost``: another process wrote first.
+- ``looked_again``: a commit fell into its look, or snapshots were folded by earlier rules.
+- ``failed``: the database failed.
+
+After the last three the turn is repeated.
+"""
 
 
 M = TypeVar("M", Counter, Histogram)
 
 
 class Metrics:
-    """The counts of one process: a registry of its own, so that several can live side by side."""
+    """The metrics of one process. Each instance has its own registry, so that tests can make several."""
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
@@ -56,7 +64,7 @@ class Metrics:
             ["operation"], buckets=REQUEST_SECONDS, registry=registry,
         ))  # fmt: skip
         self._responses = _by_labels(Counter(
-            "graphmem_http_responses", "HTTP answers by status, those that reached no operation included.",
+            "graphmem_http_responses", "HTTP answers by status, including those that reached no operation.",
             ["status"], registry=registry,
         ))  # fmt: skip
         self._statements = _by_labels(Histogram(
@@ -64,26 +72,27 @@ class Metrics:
             ["query"], buckets=STATEMENT_SECONDS, registry=registry,
         ))  # fmt: skip
         self._database_errors = _by_labels(Counter(
-            "graphmem_database_errors", "Statements that the database failed for good, by the error's code.",
+            "graphmem_database_errors",
+            "Failed statements, by the error's code, without reads that succeeded at a retry.",
             ["code"], registry=registry,
         ))  # fmt: skip
         self.read_retries = Counter(
-            "graphmem_database_read_retries", "Reads that were sent again, because the database failed.",
+            "graphmem_database_read_retries", "Retries of reads after the database failed.",
             registry=registry,
         )  # fmt: skip
         turns = Counter(
             "graphmem_writer_turns",
-            "Turns of writers, by what became of them.",
+            "Turns of writers, by outcome.",
             ["outcome"],
             registry=registry,
         )
         self.turns = {outcome: turns.labels(outcome) for outcome in TURNS}
         self._turn_requests = Histogram(
-            "graphmem_writer_turn_requests", "Requests that a turn held.",
+            "graphmem_writer_turn_requests", "Requests in a turn.",
             buckets=TURN_REQUESTS, registry=registry,
         )  # fmt: skip
         self._turn_observations = Histogram(
-            "graphmem_writer_turn_observations", "Observations that a turn held.",
+            "graphmem_writer_turn_observations", "Observations in a turn.",
             buckets=TURN_OBSERVATIONS, registry=registry,
         )  # fmt: skip
         self._gauges(registry)
@@ -98,15 +107,16 @@ class Metrics:
         )
         self.connections_in_use = Gauge(
             "graphmem_database_connections_in_use",
-            "Connections to the database that work.",
+            "Connections to the database that are in use.",
             registry=registry,
         )
         self.connections_max = Gauge(
-            "graphmem_database_connections_max", "Connections that there may be to the database.",
+            "graphmem_database_connections_max", "Limit of connections to the database.",
             registry=registry,
         )  # fmt: skip
         self.backlog = Gauge(
-            "graphmem_worker_backlog", "What waited when the worker last looked, as far as one look sees.",
+            "graphmem_worker_backlog",
+            "Items that waited at the worker's last check, up to the limit of one check.",
             ["work"], registry=registry,
         )  # fmt: skip
         self.worked = Counter(
@@ -128,27 +138,27 @@ class Metrics:
         self._statements(query).observe(seconds)
 
     def database_error(self, code: str) -> None:
-        """Count a statement that the database failed."""
+        """Count a statement that failed."""
         self._database_errors(code).inc()
 
     def turn(self, requests: int, observations: int) -> None:
-        """Count what a turn of a writer holds."""
+        """Count the requests and the observations of a turn."""
         self._turn_requests.observe(requests)
         self._turn_observations.observe(observations)
 
     def text(self) -> bytes:
-        """Return everything in the text format."""
+        """Return all metrics in the text format."""
         return generate_latest(self.registry)
 
 
 def _by_labels(metric: M) -> Callable[..., M]:
-    """Return how to reach the metric of some labels; remembered, as that costs more than counting."""
-    known: dict[tuple[str, ...], M] = {}
+    """Return a function from labels to their metric. It caches: the look-up costs more than the count."""
+    children: dict[tuple[str, ...], M] = {}
 
     def labelled(*labels: str) -> M:
-        found = known.get(labels)
-        if found is None:
-            found = known[labels] = metric.labels(*labels)
-        return found
+        child = children.get(labels)
+        if child is None:
+            child = children[labels] = metric.labels(*labels)
+        return child
 
     return labelled

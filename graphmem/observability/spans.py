@@ -1,7 +1,7 @@
-"""Spans by OpenTelemetry, imported by :mod:`graphmem.observability.tracing` where a collector is named.
+"""Spans by OpenTelemetry. :mod:`graphmem.observability.tracing` imports this module if a collector is set.
 
-They are sent by a thread of their own, in batches over HTTP. A collector that is slow or away costs spans,
-never a request.
+A separate thread sends the spans, in batches over HTTP. If the collector is slow or unreachable, spans are
+lost and no request is delayed.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from graphmem import __version__
 from graphmem.observability.tracing import Tracer
 
 CLOSING_SECONDS = 3.0
-"""Seconds that the end of a process waits for its last spans to be sent."""
-# Of what callers send, only the trace goes on to others: baggage is between them and us.
+"""Seconds that a process waits at its end until its last spans are sent."""
+# Only the trace context of callers is passed on to other services, not their baggage.
 _carrier = TraceContextTextMapPropagator()
-_CARRIED = (b"traceparent", b"tracestate")
+_TRACE_HEADERS = (b"traceparent", b"tracestate")
 
 
 class Spans(Tracer):
-    """Makes spans, and sends them where the standard variables say."""
+    """Makes spans and sends them to the collector of the standard ``OTEL_`` variables."""
 
     def __init__(self, exporter: SpanExporter | None = None) -> None:
-        named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get(
+        has_name = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get(
             "OTEL_RESOURCE_ATTRIBUTES", ""
         )
-        known = {SERVICE_VERSION: __version__} | ({} if named else {SERVICE_NAME: "graphmem"})
-        # What it registers for the end of the process would wait half a minute for a collector that is away.
-        self._provider = TracerProvider(resource=Resource.create(known), shutdown_on_exit=False)
+        resource = {SERVICE_VERSION: __version__} | ({} if has_name else {SERVICE_NAME: "graphmem"})
+        # No shutdown at exit: it would wait half a minute for an unreachable collector. `close` waits less.
+        self._provider = TracerProvider(resource=Resource.create(resource), shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(exporter or OTLPSpanExporter()))
         self._tracer = self._provider.get_tracer("graphmem", __version__)
 
-    def everywhere(self) -> None:
-        """Have the spans of libraries sent too: the MCP SDK's carry on the trace in a message's ``_meta``."""
+    def use_globally(self) -> None:
+        """Send the spans of libraries too: the MCP SDK continues the trace in a message's ``_meta``."""
         trace.set_tracer_provider(self._provider)
 
     def close(self) -> None:
-        """Send what is left, for ``CLOSING_SECONDS`` at most."""
+        """Send the remaining spans, for at most ``CLOSING_SECONDS``."""
         closing = threading.Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
         closing.join(CLOSING_SECONDS)
@@ -55,10 +55,12 @@ class Spans(Tracer):
     @contextmanager
     def request(self, method: str, headers: Iterable[tuple[bytes, bytes]]) -> Iterator[None]:
         """Span an HTTP request."""
-        carried = {name.decode(): value.decode("latin-1") for name, value in headers if name in _CARRIED}
+        context = {
+            name.decode(): value.decode("latin-1") for name, value in headers if name in _TRACE_HEADERS
+        }
         span = self._tracer.start_span(
             method,
-            _carrier.extract(carried),
+            _carrier.extract(context),
             SpanKind.SERVER,
             attributes={"http.request.method": method},
         )
@@ -66,18 +68,18 @@ class Spans(Tracer):
             yield
 
     def route(self, path: str) -> None:
-        """Say which route the HTTP request under way takes."""
+        """Set the route of the current HTTP request."""
         trace.get_current_span().set_attribute("http.route", path)
 
     def answered(self, status: int) -> None:
-        """Say what the HTTP request under way was answered."""
+        """Set the response status of the current HTTP request."""
         span = trace.get_current_span()
         span.set_attribute("http.response.status_code", status)
         if status >= 500:
             span.set_status(Status(StatusCode.ERROR))
 
     def operation(self, name: str, face: str, outcome: str, failed: bool) -> None:
-        """Name the request under way."""
+        """Set the operation and the outcome of the current request."""
         span = trace.get_current_span()
         span.update_name(name)
         span.set_attributes({"graphmem.operation": name, "graphmem.face": face, "graphmem.outcome": outcome})
@@ -88,33 +90,33 @@ class Spans(Tracer):
 
     @contextmanager
     def statement(self, query: str, database: str) -> Iterator[None]:
-        """Span a statement. What nobody asked for, such as a look at whether the database is up, has none."""
+        """Span a statement of a request. A statement without a request, such as a ping, has no span."""
         if not trace.get_current_span().get_span_context().is_valid:
             yield
             return
-        known = {"db.system.name": "neo4j", "db.namespace": database, "db.operation.name": query}
-        with _ended(self._tracer.start_span(query, kind=SpanKind.CLIENT, attributes=known)):
+        attributes = {"db.system.name": "neo4j", "db.namespace": database, "db.operation.name": query}
+        with _ended(self._tracer.start_span(query, kind=SpanKind.CLIENT, attributes=attributes)):
             yield
 
     @contextmanager
     def turn(self, requests: Iterable[SpanContext | None]) -> Iterator[None]:
-        """Span a turn: below its request if it has but one, else in a trace of its own."""
-        served = [one for one in requests if one is not None]
-        above = None
-        if len(served) == 1:
-            above = trace.set_span_in_context(trace.NonRecordingSpan(served[0]))
+        """Span a turn: as a child of its request, or in a new trace if it has several requests."""
+        contexts = [context for context in requests if context is not None]
+        parent = None
+        if len(contexts) == 1:
+            parent = trace.set_span_in_context(trace.NonRecordingSpan(contexts[0]))
         span = self._tracer.start_span(
             "writer.turn",
-            above,
-            attributes={"graphmem.requests": len(served)},
-            links=[Link(one) for one in served],
+            parent,
+            attributes={"graphmem.requests": len(contexts)},
+            links=[Link(context) for context in contexts],
         )
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             yield
 
     @contextmanager
     def call(self, name: str) -> Iterator[dict[str, str]]:
-        """Span a call of another service."""
+        """Span a call of another service; yield the headers that continue the trace there."""
         span = self._tracer.start_span(name, kind=SpanKind.CLIENT)
         headers: dict[str, str] = {}
         _carrier.inject(headers, trace.set_span_in_context(span))
@@ -122,19 +124,19 @@ class Spans(Tracer):
             yield headers
 
     def current_span(self) -> SpanContext | None:
-        """Return a link to the current span."""
+        """Return the context of the current span, ``None`` if there is no span."""
         context = trace.get_current_span().get_span_context()
         return context if context.is_valid else None
 
     def trace_id(self) -> str:
-        """Return the id of the current trace."""
+        """Return the id of the current trace, empty if there is none."""
         context = self.current_span()
         return "" if context is None else trace.format_trace_id(context.trace_id)
 
 
 @contextmanager
 def _ended(span: Span) -> Iterator[None]:
-    """End a span, as failed where it is left by an exception, of which it says the kind alone."""
+    """End a span. An exception marks it as failed, with the exception's type and without its message."""
     try:
         yield
     except BaseException as exc:

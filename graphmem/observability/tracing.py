@@ -80,7 +80,7 @@ def start() -> Tracer:
 
     try:
         spans = Spans()
-        spans.everywhere()
+        spans.use_globally()
     except Exception as exc:
         _log.warning("no traces are sent: see the OTEL_ variables", reason=str(exc)[:500])
         return NO_TRACES

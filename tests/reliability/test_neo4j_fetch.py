@@ -27,7 +27,7 @@ class TestFetch:
         fake.content = {f"{name}-1.0.jar": name.encode() * 100_000 for name in ("one", "two", "three")}
         (tmp_path / "locks").mkdir()
         fake.lock(tmp_path / "locks")
-        monkeypatch.setattr(lock, "HERE", tmp_path / "locks")
+        monkeypatch.setattr(lock, "LOCK_DIRECTORY", tmp_path / "locks")
         monkeypatch.setattr(PythonResolver, "download", lambda self, artifact: fake.download(self, artifact))
         monkeypatch.setattr(engine.time, "sleep", lambda seconds: None)
         lock.read.cache_clear()
@@ -111,7 +111,7 @@ class TestFetch:
         assert not left.exists()
 
     def test_another_process_fetches_for_too_long(self, repository, settings, monkeypatch):
-        monkeypatch.setattr(engine, "OTHERS_TIMEOUT", 0.1)
+        monkeypatch.setattr(engine, "FETCH_LOCK_TIMEOUT_SECONDS", 0.1)
         home = engine.directory(settings)
         home.mkdir(parents=True)
         with (
@@ -128,5 +128,5 @@ def test_shipped_locks_are_complete_and_name_no_place():
         assert len({jar.name for jar in read.jars}) == len(read.jars)
         assert {"neo4j", "neo4j-server", "neo4j-browser"} <= {jar.artifact for jar in read.jars}
         assert all(len(jar.sha256) == 64 and jar.size > 0 for jar in read.jars)
-        text = (lock.HERE / f"engine-{version}.lock.toml").read_text()
+        text = (lock.LOCK_DIRECTORY / f"engine-{version}.lock.toml").read_text()
         assert not [part for part in ("://", "/home/", "/root/", "/Users/") if part in text]

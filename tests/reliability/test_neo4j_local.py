@@ -194,7 +194,7 @@ class TestRunning:
 
     def test_database_opened_by_something_else(self, running, monkeypatch):
         settings, _ = running
-        monkeypatch.setattr(instance, "RELEASE_TIMEOUT", 0.2)
+        monkeypatch.setattr(instance, "STORE_LOCK_TIMEOUT_SECONDS", 0.2)
         read, class_path = lock.read("5.26"), engine.fetch(settings)
         with pytest.raises(DataDirectoryRefused, match="another program has the database"):
             instance.Instance(settings).prepare(settings, read, class_path, set())

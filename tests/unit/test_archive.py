@@ -23,7 +23,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     (tmp_path / "run" / "classes.list").touch()
     begun: list[Path] = []
     monkeypatch.setattr(archive, "path", lambda class_path: tmp_path / "classes-new.jsa")
-    monkeypatch.setattr(archive, "ROOM", 0)
+    monkeypatch.setattr(archive, "FREE_MEMORY_BYTES", 0)
     monkeypatch.setattr(archive, "_start", lambda *given: begun.append(given[2]))
     return begun
 
