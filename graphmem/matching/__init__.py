@@ -1,4 +1,4 @@
 """Similarity of entities, ranking of context lines, candidates for schemas.
 
-Any of it may change any day: no stored fact depends on it.
+This package may change at any time: no stored data depends on it.
 """

@@ -17,72 +17,76 @@ from graphmem.matching import names, similarity
 from graphmem.matching.names import Name
 from graphmem.matching.similarity import Profile, Score
 
-PAIRS = 400_000
-"""Most pairs that one call looks at."""
-SMALL = 25
-"""A block of up to this many is compared whole, each with each; a larger one within the window."""
+PAIRS_LIMIT = 400_000
+"""Most pairs that one call compares."""
+SMALL_BLOCK = 25
+"""In a block of at most this many entities all pairs are compared; in a larger one, those in the window."""
 WINDOW = 5
-"""How far apart two of a sorted block or of sorted names may stand to be compared."""
-RARE = 25
-"""A word that at most this many names hold is a block by itself."""
-WORDS = 4
-"""How many words of a name, the rarest, make blocks."""
-GLANCE, ROUGH = 75.0, 50.0
-"""Per cent that two names must agree, letter by letter, to be compared word by word; the second where one
-has more words than the other, or initials."""
+"""Greatest distance, in a sorted block or in the sorted names, of two entities that are compared."""
+RARE_WORD_LIMIT = 25
+"""A word in at most this many names makes a block by itself."""
+BLOCKING_WORDS = 4
+"""Number of words of a name that make blocks; the rarest are taken."""
+EQUAL_LENGTH_RATIO, UNEQUAL_LENGTH_RATIO = 75.0, 50.0
+"""Least agreement by letters, in per cent, of two names that are compared word by word. The second holds if
+the names have different numbers of words, or if one has initials."""
 
 
 class Pair(NamedTuple):
-    """Two entities that may be one; ``a`` has the lesser id."""
+    """Two entities that may be duplicates; ``a`` has the lesser id."""
 
     a: Profile
     b: Profile
-    found: Score
+    score: Score
 
 
 class Proposals(NamedTuple):
-    """The pairs from a threshold on, the likeliest first, then by ids.
+    """The pairs with at least the threshold's score, highest score first, then by ids.
 
-    ``whole`` is false where more than ``PAIRS`` pairs shared a block: those beyond were not looked at.
+    ``complete`` is false if more than ``PAIRS_LIMIT`` pairs shared a block: the others were not compared.
     """
 
     pairs: list[Pair]
     compared: int
-    whole: bool
+    complete: bool
 
 
 def propose(
-    profiles: Sequence[Profile], threshold: float, around: Collection[str] | None = None, most: int = PAIRS
+    profiles: Sequence[Profile],
+    threshold: float,
+    around: Collection[str] | None = None,
+    pairs_limit: int = PAIRS_LIMIT,
 ) -> Proposals:
-    """Return the pairs of one type that are likely one thing.
+    """Return the pairs of entities of one type that are likely duplicates.
 
     Args:
-        around: ids; only pairs with one of these, each compared with all others.
+        around: ids; only pairs with one of these entities, each compared with all others of its type.
+        pairs_limit: most pairs to compare.
     """
     by_type: dict[str, dict[str, Profile]] = {}
-    for one in profiles:
-        by_type.setdefault(one.entity_type, {})[one.entity_id] = one
-    found: list[Pair] = []
-    compared, whole = 0, True
+    for profile in profiles:
+        by_type.setdefault(profile.entity_type, {})[profile.entity_id] = profile
+    similar: list[Pair] = []
+    compared, complete = 0, True
     for _, group in sorted(by_type.items()):
         members = [group[entity_id] for entity_id in sorted(group)]
-        pairs = _Pairs(len(members), most - compared)
+        pairs = _Pairs(len(members), pairs_limit - compared)
         if around is None:
             pairs.add(_equal(members))
             sure = len(pairs.keys)
             pairs.add(_by_words(members))
             pairs.add(_sorted(members))
         else:
-            pairs.add_around([i for i, one in enumerate(members) if one.entity_id in around])
+            pairs.add_around([i for i, profile in enumerate(members) if profile.entity_id in around])
             sure = len(pairs.keys)
-        compared, whole = compared + len(pairs.keys), whole and not pairs.full
-        found += _compared(members, pairs.keys, sure, threshold)
-    found.sort(key=lambda pair: (-pair.found.score, pair.a.entity_id, pair.b.entity_id))
-    return Proposals(found, compared, whole)
+        compared, complete = compared + len(pairs.keys), complete and not pairs.full
+        similar += _compared(members, pairs.keys, sure, threshold)
+    similar.sort(key=lambda pair: (-pair.score.score, pair.a.entity_id, pair.b.entity_id))
+    return Proposals(similar, compared, complete)
 
 
 class _Pairs:
-    """The pairs to compare, in the order in which they are found: ``i * count + j`` where ``i < j``."""
+    """The pairs to compare, in the order of insertion: ``i * count + j`` where ``i < j``."""
 
     def __init__(self, count: int, most: int) -> None:
         self.count = count
@@ -91,10 +95,10 @@ class _Pairs:
         self.full = False
 
     def add(self, blocks: Iterable[list[int]]) -> None:
-        """Add the pairs of blocks, until there are as many as may be."""
+        """Add the pairs of blocks until the limit is exceeded; ``full`` tells that it was."""
         keys, count = self.keys, self.count
         for block in blocks:
-            reach = SMALL if len(block) <= SMALL else WINDOW
+            reach = SMALL_BLOCK if len(block) <= SMALL_BLOCK else WINDOW
             for place, i in enumerate(block, 1):
                 for j in block[place : place + reach]:
                     if i != j:
@@ -104,17 +108,20 @@ class _Pairs:
                     return
 
     def add_around(self, centres: list[int]) -> None:
-        """Add each pair with one of some."""
+        """Add all pairs that contain one of the ``centres``."""
         self.add([i, j] for i in centres for j in range(self.count))
 
 
 def _compared(members: list[Profile], keys: Iterable[int], sure: int, threshold: float) -> Iterator[Pair]:
-    """Yield the pairs from the threshold on; the first ``sure`` may have more in common than names."""
+    """Yield the pairs with at least the threshold's score.
+
+    The first ``sure`` pairs may share more than names; the others are skipped if their names differ.
+    """
     count = len(members)
-    called = [[name for name, _ in one.names] for one in members]
+    names_of = [[name for name, _ in member.names] for member in members]
     for place, key in enumerate(keys):
         i, j = divmod(key, count)
-        if place >= sure and not _alike(called[i], called[j], threshold):
+        if place >= sure and not _alike(names_of[i], names_of[j], threshold):
             continue
         a, b = members[i], members[j]
         scored = similarity.score(a, b)
@@ -123,42 +130,42 @@ def _compared(members: list[Profile], keys: Iterable[int], sure: int, threshold:
 
 
 def _alike(names_of_a: list[Name], names_of_b: list[Name], threshold: float) -> bool:
-    """Return whether two of the names are alike enough to bear a pair by themselves."""
-    for one in names_of_a:
+    """Return whether the similarity of two of the names alone reaches the threshold."""
+    for name in names_of_a:
         for other in names_of_b:
-            rough = one.initials or other.initials or len(one.words) != len(other.words)
-            least = ROUGH if rough else GLANCE
-            near = ratio(one.ordered, other.ordered, score_cutoff=least)
-            # A slip in a first letter may change the order.
-            near = near or ratio(one.packed, other.packed, score_cutoff=least)
-            if near and names.similarity(one, other) >= threshold:
+            unequal = name.initials or other.initials or len(name.words) != len(other.words)
+            least = UNEQUAL_LENGTH_RATIO if unequal else EQUAL_LENGTH_RATIO
+            close = ratio(name.ordered, other.ordered, score_cutoff=least)
+            # A typo in a first letter may change the order of the words.
+            close = close or ratio(name.packed, other.packed, score_cutoff=least)
+            if close and names.similarity(name, other) >= threshold:
                 return True
     return False
 
 
 def _equal(members: list[Profile]) -> Iterator[list[int]]:
-    """Yield the entities with something equal: a contact point, an id, or the words of a name."""
+    """Yield blocks of entities with an equal contact point, id, or set of words of a name."""
     blocks: dict[tuple[str, str], list[int]] = {}
-    for i, one in enumerate(members):
-        keys = {("name", key) for name, _ in one.names for key in (name.ordered, name.packed)}
-        for key in sorted(keys | one.keys):
+    for i, member in enumerate(members):
+        keys = {("name", key) for name, _ in member.names for key in (name.ordered, name.packed)}
+        for key in sorted(keys | member.keys):
             blocks.setdefault(key, []).append(i)
     yield from (block for _, block in sorted(blocks.items()) if len(block) > 1)
 
 
 def _by_words(members: list[Profile]) -> Iterator[list[int]]:
-    """Yield the entities that share a word of their names, in the order of names."""
+    """Yield blocks of entities that share a word of their names, sorted by name."""
     rows = sorted(
         (name.ordered, i, [names.sound(word) for word in name.words if len(word) > 1], name.words)
-        for i, one in enumerate(members)
-        for name, _ in one.names
+        for i, member in enumerate(members)
+        for name, _ in member.names
     )
-    often = Counter(sound for _, _, sounds, _ in rows for sound in set(sounds))
+    frequency = Counter(sound for _, _, sounds, _ in rows for sound in set(sounds))
     blocks: dict[str, list[int]] = {}
     for _, i, sounds, words in rows:
-        for sound in sorted(set(sounds), key=lambda sound: (often[sound], sound))[:WORDS]:
+        for sound in sorted(set(sounds), key=lambda sound: (frequency[sound], sound))[:BLOCKING_WORDS]:
             keys = {sound}
-            if often[sound] > RARE:
+            if frequency[sound] > RARE_WORD_LIMIT:
                 keys = {f"{sound} {word[0]}" for word in words if names.sound(word) != sound}
             for key in keys:
                 blocks.setdefault(key, []).append(i)
@@ -166,7 +173,7 @@ def _by_words(members: list[Profile]) -> Iterator[list[int]]:
 
 
 def _sorted(members: list[Profile]) -> Iterator[list[int]]:
-    """Yield all entities in the order of their names, read forwards and read backwards."""
-    named = [(name.packed, i) for i, one in enumerate(members) for name, _ in one.names]
+    """Yield all entities sorted by name, then sorted by the name read backwards."""
+    named = [(name.packed, i) for i, member in enumerate(members) for name, _ in member.names]
     yield [i for _, i in sorted(named)]
     yield [i for _, i in sorted((packed[::-1], i) for packed, i in named)]

@@ -1,8 +1,8 @@
-"""What is known, as lines for an agent: most useful first, cut to a budget, the same for the same state.
+"""Ranking of context lines for an agent: most useful first, cut to a budget, deterministic.
 
-A *line* is one value of one entity, or one relationship, with its time and the observation behind it. Lines
-stand in an order that depends on the question and the state alone (:func:`ordered`), and are taken in that
-order until the budget is spent.
+A *line* is one value of one entity, or one relationship, with its time and its observation. The order of
+lines depends on the question and the stored state alone (:func:`ordered`). Lines are taken in that order
+until the budget is spent.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from graphmem.model.identity import IDENTIFIER_KINDS
 
 Unit = Literal["tokens", "characters"]
 VALUE_LIMIT: Final = 600
-"""Characters of one value; of a longer one, what is around the words of the question."""
-LEAST: Final = 40
-"""Characters to which a value is cut at most, where a budget is small."""
-NAMED: Final = 0.2
-"""What a name or a contact point is worth beside other values; an id says nothing to a reader."""
+"""Characters of one value; a longer value is cut to the part around the words of the question."""
+MIN_VALUE_CHARACTERS: Final = 40
+"""Characters that a value keeps at least if a small budget cuts it further."""
+NAME_BONUS: Final = 0.2
+"""Added weight of a name or a contact point. Ids get none: they mean nothing to a reader."""
 _NUMBER: Final = "external_id"
-STEM: Final = 4
-"""Letters from which on a word stands for those that begin with it."""
-FURTHER: Final = 0.5
-"""What a related entity is worth beside the one that it is related to."""
+STEM_LETTERS: Final = 4
+"""A word of at least this many letters matches the words that begin with it."""
+RELATED_WEIGHT_FACTOR: Final = 0.5
+"""Weight of a related entity, as a factor of the weight of the entity that it is related to."""
 
 NAME_WORDS: Final = 6
-"""Words in a row of a question that are looked up as a name."""
+"""Most consecutive words of a question that are looked up as a name."""
 QUESTION_WORDS: Final = 64
 _AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
 _POSSESSIVE = re.compile("['’]s$")
@@ -38,7 +38,7 @@ _PIECE = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Another value of a field, not older than the one that holds it, that did not win."""
+    """A value of a field that did not win although it is not older than the winner."""
 
     value: str
     observed_at: int
@@ -56,11 +56,11 @@ class About(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing that is known. Times are microseconds, ``value`` canonical JSON.
+    """One value or one relationship of an entity. Times are microseconds, ``value`` is canonical JSON.
 
-    ``place`` is that of its entity among those asked about, 0 the first; ``weight`` what that entity is
-    worth; ``words`` are those that a question may share with it. For a relationship, ``field`` is its type,
-    ``value`` the name of the entity at the other end, which is ``related``.
+    ``place`` is the rank of the entity among the requested ones, from 0; ``weight`` is the entity's weight;
+    ``words`` are the words that are compared with the question. For a relationship, ``field`` is its type,
+    ``related`` the entity at the other end, and ``value`` the name of that entity.
     """
 
     place: int
@@ -75,25 +75,25 @@ class Line:
     direction: str = ""
     related: About | None = None
 
-    def usefulness(self, asked: frozenset[str]) -> float:
-        """Return how useful it is for a question of these words: its entity's weight, and words in common."""
-        shared = sum(any(_alike(word, own) for own in self.words) for word in asked)
-        named = NAMED if IDENTIFIER_KINDS.get(self.field, _NUMBER) != _NUMBER else 0.0
-        return round(self.weight * (1.0 + 4.0 * shared / max(len(asked), 1) + named), 9)
+    def usefulness(self, question_words: frozenset[str]) -> float:
+        """Return how useful the line is for a question: the weight of its entity, raised by shared words."""
+        shared = sum(any(_same_stem(word, own) for own in self.words) for word in question_words)
+        named = NAME_BONUS if IDENTIFIER_KINDS.get(self.field, _NUMBER) != _NUMBER else 0.0
+        return round(self.weight * (1.0 + 4.0 * shared / max(len(question_words), 1) + named), 9)
 
 
-def _alike(one: str, other: str) -> bool:
-    """Return whether two words are one, or one begins with the other: work, works, working."""
-    shorter, longer = sorted((one, other), key=len)
-    return one == other or (len(shorter) >= STEM and longer.startswith(shorter))
+def _same_stem(word: str, other: str) -> bool:
+    """Return whether two words are equal, or one begins with the other: work, works, working."""
+    shorter, longer = sorted((word, other), key=len)
+    return word == other or (len(shorter) >= STEM_LETTERS and longer.startswith(shorter))
 
 
-def ordered(lines: Iterable[Line], asked: frozenset[str]) -> list[Line]:
-    """Return lines, most useful first; then by the place of their entity, newest first, and by name."""
+def ordered(lines: Iterable[Line], question_words: frozenset[str]) -> list[Line]:
+    """Sort lines by usefulness, then by the place of their entity, newest first, then by field name."""
 
     def place(line: Line) -> tuple[Any, ...]:
         return (
-            -line.usefulness(asked), line.place, line.related is not None, -line.observed_at,
+            -line.usefulness(question_words), line.place, line.related is not None, -line.observed_at,
             canonical.name_order(line.field), line.observation_id, line.related or (),
         )  # fmt: skip
 
@@ -101,29 +101,28 @@ def ordered(lines: Iterable[Line], asked: frozenset[str]) -> list[Line]:
 
 
 def phrases(question: str) -> list[str]:
-    """Return the runs of words of a question that may name something, each as it is written.
+    """Return the runs of words of a question that may be names, in their spelling.
 
-    Up to :data:`NAME_WORDS` words in a row, of the first :data:`QUESTION_WORDS`; without the punctuation that
-    is around them.
+    A run has up to :data:`NAME_WORDS` words among the first :data:`QUESTION_WORDS`. Each run is returned with
+    and without the punctuation around it.
     """
     words = question.split()[:QUESTION_WORDS]
-    found: dict[str, None] = {}
+    spellings: dict[str, None] = {}
     for length in range(min(NAME_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             phrase = " ".join(words[start : start + length])
-            for one in (phrase, phrase.strip(_AROUND), _POSSESSIVE.sub("", phrase.strip(_AROUND))):
-                if one:
-                    found.setdefault(one)
-    return list(found)
+            for spelling in (phrase, phrase.strip(_AROUND), _POSSESSIVE.sub("", phrase.strip(_AROUND))):
+                if spelling:
+                    spellings.setdefault(spelling)
+    return list(spellings)
 
 
 def cost(text: str, unit: Unit) -> int:
-    """Return what a text costs: its characters, or about as many tokens as it has at most.
+    """Return the cost of a text: its characters, or an upper estimate of its tokens.
 
-    Which tokens a text has is the business of each model. This counts one for each three letters of a word,
-    for each character of a number or id, for each sign and letter of two bytes in UTF-8, two for a character
-    of three bytes and four for one of four: for prose, identifiers and JSON more than the usual tokenizers
-    make of it.
+    Each model has its own tokens. The estimate counts one token for three letters of an ASCII word, one for
+    each other ASCII character and each two-byte UTF-8 character, two for a three-byte and four for a
+    four-byte character. For prose, identifiers and JSON this is more than common tokenizers produce.
     """
     if unit == "characters":
         return len(text)
@@ -137,28 +136,31 @@ def cost(text: str, unit: Unit) -> int:
 
 
 def excerpt(
-    value: str, asked: frozenset[str], limit: int, words: Callable[[str], Sequence[str]]
+    value: str, question_words: frozenset[str], limit: int, split_words: Callable[[str], Sequence[str]]
 ) -> tuple[str, bool]:
-    """Return a value as a line shows it, as canonical JSON, and whether it is cut.
+    """Return a value for a line, as canonical JSON, and whether it is cut.
 
     Args:
-        value: canonical JSON; what is too long is shown as text, from a little before the first word asked.
-        words: splits a text into words as questions are.
+        value: canonical JSON; a longer value becomes text from a little before the first question word.
+        limit: characters of the result, without the ellipses.
+        split_words: splits a text into words as questions are split.
     """
     if len(value) <= limit:
         return value, False
     decoded = canonical.decode(value)
     text = decoded if isinstance(decoded, str) else value
-    start = _first(text, asked, words) if asked else 0
+    start = _first_match(text, question_words, split_words) if question_words else 0
     start = max(0, min(start - limit // 4, len(text) - limit))
     end = start + limit
     part = ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
     return canonical.encode(part), True
 
 
-def _first(text: str, asked: frozenset[str], words: Callable[[str], Sequence[str]]) -> int:
-    """Return where the first word stands that is asked for, 0 where there is none."""
+def _first_match(
+    text: str, question_words: frozenset[str], split_words: Callable[[str], Sequence[str]]
+) -> int:
+    """Return the position of the first question word in a text; 0 if there is none."""
     for match in re.finditer(r"\S+", text):
-        if asked & set(words(match[0])):
+        if question_words & set(split_words(match[0])):
             return match.start()
     return 0

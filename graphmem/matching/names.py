@@ -1,10 +1,10 @@
-"""Names as similarity reads them: which words count, which only decorate, and how alike two names are.
+"""Similarity of names.
 
-This serves proposals of duplicates only. Identity compares names whole and strips nothing, see
-:mod:`graphmem.model.identity`; here accents, punctuation, the forms of companies, honorifics and
-particles do not count, and words may be misspelled, abbreviated to an initial, or in another order.
+It serves the proposals of duplicates only. Identity compares whole names (:mod:`graphmem.model.identity`).
+The similarity ignores accents, punctuation, legal forms of companies, honorifics and particles. Words may be
+misspelled, abbreviated to an initial, or in another order.
 
-What must never differ are the *marks* of a name: its numbers ("Invoice 12" is not "Invoice 13"), its
+The *marks* of two names must be equal: its numbers ("Invoice 12" is not "Invoice 13"), its
 Roman numerals, the generation of a person, and single letters elsewhere ("Plan A" is not "Plan B").
 Chinese and Korean words must be equal: each of their characters is a word by itself.
 """
@@ -23,20 +23,20 @@ from rapidfuzz.fuzz import token_sort_ratio
 from graphmem.model.identity import fold_text, words
 
 Kind = Literal["person", "company", "other"]
-"""Whose name it is: people have honorifics and initials, companies have a legal form."""
+"""Whose name it is: people have honorifics and initials, companies have legal forms."""
 
 EQUAL = 1.0
 REORDERED = 0.99
 SPACED = 0.97
-"""The same words: in the same order, in another, or with other breaks between them."""
-INITIALS = 0.88
-"""At most this where a word is matched by its initial alone."""
-LEFT_OUT = 0.86
-"""At most this where one says what the other leaves open."""
-DIFFERENT = 0.3
-"""Where the marks of two names differ."""
-WORD = 0.8
-"""Two words are one and the same from this similarity on."""
+"""Similarity of equal words: in the same order, in another order, or with other word breaks."""
+INITIAL_LIMIT = 0.88
+"""Highest similarity of names with one match by an initial only."""
+OMISSION_LIMIT = 0.86
+"""Highest similarity of entities if one lacks a part that the other has."""
+CONFLICTING_MARKS = 0.3
+"""Similarity of names with different marks."""
+SAME_WORD = 0.8
+"""Least similarity of two words that count as the same word."""
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -58,7 +58,7 @@ _GENERATION_WORDS: dict[Kind, dict[str, str]] = {
 }  # fmt: skip
 _GENERATIONS = frozenset({"jr 1", "sr 1"})
 _ROMAN = _word_set("ii iii iv vii viii ix xii xiii xiv xv xvi xvii xviii xix xx")
-"""Not those that are names: Vi, Xi."""
+"""Without those that are names: Vi, Xi."""
 _PARTICLES = _word_set(
     "the a an of and for und der die das von van zu zur le la les du de des del della di da y e et i и"
 )
@@ -80,11 +80,11 @@ _VOWELS = frozenset("aeiouаеиоуя")
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name taken apart.
+    """A parsed name.
 
-    ``words`` are those that count, in order; ``ordered`` the same sorted by their sound and joined;
-    ``packed`` joined without blanks. ``marks`` must agree with those of another name, ``forms`` hardly
-    matter; ``initials`` says that a word is a single letter.
+    ``words`` are the words that count, in order; ``ordered`` joins them sorted by sound; ``packed`` joins
+    them without blanks. ``marks`` must equal those of the other name; ``forms`` are legal forms, which hardly
+    count; ``initials`` tells that a word is a single letter.
     """
 
     kind: Kind
@@ -98,7 +98,7 @@ class Name:
 
 @lru_cache(maxsize=4096)
 def parse(text: str, kind: Kind) -> Name | None:
-    """Return a name as similarity compares it, ``None`` where nothing of it counts."""
+    """Parse a name for comparison; ``None`` if no word of it counts."""
     parts = words(_plain(fold_text(text)))
     forms: frozenset[str] = frozenset()
     if kind == "company":
@@ -107,12 +107,12 @@ def parse(text: str, kind: Kind) -> Name | None:
         parts = [word for word in parts if word not in _HONORIFICS] or parts
     marks = [mark for place, word in enumerate(parts) for mark in _marks(word, place, len(parts), kind)]
     rest = [word for place, word in enumerate(parts) if not (place and word in _GENERATION_WORDS[kind])]
-    # A single letter of a person's name is an initial, and no particle.
+    # A single letter in a person's name is an initial, not a particle.
     initial = 1 if kind == "person" else 0
     counting = [word for word in rest if word not in _PARTICLES or len(word) == initial] or rest
     if not counting:
         return None
-    # A number that is there twice is another mark than one that is there once.
+    # Marks count their repetitions: "5 5" differs from "5".
     counted = frozenset(f"{mark} {marks.count(mark)}" for mark in marks)
     ordered = " ".join(sorted(counting, key=lambda word: (sound(word), word)))
     return Name(
@@ -120,22 +120,22 @@ def parse(text: str, kind: Kind) -> Name | None:
     )
 
 
-def similarity(one: Name, other: Name) -> float:
-    """Return how alike two names of one kind are, 0 to 1; the same whichever comes first."""
-    apart = one.marks ^ other.marks
-    # The generation of a person may be left out; no other mark may.
-    if apart and (len(apart) > 1 or not apart <= _GENERATIONS):
-        return DIFFERENT
-    found = _of_words(one, other)
-    if apart:
-        found = min(found, LEFT_OUT)
-    if one.forms != other.forms:
-        found = min(found, 0.92 if one.forms and other.forms else 0.96)
-    return round(found, 4)
+def similarity(name: Name, other: Name) -> float:
+    """Return the similarity of two names of one kind, 0 to 1; symmetric."""
+    differing_marks = name.marks ^ other.marks
+    # One name may lack the generation of a person; all other marks must be in both.
+    if differing_marks and (len(differing_marks) > 1 or not differing_marks <= _GENERATIONS):
+        return CONFLICTING_MARKS
+    alike = _words_similarity(name, other)
+    if differing_marks:
+        alike = min(alike, OMISSION_LIMIT)
+    if name.forms != other.forms:
+        alike = min(alike, 0.92 if name.forms and other.forms else 0.96)
+    return round(alike, 4)
 
 
 def _marks(word: str, place: int, count: int, kind: Kind) -> list[str]:
-    """Return the marks that a word at its place in a name holds."""
+    """Return the marks in the word at position ``place`` of a name with ``count`` words."""
     if word in _GENERATION_WORDS[kind] and place:
         return [_GENERATION_WORDS[kind][word]]
     if not word.isalpha():
@@ -146,97 +146,99 @@ def _marks(word: str, place: int, count: int, kind: Kind) -> list[str]:
     return [word] if letter and (word not in _PARTICLES or place == count - 1) else []
 
 
-def _of_words(one: Name, other: Name) -> float:
-    if one.words == other.words:
+def _words_similarity(name: Name, other: Name) -> float:
+    if name.words == other.words:
         return EQUAL
-    if one.ordered == other.ordered:
+    if name.ordered == other.ordered:
         return REORDERED
-    if one.packed == other.packed:
+    if name.packed == other.packed:
         return SPACED
-    return max(_aligned(one, other), _broken_otherwise(one, other))
+    return max(_aligned_similarity(name, other), _joined_similarity(name, other))
 
 
-def _broken_otherwise(one: Name, other: Name) -> float:
+def _joined_similarity(name: Name, other: Name) -> float:
     """Return the similarity of long names that differ in their blanks and in a letter: Face book, Facebok."""
-    if len(one.words) == len(other.words) or min(len(one.packed), len(other.packed)) < 8:
+    if len(name.words) == len(other.words) or min(len(name.packed), len(other.packed)) < 8:
         return 0.0
-    if _DENSE.search(one.packed) or _DENSE.search(other.packed):
+    if _DENSE.search(name.packed) or _DENSE.search(other.packed):
         return 0.0
-    close = OSA.normalized_similarity(one.packed, other.packed)
+    close = OSA.normalized_similarity(name.packed, other.packed)
     return close * SPACED if close >= 0.93 else 0.0
 
 
-def _aligned(one: Name, other: Name) -> float:
+def _aligned_similarity(name: Name, other: Name) -> float:
     """Return the mean similarity of the words of the shorter name to those of the longer, by their length."""
-    short, long = sorted((one.words, other.words), key=lambda found: (len(found), found))
-    left, rest = list(long), []
+    short, long = sorted((name.words, other.words), key=lambda words: (len(words), words))
+    unmatched, inexact = list(long), []
     weight = total = 0.0
     whole = initials = 0
     for word in short:
-        if word in left:
-            left.remove(word)
+        if word in unmatched:
+            unmatched.remove(word)
             weight, total, whole = weight + len(word), total + len(word), whole + (len(word) > 1)
         else:
-            rest.append(word)
-    # The longest first: an initial takes what nothing better fits.
-    for word in sorted(rest, key=lambda found: (-len(found), found)) if len(rest) > 1 else rest:
-        best, fitting = max([(word_similarity(word, found, one.kind), found) for found in left])
-        if best < WORD:
-            # One word that fits nothing makes another name, however alike the rest is.
-            return min(0.7, token_sort_ratio(one.ordered, other.ordered) / 100)
-        left.remove(fitting)
+            inexact.append(word)
+    # Longest words first, so that an initial gets a word that no full word matches better.
+    for word in sorted(inexact, key=lambda word: (-len(word), word)) if len(inexact) > 1 else inexact:
+        best, fitting = max(
+            [(word_similarity(word, candidate, name.kind), candidate) for candidate in unmatched]
+        )
+        if best < SAME_WORD:
+            # One word without a match makes another name, even if the others are equal.
+            return min(0.7, token_sort_ratio(name.ordered, other.ordered) / 100)
+        unmatched.remove(fitting)
         size = max(len(word), len(fitting))
         weight, total = weight + size, total + best * size
         initial = 1 in (len(word), len(fitting))
         initials, whole = initials + initial, whole + (not initial)
     if not whole:
         return 0.5
-    found = total / weight
+    alike = total / weight
     if initials:
-        found = min(found, INITIALS if whole == 1 else 0.93)
-    return found if not left else found * _beside(left, one.kind, whole, weight)
+        alike = min(alike, INITIAL_LIMIT if whole == 1 else 0.93)
+    return alike if not unmatched else alike * _unmatched_factor(unmatched, name.kind, whole, weight)
 
 
-def _beside(left: list[str], kind: Kind, whole: int, weight: float) -> float:
-    """Return what remains of a similarity where one name has words that the other lacks."""
+def _unmatched_factor(unmatched: list[str], kind: Kind, whole: int, weight: float) -> float:
+    """Return the factor by which unmatched words of the longer name lower the similarity."""
     if kind == "person":
         if whole < 2:
             return 0.7
-        return 0.95 if all(len(word) == 1 for word in left) else 0.93
-    return weight / (weight + sum(map(len, left)))
+        return 0.95 if all(len(word) == 1 for word in unmatched) else 0.93
+    return weight / (weight + sum(map(len, unmatched)))
 
 
 @lru_cache(maxsize=100_000)
-def word_similarity(one: str, other: str, kind: Kind) -> float:
-    """Return how alike two words are: 1 where equal, at least ``WORD`` where one may stand for the other.
+def word_similarity(first: str, second: str, kind: Kind) -> float:
+    """Return the similarity of two words: 1 if equal, at least ``SAME_WORD`` for variants of one word.
 
-    The shorter a word is, the less of it may differ; the first letter seldom does.
+    Shorter words may differ in fewer letters; a different first letter counts more.
     """
-    if one == other:
+    if first == second:
         return 1.0
-    short, long = sorted((one, other), key=lambda word: (len(word), word))
+    short, long = sorted((first, second), key=lambda word: (len(word), word))
     if kind == "person" and len(short) == 1:
         return 0.86 if short == long[0] else 0.0
-    if len(short) < 3 or _DENSE.search(one) or _DENSE.search(other) or not (one + other).isalpha():
+    if len(short) < 3 or _DENSE.search(first) or _DENSE.search(second) or not (first + second).isalpha():
         return 0.0
     distance = OSA.distance(short, long, score_cutoff=2)
-    if kind == "person" and distance == 1 and _another_ending(short, long):
+    if kind == "person" and distance == 1 and _differs_in_ending(short, long):
         return 0.7
-    if sound(one) == sound(other):
+    if sound(first) == sound(second):
         return 0.94
     if distance == 1:
-        return _one_slip(short, long)
+        return _typo_similarity(short, long)
     return 0.86 if distance == 2 and len(short) >= 8 and short[0] == long[0] else 0.0
 
 
-def _another_ending(short: str, long: str) -> bool:
-    """Return whether two words differ in a last vowel alone: Mario and Maria, Daniel and Daniela."""
+def _differs_in_ending(short: str, long: str) -> bool:
+    """Return whether two words differ only in a last vowel: Mario and Maria, Daniel and Daniela."""
     same_length = len(short) == len(long)
     stem = short[:-1] if same_length else short
     return long[:-1] == stem and long[-1] in _VOWELS and (not same_length or short[-1] in _VOWELS)
 
 
-def _one_slip(short: str, long: str) -> float:
+def _typo_similarity(short: str, long: str) -> float:
     if len(short) < len(long):
         return 0.92 if len(long) >= 5 and short[0] == long[0] else 0.6
     if sorted(short) == sorted(long):
@@ -246,12 +248,12 @@ def _one_slip(short: str, long: str) -> float:
 
 @lru_cache(maxsize=100_000)
 def sound(word: str) -> str:
-    """Return a Latin word roughly as it sounds: Smyth as Smith, Jon as John; other words as they are."""
+    """Return a rough phonetic spelling: Smyth as Smith, Jon as John. Words outside ASCII are unchanged."""
     if not word.isascii():
         return word
     heard = word
-    for spelled, said in _SOUNDS:
-        heard = heard.replace(spelled, said)
+    for spelling, sound_of in _SOUNDS:
+        heard = heard.replace(spelling, sound_of)
     heard = heard[:1] + heard[1:].replace("h", "")
     return _DOUBLED.sub(r"\1", heard)
 
@@ -280,16 +282,16 @@ def _joined_letters(parts: list[str]) -> list[str]:
 
 def _without_forms(parts: list[str]) -> tuple[list[str], frozenset[str]]:
     """Return the words of a company's name without its legal forms, and the forms."""
-    left, forms = list(parts), set()
-    while len(left) > 1 and left[-1] in _FORMS:
-        forms.add(left.pop())
-    while len(left) > 1 and left[0] in _FORMS and not left[0].isascii():
-        forms.add(left.pop(0))
-    return [_bare(word, forms) for word in left], frozenset(forms)
+    counting, forms = list(parts), set()
+    while len(counting) > 1 and counting[-1] in _FORMS:
+        forms.add(counting.pop())
+    while len(counting) > 1 and counting[0] in _FORMS and not counting[0].isascii():
+        forms.add(counting.pop(0))
+    return [_bare(word, forms) for word in counting], frozenset(forms)
 
 
 def _bare(word: str, forms: set[str]) -> str:
-    """Return a word without a legal form that is written onto it: 株式会社トヨタ."""
+    """Return a word without an attached legal form: 株式会社トヨタ."""
     for form in _ATTACHED_FORMS:
         bare = word.removeprefix(form) if word.startswith(form) else word.removesuffix(form)
         if bare and bare != word:

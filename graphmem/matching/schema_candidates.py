@@ -1,11 +1,11 @@
-"""What a schema could say, from a sample of what was observed: fields to declare, to retype, to require.
+"""Proposals for a schema from a sample of observations: fields to declare, to retype, to require.
 
-The analysis is pure and deterministic: the same sample gives the same answer, in the same order. Of each
-value it needs the beginning alone (:data:`CUT` characters of canonical JSON).
+The analysis is pure and deterministic: the same sample gives the same answer, in the same order. It needs
+only the beginning of each value (:data:`VALUE_CHARACTERS` characters of canonical JSON).
 
-The confidence in a recommended type is 0.5 for how many values are of it, 0.25 for how many have the most
-common format (e-mail, uuid, integer, …), 0.15 if the name suggests the type, half of that if it does not,
-and 0.1 for how many values there are, all of it from ten values on (contract, section 1, Schemas).
+The confidence in a recommended type is a sum: 0.5 times the share of values of the type, 0.25 times the
+share of the most common format (e-mail, uuid, integer, …), 0.15 if the field's name suggests the type (else
+half of that), and 0.1 times the number of values divided by ten, at most 0.1.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from graphmem.model.discovery import shape_of
 from graphmem.model.rules import FieldType
 from graphmem.model.schema import Document
 
-CUT: Final = 64
-"""Characters of a value that the sample holds."""
-ENOUGH: Final = 5
-"""Values below which nothing is recommended."""
-_MISFITS: Final = 0.2
-_IDENTITIES: Final = 3
+VALUE_CHARACTERS: Final = 64
+"""Characters of each value in the sample; longer values are cut."""
+MIN_OBSERVATIONS: Final = 5
+"""Least number of values for a recommendation."""
+_MISFITS_SHARE: Final = 0.2
+_MIN_ENTITIES: Final = 3
 
 _FORMATS: Final = (
     ("email", re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")),
@@ -51,8 +51,8 @@ _SUGGESTED: Final[Mapping[str, re.Pattern[str]]] = {
 _KEYLIKE = re.compile(r"(?:^|_)(?:id|uuid|code|key|number|no|sku|isbn|iban|slug|email)$")
 
 
-class Said(NamedTuple):
-    """One observation of the sample; ``values`` are the beginnings of canonical JSON texts."""
+class SampledObservation(NamedTuple):
+    """One observation of the sample; ``values`` are canonical JSON, cut to ``VALUE_CHARACTERS``."""
 
     entity_id: str
     kind: str
@@ -62,10 +62,10 @@ class Said(NamedTuple):
 
 
 class Candidate(TypedDict):
-    """A field that was seen and is not declared.
+    """An observed field that is not declared.
 
-    ``frequency`` is in how many observations of the sample it has a value, ``types`` how many values of
-    each type there are, ``format`` the most common one.
+    ``frequency`` counts the observations of the sample with a value of the field, ``types`` the values by
+    type; ``format`` is the most common format.
     """
 
     entity_type: str
@@ -79,7 +79,7 @@ class Candidate(TypedDict):
 
 
 class Recommendation(TypedDict):
-    """A change that what was observed suggests; ``change`` is what POST /update_schema_incremental takes.
+    """A change that the observations suggest; ``change`` is the body for POST /update_schema_incremental.
 
     ``kind`` is add_field, change_type, require_field or identity.
     """
@@ -97,37 +97,37 @@ class Recommendation(TypedDict):
 
 
 @dataclass(slots=True)
-class Profile:
-    """What was seen under one name."""
+class FieldProfile:
+    """Statistics of the observed values of one field."""
 
     shapes: Counter[str] = field(default_factory=Counter)
     formats: Counter[str] = field(default_factory=Counter)
     entities: set[str] = field(default_factory=set)
     stored: int = 0
-    """Observations of kind value that have it."""
+    """Number of observations of kind value that have the field."""
     texts: dict[str, set[str]] = field(default_factory=dict)
-    """Its whole values by entity, as far as they can identify one."""
+    """Uncut scalar values by entity."""
     identifies: bool = True
 
     @property
     def frequency(self) -> int:
-        """In how many observations it has a value."""
+        """Number of observations with a value of the field."""
         return sum(self.shapes.values())
 
-    def add(self, said: Said, text: str) -> None:
-        """Take in one value that is not null."""
-        shape, form = looks(text)
+    def add(self, observation: SampledObservation, text: str) -> None:
+        """Add one value that is not null."""
+        shape, form = type_and_format(text)
         self.shapes[shape] += 1
         self.formats[form] += 1
-        self.entities.add(said.entity_id)
-        self.stored += said.kind == "value"
-        if shape in ("string", "number", "date") and len(text) < CUT and text not in ('""',):
-            self.texts.setdefault(said.entity_id, set()).add(text)
+        self.entities.add(observation.entity_id)
+        self.stored += observation.kind == "value"
+        if shape in ("string", "number", "date") and len(text) < VALUE_CHARACTERS and text not in ('""',):
+            self.texts.setdefault(observation.entity_id, set()).add(text)
         else:
             self.identifies = False
 
-    def recommended(self) -> FieldType:
-        """Return the type that fits best: strings among other scalars, as all of those convert to them."""
+    def best_type(self) -> FieldType:
+        """Return the best type. For mixed scalars this is string, because all scalars convert to strings."""
         shapes = {"string" if name == "date" and "string" in self.shapes else name for name in self.shapes}
         if len(shapes) == 1:
             return shapes.pop()  # pyright: ignore[reportReturnType]
@@ -135,16 +135,16 @@ class Profile:
             return "string"
         return max(sorted(self.shapes), key=self.shapes.__getitem__)  # pyright: ignore[reportReturnType]
 
-    def of_type(self, kind: str) -> int:
-        """Return how many values are of a type as they are; a date is a string as well."""
+    def count_of_type(self, kind: str) -> int:
+        """Count the values of a type without conversion; a date is a string too."""
         return self.shapes[kind] + (self.shapes["date"] if kind == "string" else 0)
 
     def confidence(self, name: str, kind: str) -> float:
-        """Return how sure it is that a field is of a type, 0 to 1; see the head of this module."""
+        """Return the confidence that a field is of a type, 0 to 1; the module docstring has the formula."""
         count = self.frequency
         suggested = _SUGGESTED[kind].search(name.lower()) is not None
         parts = (
-            0.5 * self.of_type(kind) / count,
+            0.5 * self.count_of_type(kind) / count,
             0.25 * max(self.formats.values()) / count,
             0.15 * (1.0 if suggested else 0.5),
             0.1 * min(count / 10, 1.0),
@@ -152,8 +152,8 @@ class Profile:
         return round(sum(parts), 4)
 
 
-def looks(text: str) -> tuple[str, str]:
-    """Return type and format of a value by the beginning of its canonical JSON; not of null."""
+def type_and_format(text: str) -> tuple[str, str]:
+    """Return the type and the format of a value that is not null, from the start of its canonical JSON."""
     match text[0]:
         case "[":
             return "array", "array"
@@ -165,7 +165,7 @@ def looks(text: str) -> tuple[str, str]:
             pass
         case _:
             return "number", "decimal" if re.search(r"[.eE]", text) else "integer"
-    if len(text) >= CUT:
+    if len(text) >= VALUE_CHARACTERS:
         return "string", "text"
     value = canonical.decode(text)
     if shape_of(value) == "date":
@@ -173,113 +173,129 @@ def looks(text: str) -> tuple[str, str]:
     return "string", next((name for name, shape in _FORMATS if shape.fullmatch(value)), "text")
 
 
-def profiles(sample: Iterable[Said]) -> dict[str, Profile]:
-    """Return what was seen under each name but the canonical one, nulls aside, in canonical order."""
-    found: dict[str, Profile] = {}
-    for said in sample:
-        for name, text in zip(said.fields, said.values, strict=True):
+def profiles(sample: Iterable[SampledObservation]) -> dict[str, FieldProfile]:
+    """Return the statistics of each field except ``canonical_name``, without nulls, in canonical order."""
+    profiles_by_name: dict[str, FieldProfile] = {}
+    for observation in sample:
+        for name, text in zip(observation.fields, observation.values, strict=True):
             if name != identity.CANONICAL_NAME and text != "null":
-                found.setdefault(name, Profile()).add(said, text)
-    return {name: found[name] for name in sorted(found, key=canonical.name_order)}
+                profiles_by_name.setdefault(name, FieldProfile()).add(observation, text)
+    return {name: profiles_by_name[name] for name in sorted(profiles_by_name, key=canonical.name_order)}
 
 
 def candidates(
     entity_type: str,
     document: Document | None,
-    sample: list[Said],
+    sample: list[SampledObservation],
     *,
-    min_frequency: int = ENOUGH,
+    min_frequency: int = MIN_OBSERVATIONS,
     min_confidence: float = 0.8,
 ) -> list[Candidate]:
-    """Return the fields that could be declared, the surest first.
+    """Return the fields that could be declared, highest confidence first.
 
     Args:
-        document: what is declared, registered or shipped; ``None`` where nothing is.
+        document: the registered or shipped schema; ``None`` if the type has none.
     """
     declared = document.fields if document else {}
-    found: list[Candidate] = []
-    for name, seen in profiles(sample).items():
-        if name in declared or seen.frequency < min_frequency:
+    result: list[Candidate] = []
+    for name, profile in profiles(sample).items():
+        if name in declared or profile.frequency < min_frequency:
             continue
-        kind = seen.recommended()
-        confidence = seen.confidence(name, kind)
+        kind = profile.best_type()
+        confidence = profile.confidence(name, kind)
         if confidence >= min_confidence:
-            found.append({
+            result.append({
                 "entity_type": entity_type,
                 "field_name": name,
-                "frequency": seen.frequency,
-                "entity_count": len(seen.entities),
+                "frequency": profile.frequency,
+                "entity_count": len(profile.entities),
                 "confidence": confidence,
                 "recommended_type": kind,
-                "types": dict(sorted(seen.shapes.items())),
-                "format": max(sorted(seen.formats), key=seen.formats.__getitem__),
+                "types": dict(sorted(profile.shapes.items())),
+                "format": max(sorted(profile.formats), key=profile.formats.__getitem__),
             })  # fmt: skip
-    return sorted(found, key=lambda one: (-one["confidence"], -one["frequency"]))
+    return sorted(result, key=lambda candidate: (-candidate["confidence"], -candidate["frequency"]))
 
 
-def recommendations(entity_type: str, document: Document | None, sample: list[Said]) -> list[Recommendation]:
+def recommendations(
+    entity_type: str, document: Document | None, sample: list[SampledObservation]
+) -> list[Recommendation]:
     """Return the changes that a sample suggests: additions first, then types, requirements and identity.
 
     Args:
-        document: what is declared, registered or shipped; ``None`` where nothing is.
+        document: the registered or shipped schema; ``None`` if the type has none.
     """
     seen = profiles(sample)
-    stored = [said for said in sample if said.kind == "value"]
-    found: list[Recommendation] = []
-    for one in candidates(entity_type, document, sample):
-        name, kind, count = one["field_name"], one["recommended_type"], one["frequency"]
-        message = f"{name} is not declared and stands in {count} of {len(sample)} observations"
-        found.append(_recommended(entity_type, "add_field", name, kind, one["confidence"], count, message))
-    for name, one in seen.items():
+    stored = [observation for observation in sample if observation.kind == "value"]
+    result: list[Recommendation] = []
+    for candidate in candidates(entity_type, document, sample):
+        name, kind, count = candidate["field_name"], candidate["recommended_type"], candidate["frequency"]
+        message = f"{name} is not declared, and {count} of {len(sample)} observations have it"
+        result.append(
+            _recommendation(entity_type, "add_field", name, kind, candidate["confidence"], count, message)
+        )
+    for name, profile in seen.items():
         declared = document.fields.get(name) if document else None
-        if declared is None or declared.is_union or one.frequency < ENOUGH:
+        if declared is None or declared.is_union or profile.frequency < MIN_OBSERVATIONS:
             continue
-        kind, fitting = one.recommended(), one.of_type(declared.type)
-        if kind != declared.type and fitting < (1 - _MISFITS) * one.frequency:
-            message = f"{name} is declared as {declared.type}, and {fitting} of {one.frequency} values are"
-            sure = one.confidence(name, kind)
-            found.append(_recommended(entity_type, "change_type", name, kind, sure, one.frequency, message))
-    for name, one in seen.items():
+        kind, fitting = profile.best_type(), profile.count_of_type(declared.type)
+        if kind != declared.type and fitting < (1 - _MISFITS_SHARE) * profile.frequency:
+            message = (
+                f"{name} is declared as {declared.type}, "
+                f"and {fitting} of {profile.frequency} values have this type"
+            )
+            sure = profile.confidence(name, kind)
+            result.append(
+                _recommendation(entity_type, "change_type", name, kind, sure, profile.frequency, message)
+            )
+    for name, profile in seen.items():
         declared = document.fields.get(name) if document else None
-        if len(stored) < ENOUGH or one.stored < len(stored) or (declared and declared.required):
+        if len(stored) < MIN_OBSERVATIONS or profile.stored < len(stored) or (declared and declared.required):
             continue
-        kind = declared.type if declared else one.recommended()
-        message = f"{name} stands in all of the {len(stored)} observations that were stored"
+        kind = declared.type if declared else profile.best_type()
+        message = f"all {len(stored)} stored observations have {name}"
         sure = round(len(stored) / (len(stored) + 1), 4)
         change = {"new_fields": {name: {"type": kind, "required": True}}}
-        found.append(
-            _recommended(entity_type, "require_field", name, kind, sure, one.frequency, message, change)
+        result.append(
+            _recommendation(
+                entity_type, "require_field", name, kind, sure, profile.frequency, message, change
+            )
         )
-    return found + _identities(entity_type, document, seen, stored)
+    return result + _identities(entity_type, document, seen, stored)
 
 
 def _identities(
-    entity_type: str, document: Document | None, seen: Mapping[str, Profile], stored: list[Said]
+    entity_type: str,
+    document: Document | None,
+    seen: Mapping[str, FieldProfile],
+    stored: list[SampledObservation],
 ) -> list[Recommendation]:
-    """Return the fields that could identify entities which only their whole content identifies now."""
-    unnamed = [said for said in stored if said.basis == identity.CONTENT]
-    entities = {said.entity_id for said in stored}
-    if not unnamed or len(entities) < _IDENTITIES or (document and document.alternatives() is not None):
+    """Return the fields that could identify entities that only their whole content identifies now."""
+    unnamed = [observation for observation in stored if observation.basis == identity.CONTENT]
+    entities = {observation.entity_id for observation in stored}
+    if not unnamed or len(entities) < _MIN_ENTITIES or (document and document.alternatives() is not None):
         return []
-    found: list[Recommendation] = []
-    for name, one in seen.items():
-        texts = [next(iter(values)) for values in one.texts.values() if len(values) == 1]
-        if not one.identifies or one.stored < len(stored) or len(set(texts)) != len(entities):
+    result: list[Recommendation] = []
+    for name, profile in seen.items():
+        texts = [next(iter(values)) for values in profile.texts.values() if len(values) == 1]
+        if not profile.identifies or profile.stored < len(stored) or len(set(texts)) != len(entities):
             continue
-        kind = one.recommended()
+        kind = profile.best_type()
         message = (
-            f"{len(unnamed)} of {len(stored)} observations have no lasting identity, and every entity has a "
-            f"{name} of its own. Another identity rule is for what is stored later"
+            f"{len(unnamed)} of {len(stored)} observations are identified by their whole content "
+            f"alone, and {name} is different in every entity. A new rule applies to later observations"
         )
         change: dict[str, Any] = {"canonical_name_fields": [name]}
         if document is None or name not in document.fields:
             change["new_fields"] = {name: {"type": kind}}
         sure = round((1.0 if _KEYLIKE.search(name.lower()) else 0.5) * len(entities) / (len(entities) + 1), 4)
-        found.append(_recommended(entity_type, "identity", name, kind, sure, one.frequency, message, change))
-    return sorted(found, key=lambda one: -one["confidence"])[:3]
+        result.append(
+            _recommendation(entity_type, "identity", name, kind, sure, profile.frequency, message, change)
+        )
+    return sorted(result, key=lambda item: -item["confidence"])[:3]
 
 
-def _recommended(
+def _recommendation(
     entity_type: str, what: str, name: str, kind: str, confidence: float, frequency: int, message: str,
     change: dict[str, Any] | None = None,
 ) -> Recommendation:  # fmt: skip

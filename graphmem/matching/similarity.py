@@ -1,11 +1,11 @@
-"""Similarity: how likely two entities of one type are duplicates. It proposes, and never decides identity.
+"""Similarity of two entities of one type. It serves proposals of duplicates and never decides identity.
 
 The score is deterministic and symmetric. :mod:`graphmem.matching.blocking` chooses the pairs to compare.
 
 The score combines evidence as ``1 - (1 - a)(1 - b)…``: similar names (:mod:`graphmem.matching.names`) and
 equal contact points and ids, which weigh less where the names disagree. Some values cannot differ between
 duplicates (an event's day, an invoice's number, a person's e-mail). If they do, the score is at most
-``CONFLICT``, which is below every threshold; see :data:`RULES`.
+``CONFLICT_LIMIT``, which is below every threshold; see :data:`RULES`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from graphmem.model.identity import fold_text, identity_value
 from graphmem.text import identifiers, phones, urls
 
 LOWEST_THRESHOLD = 0.5
-CONFLICT = 0.3
-DOUBT = 0.84
+CONFLICT_LIMIT = 0.3
+DOUBT_LIMIT = 0.84
 """The highest score of companies with different web addresses: below the default threshold."""
-NAMED_ALIKE = 0.6
+SIMILAR_NAMES = 0.6
 """Names with at least this similarity are evidence."""
 
-COMPARED: dict[str, str] = {
+COMPARED_FIELDS: dict[str, str] = {
     **{field: kind for field, kind in identifiers.FIELDS.items() if kind != "alias"},
     **dict.fromkeys(("aliases", "alias"), "name"),
     **dict.fromkeys(("number", "invoice_number"), "number"),
@@ -36,14 +36,14 @@ COMPARED: dict[str, str] = {
     **dict.fromkeys(("birth_date", "date_of_birth", "birthday", "born"), "born"),
     "vendor": "vendor",
 }
-"""The fields that are compared, and the kind of value that each holds: those of look-up, and some besides.
+"""The kind of value of each compared field: the fields of look-up, and some more.
 
-Of the names by which an entity is also known, only the explicit aliases are compared: people share nicknames.
+Of the other names of an entity only the explicit aliases are compared, because people share nicknames.
 """
 
 
 class Weight(NamedTuple):
-    """The weight of an equal value: where the names agree or one has none, and where they disagree."""
+    """The weight of an equal value: if the names agree or one is missing, and if they disagree."""
 
     agreeing: float
     disagreeing: float
@@ -58,14 +58,14 @@ WEIGHTS = {
     "domain": Weight(0.6, 0.3),
 }
 """Below 1, because people share switchboards, mailboxes and web sites."""
-PROVING = frozenset({"email", "external_id", "url", "phone"})
+PROVING_KINDS = frozenset({"email", "external_id", "url", "phone"})
 
 
 class Rule(NamedTuple):
-    """What things of a type cannot, or can hardly, differ in.
+    """How differing values of two entities of one type limit their score.
 
-    ``hard``: differing, they are two things. ``soft``: the same, unless something of ``PROVING`` is equal.
-    ``doubt``: at most ``DOUBT``. ``needed``: where only one of them has it, at most ``names.LEFT_OUT``.
+    ``hard``: at most ``CONFLICT_LIMIT``. ``soft``: the same, unless a value of ``PROVING_KINDS`` is equal.
+    ``doubt``: at most ``DOUBT_LIMIT``. ``needed``: at most ``names.OMISSION_LIMIT`` if only one has a value.
     """
 
     kind: Kind = "other"
@@ -86,11 +86,11 @@ RULES: dict[str, Rule] = {
     "transaction": Rule(hard=frozenset({"external_id", "date"}), needed=frozenset({"external_id", "date"})),
     "message": Rule(hard=frozenset({"external_id", "date"}), needed=frozenset({"date"})),
 }
-PLAIN = Rule()
+DEFAULT_RULE = Rule()
 
 
 class Reason(NamedTuple):
-    """One comparison: the values as they were given, and how alike they are."""
+    """One comparison: the two values as stored, and their similarity."""
 
     field: str
     a: str
@@ -99,69 +99,69 @@ class Reason(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How likely two entities are one, 0 to 1, and why, the strongest reason first."""
+    """The probability that two entities are duplicates, 0 to 1, and the reasons, strongest first."""
 
     score: float
     reasons: tuple[Reason, ...]
 
     @property
     def matched_fields(self) -> list[str]:
-        """The fields that speak for it."""
-        return [reason.field for reason in self.reasons if reason.similarity >= names.WORD]
+        """The fields whose values are similar."""
+        return [reason.field for reason in self.reasons if reason.similarity >= names.SAME_WORD]
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What of an entity is compared: its type, and canonical JSON of fields of ``COMPARED``."""
+    """The compared parts of an entity; ``texts`` is canonical JSON by field of ``COMPARED_FIELDS``."""
 
     entity_id: str
     entity_type: str
     shown: str
     texts: Mapping[str, str]
     weight: tuple[int, int] = (0, 0)
-    """By which the survivor of a merge would be chosen: observations, and minus the time of creation."""
+    """Sort key of :func:`survivor`: the number of observations, and the negated time of creation."""
 
     @cached_property
     def rule(self) -> Rule:
-        """What decides among entities of its type."""
-        return RULES.get(self.entity_type, PLAIN)
+        """The rule of the entity's type."""
+        return RULES.get(self.entity_type, DEFAULT_RULE)
 
     @cached_property
     def values(self) -> dict[str, dict[str, tuple[str, str]]]:
-        """The values by what they are compared as, then in comparable form: the field, the value as given."""
-        found: dict[str, dict[str, tuple[str, str]]] = {}
+        """``(field, stored value)`` by kind, then by comparable form."""
+        values: dict[str, dict[str, tuple[str, str]]] = {}
         for field in sorted(self.texts):
-            kind = COMPARED.get(field)
+            kind = COMPARED_FIELDS.get(field)
             if kind is None:
                 continue
-            for given in _given(canonical.decode(self.texts[field])):
-                comparable = _READ[kind](given)
+            for text in _texts(canonical.decode(self.texts[field])):
+                comparable = _READ[kind](text)
                 if comparable:
-                    found.setdefault(kind, {}).setdefault(comparable, (field, given))
-        return found
+                    values.setdefault(kind, {}).setdefault(comparable, (field, text))
+        return values
 
     @cached_property
     def keys(self) -> frozenset[tuple[str, str]]:
-        """What is evidence by itself where another entity has it as well."""
+        """The pairs ``(kind, comparable form)`` that are evidence if another entity has them too."""
         return frozenset((kind, value) for kind in WEIGHTS for value in self.values.get(kind, ()))
 
     @cached_property
     def names(self) -> list[tuple[Name, str]]:
-        """Its names, taken apart, and as they were given."""
-        given = self.values.get("name", {})
+        """The entity's names, parsed and as stored."""
+        values = self.values.get("name", {})
         if not self.texts and not self.shown.startswith(f"{self.entity_type} {self.entity_id[4:12]}"):
-            given = {fold_text(self.shown): ("name", self.shown)}
-        parts = ((names.parse(folded, self.rule.kind), text) for folded, (_, text) in given.items())
+            values = {fold_text(self.shown): ("name", self.shown)}
+        parts = ((names.parse(folded, self.rule.kind), text) for folded, (_, text) in values.items())
         return [(name, text) for name, text in parts if name is not None]
 
 
 def score(a: Profile, b: Profile) -> Score:
-    """Return how likely two entities of one type are duplicates; symmetric in the two."""
+    """Return the probability that two entities of one type are duplicates; symmetric."""
     rule = a.rule
     reasons: list[Reason] = []
-    called = _names_alike(a, b, reasons)
-    disagreeing = called is not None and called < NAMED_ALIKE
-    doubts = [1.0 - called] if called is not None and not disagreeing else []
+    name_similarity = _names_alike(a, b, reasons)
+    disagreeing = name_similarity is not None and name_similarity < SIMILAR_NAMES
+    doubts = [1.0 - name_similarity] if name_similarity is not None and not disagreeing else []
     proven = False
     limit = 1.0
     for kind, weight in WEIGHTS.items():
@@ -169,7 +169,7 @@ def score(a: Profile, b: Profile) -> Score:
         if equal:
             reasons.append(equal)
             doubts.append(1.0 - (weight.disagreeing if disagreeing else weight.agreeing))
-            proven = proven or kind in PROVING
+            proven = proven or kind in PROVING_KINDS
     if "vendor" in rule.hard:
         _vendors(a, b, reasons, doubts)
     for kind in sorted(rule.hard | rule.soft | rule.doubt | rule.needed):
@@ -177,105 +177,107 @@ def score(a: Profile, b: Profile) -> Score:
     likely = 1.0
     for doubt in doubts:
         likely *= doubt
-    found = min(1.0 - likely, limit) if doubts else 0.0
+    combined = min(1.0 - likely, limit) if doubts else 0.0
     reasons.sort(key=lambda reason: (-reason.similarity, reason.field, sorted((reason.a, reason.b))))
-    return Score(round(found, 4), tuple(reasons))
+    return Score(round(combined, 4), tuple(reasons))
 
 
 def _names_alike(a: Profile, b: Profile, reasons: list[Reason]) -> float | None:
-    """Return the similarity of the most similar names, ``None`` where an entity has none."""
-    found = [
-        (names.similarity(one, other), sorted((given, said)), given, said)
-        for one, given in a.names
-        for other, said in b.names
+    """Return the similarity of the most similar names; ``None`` if an entity has no name."""
+    comparisons = [
+        (names.similarity(name_a, name_b), sorted((text_a, text_b)), text_a, text_b)
+        for name_a, text_a in a.names
+        for name_b, text_b in b.names
     ]
-    if not found:
+    if not comparisons:
         return None
-    best, _, given, said = max(found)
-    if best >= NAMED_ALIKE:
-        reasons.append(Reason("name", given, said, best))
-    # Equal names are no proof: people share them.
+    best, _, text_a, text_b = max(comparisons)
+    if best >= SIMILAR_NAMES:
+        reasons.append(Reason("name", text_a, text_b, best))
+    # Equal names prove nothing: people share names.
     return min(best, 0.97)
 
 
 def _equal(kind: str, a: Profile, b: Profile) -> Reason | None:
-    one, other = a.values.get(kind), b.values.get(kind)
-    common = one.keys() & other.keys() if one and other else ()
+    values_a, values_b = a.values.get(kind), b.values.get(kind)
+    common = values_a.keys() & values_b.keys() if values_a and values_b else ()
     if not common:
         return None
-    assert one
-    assert other
+    assert values_a
+    assert values_b
     value = min(common)
-    return _reason(one[value], other[value], 1.0)
+    return _reason(values_a[value], values_b[value], 1.0)
 
 
-def _reason(one: tuple[str, str], other: tuple[str, str], alike: float) -> Reason:
-    """Return how alike two values are, each with its field: ``invoice_number/number`` where these differ."""
-    return Reason("/".join(sorted({one[0], other[0]})), one[1], other[1], alike)
+def _reason(first: tuple[str, str], second: tuple[str, str], alike: float) -> Reason:
+    """Return a reason of two ``(field, value)``; different fields are joined: ``invoice_number/number``."""
+    return Reason("/".join(sorted({first[0], second[0]})), first[1], second[1], alike)
 
 
 def _vendors(a: Profile, b: Profile, reasons: list[Reason], doubts: list[float]) -> None:
-    """Take who sent two invoices as evidence: with the number it identifies them."""
+    """Add the vendors of two invoices as evidence: vendor and number identify an invoice."""
     alike = _companies(a, b)
-    if alike is not None and alike[0] >= names.WORD:
+    if alike is not None and alike[0] >= names.SAME_WORD:
         reasons.append(Reason("vendor", *alike[1], alike[0]))
         if _equal("number", a, b):
             doubts.append(1.0 - 0.85 * alike[0])
 
 
 def _companies(a: Profile, b: Profile) -> tuple[float, tuple[str, str]] | None:
-    one, other = a.values.get("vendor"), b.values.get("vendor")
-    if not one or not other:
+    values_a, values_b = a.values.get("vendor"), b.values.get("vendor")
+    if not values_a or not values_b:
         return None
-    (_, given), (_, said) = min(one.items())[1], min(other.items())[1]
-    left, right = names.parse(given, "company"), names.parse(said, "company")
-    alike = names.similarity(left, right) if left and right else float(given == said)
-    return alike, (given, said)
+    (_, vendor_a), (_, vendor_b) = min(values_a.items())[1], min(values_b.items())[1]
+    left, right = names.parse(vendor_a, "company"), names.parse(vendor_b, "company")
+    alike = names.similarity(left, right) if left and right else float(vendor_a == vendor_b)
+    return alike, (vendor_a, vendor_b)
 
 
 def _limit(kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons: list[Reason]) -> float:
-    """Return how high the score can be by what two entities have, or lack, of one kind."""
-    one, other = a.values.get(kind), b.values.get(kind)
-    if not one or not other:
-        return names.LEFT_OUT if kind in rule.needed and (one or other) else 1.0
+    """Return the highest score that the values of one kind, or their absence, allow."""
+    values_a, values_b = a.values.get(kind), b.values.get(kind)
+    if not values_a or not values_b:
+        return names.OMISSION_LIMIT if kind in rule.needed and (values_a or values_b) else 1.0
     if kind == "vendor":
         alike = _companies(a, b)
-        return CONFLICT if alike is not None and alike[0] < names.WORD else 1.0
+        return CONFLICT_LIMIT if alike is not None and alike[0] < names.SAME_WORD else 1.0
     if kind in ("date", "born"):
-        return _dates(one, other)
-    if one.keys() & other.keys():
+        return _dates(values_a, values_b)
+    if values_a.keys() & values_b.keys():
         return 1.0
-    reasons.append(_reason(min(one.items())[1], min(other.items())[1], 0.0))
+    reasons.append(_reason(min(values_a.items())[1], min(values_b.items())[1], 0.0))
     if kind in rule.hard or (kind in rule.soft and not proven):
-        return CONFLICT
-    return 0.95 if kind in rule.soft else 1.0 if proven else DOUBT
+        return CONFLICT_LIMIT
+    return 0.95 if kind in rule.soft else 1.0 if proven else DOUBT_LIMIT
 
 
-def _dates(one: Mapping[str, tuple[str, str]], other: Mapping[str, tuple[str, str]]) -> float:
-    """Return the limit by two sets of times: other days are other things, other hours are a doubt.
+def _dates(first: Mapping[str, tuple[str, str]], second: Mapping[str, tuple[str, str]]) -> float:
+    """Return the highest score for two sets of times: different days conflict, different hours lower it.
 
-    The day counts as it is written and as it is in UTC, so that one moment in two zones is one day; a year
-    or a month holds its days.
+    Days are compared as written and in UTC, so that one moment in two time zones is one day. A year or a
+    month equals each of its days.
     """
-    days = [{day for text in found for day in text.split(" ")[:2]} for found in (one, other)]
-    if not any(day.startswith(said) or said.startswith(day) for day in days[0] for said in days[1]):
-        return CONFLICT
-    hours = [{text.split(" ")[2] for text in found if text.count(" ") == 2} for found in (one, other)]
-    return names.LEFT_OUT if all(hours) and not hours[0] & hours[1] else 1.0
+    days = [{day for text in times_of for day in text.split(" ")[:2]} for times_of in (first, second)]
+    if not any(a.startswith(b) or b.startswith(a) for a in days[0] for b in days[1]):
+        return CONFLICT_LIMIT
+    hours = [
+        {text.split(" ")[2] for text in times_of if text.count(" ") == 2} for times_of in (first, second)
+    ]
+    return names.OMISSION_LIMIT if all(hours) and not hours[0] & hours[1] else 1.0
 
 
-def _given(value: Any) -> Iterable[str]:
-    """Yield the texts of a value: itself, or the members of a list."""
-    for one in value[:20] if isinstance(value, list) else (value,):
-        if isinstance(one, str):
-            if not one.isspace() and one:
-                yield one
-        elif (text := identity_value(one)) is not None:
+def _texts(value: Any) -> Iterable[str]:
+    """Yield a value as text, or the elements of a list (20 at most)."""
+    for element in value[:20] if isinstance(value, list) else (value,):
+        if isinstance(element, str):
+            if not element.isspace() and element:
+                yield element
+        elif (text := identity_value(element)) is not None:
             yield text
 
 
 def _date(text: str) -> str:
-    """Return the day as it is written, the day in UTC, and the moment where there is one."""
+    """Return the day as written, the day in UTC and, if the text has a time, the moment, joined by blanks."""
     text = text.strip()
     try:
         moment = times.parse(text)
@@ -296,5 +298,5 @@ _READ: dict[str, Callable[[str], str]] = {
 
 
 def survivor(a: Profile, b: Profile) -> Profile:
-    """Return the proposed survivor: the entity with more observations, then the older, then by id."""
-    return min(a, b, key=lambda one: (-one.weight[0], -one.weight[1], one.entity_id))
+    """Return the proposed survivor: the entity with more observations, else the older, else the lesser id."""
+    return min(a, b, key=lambda profile: (-profile.weight[0], -profile.weight[1], profile.entity_id))

@@ -127,14 +127,14 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
         "limit": arguments.limit,
         "offset": arguments.offset,
         "scanned": len(entities),
-        "truncated": scan.next_name is not None or not proposals.whole,
+        "truncated": scan.next_name is not None or not proposals.complete,
     }
     if len(proposals.pairs) > end:
         answer["next_offset"] = end
     if scan.next_name is not None:
         answer["next_cursor"] = cursors.encode(query, {"name": scan.next_name})
-    if not proposals.whole:
-        answer["hint"] = f"more than {blocking.PAIRS} pairs to compare: give entity_type or entity_id"
+    if not proposals.complete:
+        answer["hint"] = f"more than {blocking.PAIRS_LIMIT} pairs to compare: give entity_type or entity_id"
     return answer
 
 
@@ -156,9 +156,9 @@ def _candidate(pair: Pair) -> Candidate:
         "canonical_name_a": pair.a.shown,
         "canonical_name_b": pair.b.shown,
         "entity_type": pair.a.entity_type,
-        "score": pair.found.score,
-        "matched_fields": pair.found.matched_fields,
-        "reasons": [reason_of(reason) for reason in pair.found.reasons],
+        "score": pair.score.score,
+        "matched_fields": pair.score.matched_fields,
+        "reasons": [reason_of(reason) for reason in pair.score.reasons],
         "merge": {
             "operation": "entities.merge",
             "arguments": {"source_entity_id": merged.entity_id, "target_entity_id": into.entity_id},

@@ -24,7 +24,7 @@ class Analyze(Arguments):
         int,
         Field(ge=1, le=schema_samples.SAMPLE, description="In how many observations a field must stand."),
         NoBool,
-    ] = schema_candidates.ENOUGH
+    ] = schema_candidates.MIN_OBSERVATIONS
     min_confidence: Annotated[
         float, Field(ge=0, le=1, description="How sure its type must be, 0 to 1."), NoBool
     ] = 0.8

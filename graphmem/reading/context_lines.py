@@ -70,7 +70,7 @@ async def known_lines(context: Context, entity_ids: Sequence[str]) -> list[Line]
     for one in direct[:ORIGINS_LIMIT]:
         for related in one.related:
             if related[3] not in weights:
-                weight = weights[one.row.id] * lines_of.FURTHER
+                weight = weights[one.row.id] * lines_of.RELATED_WEIGHT_FACTOR
                 further[related[3]] = max(further.get(related[3], 0.0), weight)
     nearest = sorted(further, key=lambda one: (-further[one], one))[:RELATED_LIMIT]
     told: set[str] = set()

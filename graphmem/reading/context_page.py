@@ -98,7 +98,7 @@ def fitted(
         parts = _parts(line, asked, lines_of.VALUE_LIMIT, numbers)
         if _spent(parts, unit) > left and not page["lines"]:
             least = replace(line, contested=line.contested[:1])
-            parts = _parts(least, asked, lines_of.LEAST, numbers)
+            parts = _parts(least, asked, lines_of.MIN_VALUE_CHARACTERS, numbers)
         if (spent := _spent(parts, unit)) > left:
             break
         left -= spent

@@ -95,12 +95,12 @@ def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
     other = pair.a if turned else pair.b
     reasons = [
         reason_of(reason._replace(a=reason.b, b=reason.a) if turned else reason)
-        for reason in pair.found.reasons
+        for reason in pair.score.reasons
     ]
     return {
         "entity_id": other.entity_id,
         "canonical_name": other.shown,
-        "score": pair.found.score,
+        "score": pair.score.score,
         "reasons": reasons,
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from graphmem.matching.similarity import COMPARED, Profile
+from graphmem.matching.similarity import COMPARED_FIELDS, Profile
 from graphmem.model import canonical, identity
 from graphmem.text import identifiers
 from graphmem.writing.receipt import Neighbours, Receipt
@@ -19,7 +19,7 @@ NEIGHBOURS_EACH_SIDE: Final = 4
 """Names that are read on each side of each name of a created entity."""
 VALUE_CHARACTERS_LIMIT: Final = 1_000
 """A longer value is not compared; as in ``duplicate/_row.cypher``."""
-FIELDS: Final = sorted(COMPARED)
+FIELDS: Final = sorted(COMPARED_FIELDS)
 """The fields that ``duplicate/_row.cypher`` reads."""
 
 
@@ -61,7 +61,9 @@ def profile(row: Sequence[Any]) -> Profile:
 
 def compared(values: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return those values of a snapshot that are compared, as ``duplicate/_row.cypher`` does."""
-    return {name: text for name, text in values if name in COMPARED and len(text) <= VALUE_CHARACTERS_LIMIT}
+    return {
+        name: text for name, text in values if name in COMPARED_FIELDS and len(text) <= VALUE_CHARACTERS_LIMIT
+    }
 
 
 def probes(created: Mapping[str, Profile]) -> list[dict[str, Any]]:

@@ -7,16 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.matching import schema_candidates
-from graphmem.matching.schema_candidates import CUT, Said
+from graphmem.matching.schema_candidates import VALUE_CHARACTERS, SampledObservation
 from graphmem.model import canonical, discovery, schema
 
 WHEN = ["2026-01-31", "2026-02-01", "2026-02-02", "2026-02-03", "2026-02-04"]
 
 
-def sample(*rows: dict[str, object], kind: str = "value", basis: str | None = "name") -> list[Said]:
+def sample(
+    *rows: dict[str, object], kind: str = "value", basis: str | None = "name"
+) -> list[SampledObservation]:
     """Observations of an entity each."""
     return [
-        Said(f"ent_{i}", kind, basis, list(row), [canonical.encode(value)[:CUT] for value in row.values()])
+        SampledObservation(
+            f"ent_{i}",
+            kind,
+            basis,
+            list(row),
+            [canonical.encode(value)[:VALUE_CHARACTERS] for value in row.values()],
+        )
         for i, row in enumerate(rows)
     ]
 
@@ -25,12 +33,14 @@ def document(**fields: object) -> schema.Document:
     return schema.parse("thing", {"fields": fields})
 
 
-def suggested(rows: list[Said], known: schema.Document | None = None, **limits: float) -> dict[str, str]:
+def suggested(
+    rows: list[SampledObservation], known: schema.Document | None = None, **limits: float
+) -> dict[str, str]:
     found = schema_candidates.candidates("thing", known, rows, **{"min_confidence": 0.0, **limits})  # pyright: ignore
     return {one["field_name"]: one["recommended_type"] for one in found}
 
 
-def told(rows: list[Said], known: schema.Document | None = None) -> list[tuple[str, str, str]]:
+def told(rows: list[SampledObservation], known: schema.Document | None = None) -> list[tuple[str, str, str]]:
     found = schema_candidates.recommendations("thing", known, rows)
     return [(one["kind"], one["field_name"], one["recommended_type"]) for one in found]
 
@@ -58,7 +68,7 @@ def told(rows: list[Said], known: schema.Document | None = None) -> list[tuple[s
     ids=lambda value: ascii(value)[:40],
 )
 def test_a_value_looks_like_this_by_its_beginning(value: object, looks: tuple[str, str]):
-    assert schema_candidates.looks(canonical.encode(value)[:CUT]) == looks
+    assert schema_candidates.type_and_format(canonical.encode(value)[:VALUE_CHARACTERS]) == looks
 
 
 VALUES = st.recursive(
@@ -71,7 +81,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_the_beginning_of_a_value_tells_its_type(value: object):
     text = canonical.encode(value)
-    assert schema_candidates.looks(text[:CUT])[0] == discovery.shape_of(value)
+    assert schema_candidates.type_and_format(text[:VALUE_CHARACTERS])[0] == discovery.shape_of(value)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +139,7 @@ def test_a_candidate_says_what_was_seen():
 
 
 @given(st.permutations(sample(*({"a": i % 3, "b": str(i), "é": [i]} for i in range(8)))))
-def test_the_order_of_the_sample_does_not_matter(rows: list[Said]):
+def test_the_order_of_the_sample_does_not_matter(rows: list[SampledObservation]):
     expected = schema_candidates.recommendations("thing", None, sorted(rows))
     assert schema_candidates.recommendations("thing", None, rows) == expected
 

@@ -193,7 +193,7 @@ def test_what_is_shared_by_quite_other_names_counts_less(
     ],
 )
 def test_what_one_thing_cannot_have_twice_rules_a_pair_out(entity_type, one, other) -> None:
-    assert score(entity_type, one, other) <= similarity.CONFLICT < similarity.LOWEST_THRESHOLD
+    assert score(entity_type, one, other) <= similarity.CONFLICT_LIMIT < similarity.LOWEST_THRESHOLD
     assert score(entity_type, one, one) >= 0.9
 
 
@@ -209,7 +209,7 @@ def test_another_email_is_outweighed_by_an_equal_phone() -> None:
 
 def test_a_company_with_another_address_is_below_the_default_threshold() -> None:
     found = score("company", {"name": "Acme", "domain": "acme.de"}, {"name": "Acme", "domain": "acme.com"})
-    assert found == similarity.DOUBT < THRESHOLD
+    assert found == similarity.DOUBT_LIMIT < THRESHOLD
 
 
 @pytest.mark.parametrize(
@@ -232,8 +232,8 @@ def test_events_of_one_day_are_likely_one_unless_their_hours_differ(one, other, 
 
 def test_what_one_of_them_leaves_open_is_a_doubt() -> None:
     found = score("event", {"title": "Planning", "date_start": "2026-01-30"}, {"title": "Planning"})
-    assert found == names.LEFT_OUT
-    assert score("person", {"name": "John Smith Jr."}, {"name": "John Smith"}) == names.LEFT_OUT
+    assert found == names.OMISSION_LIMIT
+    assert score("person", {"name": "John Smith Jr."}, {"name": "John Smith"}) == names.OMISSION_LIMIT
 
 
 def test_an_invoice_is_its_number_and_who_sent_it() -> None:
@@ -254,7 +254,7 @@ def test_what_has_no_name_is_not_alike_by_what_it_is_called() -> None:
 
 
 FIELDS = st.dictionaries(
-    st.sampled_from(sorted(similarity.COMPARED)),
+    st.sampled_from(sorted(similarity.COMPARED_FIELDS)),
     st.sampled_from(
         ["Ada Lovelace", "Lovelace, A.", "a@x.example", "+49 30 1234567", "2026-01-30", "Acme Inc 7"]
     )
@@ -299,11 +299,11 @@ def test_few_are_all_compared_as_the_score_says() -> None:
 
 def test_no_more_pairs_are_compared_than_said() -> None:
     profiles = [entity("person", f"ent_{place:024d}", name="Ada Lovelace") for place in range(300)]
-    bounded = blocking.propose(profiles, THRESHOLD, most=200)
-    assert not bounded.whole
-    assert bounded.compared <= 200 + blocking.SMALL
+    bounded = blocking.propose(profiles, THRESHOLD, pairs_limit=200)
+    assert not bounded.complete
+    assert bounded.compared <= 200 + blocking.SMALL_BLOCK
     whole = blocking.propose(profiles, THRESHOLD)
-    assert whole.whole
+    assert whole.complete
     assert whole.compared < 300 * 10
 
 
