@@ -1,8 +1,8 @@
-"""Vectors made in this process: a small model that comes with the package ``wordllama``, without any network.
+"""Embedding in this process, with the small model of the package ``wordllama``, without network access.
 
-Each word piece has a vector, and a text has their mean; case does not count. The same text has the same
-vector wherever and beside whatever it is made. Only the two files of that package are read: the package
-itself would set up logging and load a client for downloads.
+The vector of a text is the direction of the sum of its word pieces' vectors; case does not count. Equal texts
+have equal vectors on every machine and in every batch. Only two files of the package are read: importing the
+package would set up logging and load a download client.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 MODEL: Final = "wordllama l2_supercat 256, lower case"
 FLOOR: Final = 0.28
-"""Of 60 phrases that mean one of 30 things this finds more than half, and nothing for 40 that mean none."""
-BLOCKING: Final = 8_000
-"""Characters up to which texts are embedded on the spot, some 5 ms; more are embedded in a thread."""
-STEPS: Final = 127
-"""The greatest number in a vector, which all others are whole parts of."""
-CHUNK: Final = 256
-"""Texts that are embedded in one go."""
+"""Least similarity of a hit. It was chosen by test: of 60 phrases for 30 things more than half find theirs,
+and 40 unrelated phrases find nothing."""
+INLINE_CHARACTERS_LIMIT: Final = 8_000
+"""Texts with at most this many characters are embedded in the event loop (5 ms); more go to a thread."""
+COMPONENT_LIMIT: Final = 127
+"""The largest component of a vector by magnitude; all components are integers."""
+BATCH_SIZE: Final = 256
+"""Texts per call of the tokenizer."""
 
 
 class LocalEmbedder:
-    """The model that needs nothing but this machine; loaded when it is first asked, or warmed."""
+    """The local model. It is loaded by :meth:`warm` or at the first text."""
 
     model = MODEL
     at_once = True
@@ -47,14 +48,14 @@ class LocalEmbedder:
         """Load the model: 0.2 s, 60 MB.
 
         Raises:
-            ConfigurationInvalid: its files are not where they belong.
+            ConfigurationInvalid: the model's files are missing or cannot be read.
         """
         with self._lock:
             self._loaded = self._loaded or _load()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """Return the vector of each text."""
-        if self._loaded is not None and sum(map(len, texts)) <= BLOCKING:
+        if self._loaded is not None and sum(map(len, texts)) <= INLINE_CHARACTERS_LIMIT:
             return self.vectors(texts)
         return await asyncio.to_thread(self.vectors, texts)
 
@@ -65,13 +66,13 @@ class LocalEmbedder:
         assert self._loaded is not None
         return [
             vector
-            for start in range(0, len(texts), CHUNK)
-            for vector in _embed(*self._loaded, texts[start : start + CHUNK])
+            for start in range(0, len(texts), BATCH_SIZE)
+            for vector in _embed(*self._loaded, texts[start : start + BATCH_SIZE])
         ]
 
 
 def _load() -> tuple[Any, np.ndarray]:
-    # Its threads go on turning for milliseconds after each text: one text takes a twentieth of that.
+    # The tokenizer's threads spin for milliseconds after each text; one text takes a twentieth of that.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     import numpy as np
     from safetensors import safe_open
@@ -96,14 +97,18 @@ def _embed(tokenizer: Any, table: np.ndarray, texts: Sequence[str]) -> list[Vect
     import numpy as np
 
     pieces = [
-        found.ids
-        for found in tokenizer.encode_batch_fast([text.lower() for text in texts], add_special_tokens=False)
+        encoding.ids
+        for encoding in tokenizer.encode_batch_fast(
+            [text.lower() for text in texts], add_special_tokens=False
+        )
     ]
-    found: list[Vector | None] = []
+    vectors: list[Vector | None] = []
     for ids in pieces:
         total = table[ids].sum(axis=0)
-        most = np.abs(total).max()
-        # Only the direction counts. Small whole numbers turn it by less than half a degree, and are sent and
-        # read in half of the time.
-        found.append(np.rint(total * (STEPS / most)).astype(int).tolist() if ids and most > 0 else None)
-    return found
+        largest = np.abs(total).max()
+        # Only the direction counts. Rounding to small integers changes it by less than half a degree and
+        # halves the time to send and read a vector.
+        vectors.append(
+            np.rint(total * (COMPONENT_LIMIT / largest)).astype(int).tolist() if ids and largest > 0 else None
+        )
+    return vectors

@@ -1,8 +1,7 @@
-"""Vectors made by a service elsewhere, of the kind that answers ``POST …/embeddings``.
+"""Embedding by a remote service with the ``POST …/embeddings`` interface.
 
-Which service that is, the operator says (``GRAPHMEM_EMBEDDING_URL``); nothing that a caller sends chooses
-an address. What is stored waits for its vector until the worker has asked; a search asks at once, and says
-so where it gets no answer.
+Only the operator chooses the address (``GRAPHMEM_EMBEDDING_URL``); no request can. Stored texts wait for
+their vectors until the worker gets them. A search calls the service directly and reports if it fails.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings
 
 ATTEMPTS: Final = 3
-LARGEST: Final = 20_000_000
-"""Bytes of an answer that are read."""
-_AGAIN: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
-_REFUSED: Final = frozenset({400, 413, 422})
+ANSWER_BYTES_LIMIT: Final = 20_000_000
+"""Largest answer that is read, in bytes."""
+_RETRIED_STATUSES: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_REFUSED_STATUSES: Final = frozenset({400, 413, 422})
 
 
 class _TryAgain(Exception):
-    """The service may answer in a moment."""
+    """The service answers with a temporary error; the request is repeated."""
 
 
 class RemoteEmbedder:
-    """A model behind an address."""
+    """A model at a remote address."""
 
     at_once = False
 
     def __init__(self, settings: Settings, tracer: Tracer = NO_TRACES) -> None:
-        """Make the client; nothing is sent yet."""
+        """Create the client; nothing is sent yet."""
         assert settings.embedding_url is not None
         self.model = f"{settings.embedding_model} {DIMENSIONS}"
         self.floor = settings.embedding_floor
@@ -60,7 +59,7 @@ class RemoteEmbedder:
 
         Raises:
             EmbeddingRefused: the service refuses one of the texts.
-            EmbeddingUnavailable: it does not answer as it should, in time.
+            EmbeddingUnavailable: the service does not answer in time, or its answer is not usable.
         """
         try:
             async with asyncio.timeout(self._seconds):
@@ -74,29 +73,31 @@ class RemoteEmbedder:
         raise AssertionError("unreachable: a retry context ends by returning or raising")
 
     async def _ask(self, texts: Sequence[str]) -> bytes:
-        asked = {
+        body = {
             "model": self._name, "input": list(texts), "dimensions": DIMENSIONS, "encoding_format": "float",
         }  # fmt: skip
         with self._tracer.call("embeddings") as headers:
-            return await self._send(asked, headers)
+            return await self._send(body, headers)
 
-    async def _send(self, asked: dict[str, Any], headers: dict[str, str]) -> bytes:
-        async with self._client.stream("POST", self._url, json=asked, headers=headers) as answer:
+    async def _send(self, body: dict[str, Any], headers: dict[str, str]) -> bytes:
+        async with self._client.stream("POST", self._url, json=body, headers=headers) as answer:
             status = answer.status_code
-            if status in _AGAIN:
+            if status in _RETRIED_STATUSES:
                 raise _TryAgain(f"it answers {status}")
-            if status in _REFUSED:
+            if status in _REFUSED_STATUSES:
                 raise EmbeddingRefused(f"the embedding service answers {status}")
             if status != 200:
                 raise EmbeddingUnavailable(
                     f"the embedding service answers {status}: check its URL, the model and the key"
                 )
-            found = bytearray()
+            content = bytearray()
             async for part in answer.aiter_bytes():
-                found += part
-                if len(found) > LARGEST:
-                    raise EmbeddingUnavailable("the embedding service answers without end")
-        return bytes(found)
+                content += part
+                if len(content) > ANSWER_BYTES_LIMIT:
+                    raise EmbeddingUnavailable(
+                        f"the embedding service answers more than {ANSWER_BYTES_LIMIT:,} bytes"
+                    )
+        return bytes(content)
 
     @staticmethod
     def _read(raw: bytes, count: int) -> list[Vector | None]:
@@ -112,8 +113,8 @@ class RemoteEmbedder:
         return vectors
 
 
-def _vector(given: Any) -> Vector | None:
-    numbers = [float(x) for x in given]
+def _vector(components: Any) -> Vector | None:
+    numbers = [float(x) for x in components]
     if len(numbers) != DIMENSIONS:
         raise EmbeddingUnavailable(
             f"the embedding service answers {len(numbers)} dimensions, not {DIMENSIONS}: choose a model that "

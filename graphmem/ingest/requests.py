@@ -1,4 +1,4 @@
-"""Files that hold what to store: a request as JSON, a list of items as JSON, or one item a line (NDJSON)."""
+"""Read files to store: a request as JSON, a list of items as JSON, or one item per line (NDJSON)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from graphmem.model import canonical
 
 
 def read_request(data: bytes, name: str) -> dict[str, Any]:
-    """Return the arguments that a file holds; a list, or several lines, are the ``entities`` of a store.
+    """Return the arguments of a store request; a list or several lines become its ``entities``.
 
     Raises:
-        InvalidJson: it is neither; ``details`` says where it fails.
+        InvalidJson: the file has none of the three formats; ``details`` has the reason.
     """
     try:
         value = canonical.decode(data)
@@ -25,7 +25,7 @@ def read_request(data: bytes, name: str) -> dict[str, Any]:
         return value
     if isinstance(value, list):
         return {"entities": value}
-    raise _unreadable(name, "an object or a list is needed")
+    raise _unreadable(name, "the file must contain an object or a list")
 
 
 def _line(name: str, number: int, line: bytes) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from graphmem.embedding import meaning
-from graphmem.embedding.local import STEPS, LocalEmbedder
+from graphmem.embedding.local import COMPONENT_LIMIT, LocalEmbedder
 from graphmem.embedding.meaning import Vector
 from graphmem.errors import EmbeddingUnavailable, InvalidInput
 from graphmem.registry import Services
@@ -182,7 +182,7 @@ def test_the_vectors_of_a_text_are_the_same_wherever_they_are_made() -> None:
     for vector in together:
         if vector is not None:
             assert len(vector) == meaning.DIMENSIONS
-            assert max(map(abs, vector)) == STEPS
+            assert max(map(abs, vector)) == COMPONENT_LIMIT
 
 
 def test_nothing_of_what_is_found_by_meaning_is_another_owner_s(
