@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -74,12 +74,16 @@ async def work(services: Services) -> None:
     await asyncio.gather(*(repeat(services, kind) for kind in KINDS))
 
 
+class _ReplacedModel(NamedTuple):
+    before: str | None
+
+
 async def claim(services: Services) -> None:
     """Make the model of this process the one in use for all entities."""
     model = services.embedder.model
-    (row,) = await services.database.write("meaning.claim", None, model=model)
-    if row["before"] not in (None, model):
-        _log.info("another model is in use: all vectors are made anew", model=model, before=row["before"])
+    replaced = await services.database.writes(None).only("meaning.claim", _ReplacedModel, model=model)
+    if replaced.before not in (None, model):
+        _log.info("another model is in use: all vectors are made anew", model=model, before=replaced.before)
 
 
 async def repeat(services: Services, kind: WorkKind) -> None:
@@ -107,10 +111,36 @@ def _log_delay(work: str, exc: GraphmemError, *, again: bool) -> None:
     (_log.debug if again else _log.warning)("the worker goes on later", work=work, reason=str(exc)[:500])
 
 
+class _IndexedCount(NamedTuple):
+    placed: int
+
+
 async def index_vectors(services: Services) -> int:
     """Put some vectors into the vector index; return how many."""
-    (row,) = await services.database.write("meaning.place", None, limit=INDEXED_LIMIT)
-    return row["placed"]
+    indexed = await services.database.writes(None).only("meaning.place", _IndexedCount, limit=INDEXED_LIMIT)
+    return indexed.placed
+
+
+class _WaitingEntity(NamedTuple):
+    """An entity without a vector; ``of`` is the key of the text of its old vector."""
+
+    entity_id: str
+    of: str
+    name: str
+    fields: list[str]
+    values: list[str]
+
+    @property
+    def text(self) -> str:
+        return meaning.text_of(self.name, zip(self.fields, self.values, strict=True))
+
+
+class _WaitingEntities(NamedTuple):
+    waiting: list[_WaitingEntity]
+
+
+class _StoredCount(NamedTuple):
+    done: int
 
 
 async def make_vectors(services: Services, only_owner: str | None = None) -> int:
@@ -120,26 +150,24 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
         EmbeddingUnavailable: the embedding service does not answer as it should.
     """
     model = services.embedder.model
-    rows = await services.database.read(
-        "meaning.waiting", None, model=model, only=only_owner, limit=EMBEDDED_LIMIT
+    row = await services.database.reads(None).one(
+        "meaning.waiting", _WaitingEntities, model=model, only=only_owner, limit=EMBEDDED_LIMIT
     )
-    waiting = rows[0]["waiting"] if rows else []
+    waiting = row.waiting if row else []
     services.metrics.backlog.labels("vector").set(len(waiting))
     if not waiting:
         return 0
-    texts = [
-        meaning.text_of(name, zip(fields, values, strict=True)) for _, _, name, fields, values in waiting
-    ]
+    texts = [entity.text for entity in waiting]
     embed = partial(_embed, services)
     parts = await in_halves(texts, embed, too_much=(EmbeddingRefused,))
     vectors = [vector for part in parts for vector in part]
     rows = [
-        {"id": entity_id, "was": of, "of": meaning.key(text), "vector": vector}
-        for (entity_id, of, *_), text, vector in zip(waiting, texts, vectors, strict=True)
+        {"id": entity.entity_id, "was": entity.of, "of": meaning.key(text), "vector": vector}
+        for entity, text, vector in zip(waiting, texts, vectors, strict=True)
     ]
-    (row,) = await services.database.write("meaning.set", None, model=model, rows=rows)
-    _log.info("vectors made", entities=row["done"], model=model)
-    return row["done"]
+    stored = await services.database.writes(None).only("meaning.set", _StoredCount, model=model, rows=rows)
+    _log.info("vectors made", entities=stored.done, model=model)
+    return stored.done
 
 
 async def _embed(services: Services, texts: list[str]) -> list[Vector | None]:
@@ -157,13 +185,23 @@ async def _embed(services: Services, texts: list[str]) -> list[Vector | None]:
         return [None]
 
 
+class _PendingType(NamedTuple):
+    owner: str
+    kind: str
+    projection: str | None
+
+
+class _PendingTypes(NamedTuple):
+    pending: list[_PendingType]
+
+
 async def refold_stale(services: Services) -> int:
     """Fold stale entities of some types again; return how many.
 
     The types are chosen at random, so that a type that always fails keeps no other waiting.
     """
-    (row,) = await services.database.read("schema.pending", None, limit=PENDING_TYPES_LIMIT)
-    pending = row["pending"]
+    row = await services.database.reads(None).only("schema.pending", _PendingTypes, limit=PENDING_TYPES_LIMIT)
+    pending = row.pending
     services.metrics.backlog.labels("fold").set(len(pending))
     done = 0
     for owner, kind, projection in random.sample(pending, min(len(pending), REFOLDED_TYPES_LIMIT)):
@@ -179,17 +217,25 @@ async def refold_stale(services: Services) -> int:
     return done
 
 
+class _StaleEntities(NamedTuple):
+    """A stretch of entities; ``last`` is the id to continue after."""
+
+    entities: list[str]
+    last: str | None
+
+
 async def _refold_type(services: Services, owner: str, kind: str, live: bool, projection: str | None) -> int:
     done, after = 0, ""
+    reads = services.database.reads(owner)
     while after is not None:
-        (row,) = await services.database.read(
-            "schema.unfolded", owner, type=kind, live=live, projection=projection, after=after,
+        stale = await reads.only(
+            "schema.unfolded", _StaleEntities, type=kind, live=live, projection=projection, after=after,
             limit=REFOLDED_LIMIT,
         )  # fmt: skip
-        if row["entities"]:
-            await in_halves(row["entities"], partial(services.writers.refold, owner))
-            done += len(row["entities"])
-        after = row["last"]
+        if stale.entities:
+            await in_halves(stale.entities, partial(services.writers.refold, owner))
+            done += len(stale.entities)
+        after = stale.last
     return done
 
 
