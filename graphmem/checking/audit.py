@@ -12,12 +12,12 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from graphmem.checking.stretch import Difference, Stretch
+from graphmem.checking.stretch import Difference, StoredNodes, Stretch
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
-from graphmem.database.queries import Transaction
+from graphmem.database.queries import Queries, Transaction
 from graphmem.model import canonical, discovery, ids, reduction, relationship, state_hash, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import Membership
@@ -26,7 +26,7 @@ from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import Writers, placement, refolding, rows, vectors
 from graphmem.writing import state as states
 from graphmem.writing.schema_heads import Head
-from graphmem.writing.state import State
+from graphmem.writing.state import LookRow, State
 from graphmem.writing.things import Thing, Things
 
 STRETCH_SUBJECTS: Final = 100
@@ -35,6 +35,62 @@ READS_LIMIT: Final = 5
 """How often a stretch is read while commits change it."""
 REPORTED_LIMIT: Final = 200
 """Entities and relationships whose differences a report lists; all are counted."""
+
+
+class _Place(NamedTuple):
+    """A place in the order of ``audit.subjects``: the time of the last observation, and an id."""
+
+    since: int
+    after: str
+
+
+class _SubjectPage(NamedTuple):
+    subject_ids: list[str]
+    last: _Place | None
+
+
+class _ReducedSubject(NamedTuple):
+    """The own state of an entity or a relationship, as the database reduces it."""
+
+    subject_id: str
+    version: int
+    updated_at: int | None
+    observation_count: int
+    created_at: int | None
+    last_observation_at: int | None
+    lifecycle: list[Any] | None
+    fold: list[list[Any]]
+
+
+class _ReducedSubjects(NamedTuple):
+    reduced: list[_ReducedSubject]
+
+
+class _StoredCount(NamedTuple):
+    """The counters of one type of entities or relationships, see ``rows.count``."""
+
+    kind: str
+    name: str
+    total: int
+    known: int
+    observations: int
+    recorded: int
+
+    @property
+    def counters(self) -> list[int]:
+        return [self.total, self.known, self.observations, self.recorded]
+
+
+class _StoredCounts(NamedTuple):
+    counts: list[_StoredCount]
+    revision: int
+    state_hash: str | None
+
+
+class _LockedOwner(NamedTuple):
+    sequence: int
+    revision: int
+
 
 Progress = Callable[[int], None]
 """Called with the number of entities or relationships checked since the last call."""
@@ -99,24 +155,22 @@ class Audit:
             async for subject_ids in self._subject_ids(False, kind, True):
                 await in_halves(subject_ids, partial(self._check, False))
         if self.deep:
-            await self._compare_heads(before["revision"])
+            await self._compare_heads(before.revision)
         await self._settle(before)
         return self.report
 
     async def _subject_ids(self, entities: bool, kind: str, live: bool) -> AsyncIterator[list[str]]:
-        place: list[Any] | None = [-(1 << 62), ""]
+        place: _Place | None = _Place(-(1 << 62), "")
         while place is not None:
-            row = (
-                await self._read(
-                    "audit.subjects", entities=entities, type=kind, live=live, since=place[0], after=place[1],
-                    limit=STRETCH_SUBJECTS,
-                )
-            )[0]  # fmt: skip
+            page = await self._queries.only(
+                "audit.subjects", _SubjectPage, entities=entities, type=kind, live=live, since=place.since,
+                after=place.after, limit=STRETCH_SUBJECTS,
+            )  # fmt: skip
             # A mended relationship may come again at a later place: it was counted before.
-            subject_ids = [subject_id for subject_id in row["subject_ids"] if subject_id not in self.moved]
+            subject_ids = [subject_id for subject_id in page.subject_ids if subject_id not in self.moved]
             if subject_ids:
                 yield subject_ids
-            place = row["last"]
+            place = page.last
 
     async def _check(self, is_entity: bool, subject_ids: list[str]) -> None:
         entities, relationships = (subject_ids, []) if is_entity else ([], subject_ids)
@@ -130,17 +184,18 @@ class Audit:
         subject_ids = entities or relationships
         stretch = Stretch(self.owner, states.empty(), states.empty(), subject_ids)
         for _ in range(READS_LIMIT):
-            looked = await self._read_stretch(entities, relationships)
-            if looked is None:
+            read = await self._read_stretch(entities, relationships)
+            if read is None:
                 break
-            looked, merges = looked
-            derived = await self._derived(looked, merges)
-            row = await self._nodes(looked)
-            stretch = Stretch(self.owner, looked, derived, subject_ids)
-            stretch.compare(row, await vectors.expected(stretch.nodes, self.writers.embedder))
-            again = await self._read_stretch(entities, relationships)
-            if again is not None:
-                stretch.unchecked = stretch.changed(again[0])
+            stored, merges = read
+            derived = await self._derived(stored, merges)
+            nodes = await self._nodes(stored)
+            stretch = Stretch(self.owner, stored, derived, subject_ids)
+            stretch.compare(nodes, await vectors.expected(stretch.nodes, self.writers.embedder))
+            read = await self._read_stretch(entities, relationships)
+            if read is not None:
+                reread, _ = read
+                stretch.unchecked = stretch.changed(reread)
             if not stretch.unchecked:
                 break
         return stretch
@@ -152,38 +207,37 @@ class Audit:
         ends = [end for key in relationships for end in ids.ends(key)]
         wanted = {*entities, *ends}
         for last in (False,) * (READS_LIMIT - 1) + (True,):
-            merges = await refolding.membership(self._read, sorted(wanted))
-            looked = await self._look({*wanted, *merges.entity_ids}, relationships)
-            if looked is None:
+            merges = await refolding.membership(self._queries, sorted(wanted))
+            stored = await self._look({*wanted, *merges.entity_ids}, relationships)
+            if stored is None:
                 return None
-            if looked.stale() and not last:
+            if stored.stale() and not last:
                 # Its schema has changed: a read of the entity would fold it again as well.
                 async with self._locked():
                     await self._refold({*wanted, *merges.entity_ids}, relationships)
                 continue
             # The merges are read after the state: a merge in between is seen as a change by the next read.
-            merges = await refolding.membership(self._read, sorted(wanted))
-            if last or all(looked.entities.get(subject_id) for subject_id in merges.entity_ids):
+            merges = await refolding.membership(self._queries, sorted(wanted))
+            if last or all(stored.entities.get(subject_id) for subject_id in merges.entity_ids):
                 # What is missing in the last read is damage: the comparison reports it.
-                return looked, merges
+                return stored, merges
         raise AssertionError("unreachable: the last read returns")
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
         state = await self._look(entities, relationships)
         if state is not None and (stale := state.stale()):
-            await refolding.refold(self._read, state, stale)
+            await refolding.refold(self._queries, state, stale)
             self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
 
-    async def _nodes(self, looked: State) -> dict[str, Any]:
-        (row,) = await self._read(
+    async def _nodes(self, state: State) -> StoredNodes:
+        kinds = relationship.with_builtin(state.relationships[key].kind for key in state.relationships)
+        return await self._queries.only(
             "audit.nodes",
-            edge_types=relationship.with_builtin(
-                looked.relationships[key].kind for key in looked.relationships
-            ),
-            entities=list(looked.entities),
-            relationships=list(looked.relationships),
+            StoredNodes,
+            edge_types=kinds,
+            entities=list(state.entities),
+            relationships=list(state.relationships),
         )
-        return row
 
     def _add(self, stretch: Stretch) -> None:
         report = self.report
@@ -192,7 +246,7 @@ class Audit:
         report.hash += stretch.hash
         for key, counted in stretch.counts.items():
             known = report.counts.setdefault(key, [0, 0, 0, 0])
-            report.counts[key] = [one + more for one, more in zip(known, counted, strict=True)]
+            report.counts[key] = [total + more for total, more in zip(known, counted, strict=True)]
         for subject_id in stretch.subject_ids:
             if subject_id not in stretch.unchecked:
                 report.note(stretch.differences.get(subject_id, []))
@@ -203,8 +257,9 @@ class Audit:
     async def _look(
         self, entities: set[str], relationships: list[str], types: Sequence[str] = ()
     ) -> State | None:
-        (row,) = await self._read(
+        look = await self._queries.only(
             "write.look",
+            LookRow,
             keys=[],
             transactions=[],
             entities=sorted(entities),
@@ -214,26 +269,30 @@ class Audit:
             moved=[],
             onto=None,
         )
-        return states.of_row(row, whole=False)
+        return states.of_look(look, whole=False)
 
-    async def _derived(self, looked: State, merges: Membership) -> State:
+    async def _derived(self, stored: State, merges: Membership) -> State:
         """Return the state that follows from the facts."""
-        subject_ids = [*looked.entities, *looked.relationships]
-        (row,) = await self._read(
-            "audit.reduce", subject_ids=subject_ids, at=times.LATEST, at_ingested=times.LATEST
+        subject_ids = [*stored.entities, *stored.relationships]
+        row = await self._queries.only(
+            "audit.reduce",
+            _ReducedSubjects,
+            subject_ids=subject_ids,
+            at=times.LATEST,
+            at_ingested=times.LATEST,
         )
-        reduced = {one[0]: one[1:] for one in row["reduced"]}
+        reduced = {subject.subject_id: subject for subject in row.reduced}
         into = merges.merged_into()
-        once_merged = [subject_id for subject_id in looked.entities if subject_id in merges.entity_ids]
-        changes = await refolding.changes(self._read, merges, once_merged if merges.facts else [])
+        once_merged = [subject_id for subject_id in stored.entities if subject_id in merges.entity_ids]
+        changes = await refolding.changes(self._queries, merges, once_merged if merges.facts else [])
         entities = Things(
-            replace(looked.entities[subject_id], into=into.get(subject_id)) for subject_id in looked.entities
+            replace(stored.entities[subject_id], into=into.get(subject_id)) for subject_id in stored.entities
         )
-        derived = replace(looked, entities=Things(), relationships=Things())
-        derived.entities_before = looked.entities.copy()
-        derived.relationships_before = looked.relationships.copy()
-        for subject_id in looked.entities:
-            rules = looked.rules(entities.survivor(subject_id).kind)
+        derived = replace(stored, entities=Things(), relationships=Things())
+        derived.entities_before = stored.entities.copy()
+        derived.relationships_before = stored.relationships.copy()
+        for subject_id in stored.entities:
+            rules = stored.rules(entities.survivor(subject_id).kind)
             thing = _reduced(entities[subject_id], reduced[subject_id])
             if rules.key or self.deep:
                 thing = replace(thing, fold=await self._fold(thing, rules))
@@ -241,12 +300,12 @@ class Audit:
                 recorded = changes[subject_id]
                 thing = replace(thing, version=len(recorded), updated_at=max(recorded, default=0))
             derived.entities.put(replace(thing, projection=rules.key))
-        for key in looked.relationships:
-            thing = _reduced(looked.relationships[key], reduced[key])
+        for key in stored.relationships:
+            thing = _reduced(stored.relationships[key], reduced[key])
             if self.deep:
-                thing = replace(thing, fold=await refolding.fold(self._read, key, PLAIN))
+                thing = replace(thing, fold=await refolding.fold(self._queries, key, PLAIN))
             # A merge raises the version of what it shows elsewhere: that is counted and cannot be derived.
-            version = max(looked.relationships[key].version, thing.version)
+            version = max(stored.relationships[key].version, thing.version)
             derived.relationships.put(replace(thing, version=version))
         keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
         placement.place(derived.entities, derived.relationships, keys)
@@ -256,7 +315,7 @@ class Audit:
         """Return the fold of an entity; note the shapes of its values for the discovered schema."""
         folded: dict[str, Winner] = {}
         seen = self.seen.setdefault(thing.kind, {})
-        async for observation in refolding.observations(self._read, thing.subject_id):
+        async for observation in refolding.observations(self._queries, thing.subject_id):
             folded = reduction.fold(folded, observation, rules)
             for name, value in observation.fields.items():
                 shape = discovery.shape_of(canonical.decode(value))
@@ -270,7 +329,7 @@ class Audit:
         Neither is done if another process wrote since revision ``before``.
         """
         async with self._locked():
-            if (await self._read_counts())["revision"] != before + self.mended:
+            if (await self._read_counts()).revision != before + self.mended:
                 return
             state = await self._look(set(), [], sorted(self.seen))
             if state is None:
@@ -315,9 +374,9 @@ class Audit:
         compared under the owner's lock.
         """
         for _ in range(READS_LIMIT if self._tx is None else 0):
-            (whole,) = await self.database.write("owner.lock", self.owner)
+            owner = await self.database.writes(self.owner).only("owner.lock", _LockedOwner)
             stretch = await self._compare(entities, relationships)
-            if stretch.looked.revision == whole["revision"] and await self._mend(stretch):
+            if stretch.stored.revision == owner.revision and await self._mend(stretch):
                 return stretch
         async with self._locked():
             stretch = await self._compare(entities, relationships)
@@ -332,7 +391,7 @@ class Audit:
             return
         async with self.database.transaction(self.owner) as self._tx:
             try:
-                await self._tx.run("owner.lock")
+                await self._tx.rows("owner.lock")
                 yield
             finally:
                 self._tx = None
@@ -342,29 +401,29 @@ class Audit:
         await vectors.embed(params, self.writers.embedder)
         types = rows.edge_types(params)
         if self._tx is not None:
-            return await self._tx.run("write.turn", edge_types=types, **params)
+            return await self._tx.rows("write.turn", edge_types=types, **params)
         return await self.database.write("write.turn", self.owner, edge_types=types, **params)
 
-    async def _read_counts(self) -> dict[str, Any]:
-        return (await self._read("audit.counts"))[0]
+    async def _read_counts(self) -> _StoredCounts:
+        return await self._queries.only("audit.counts", _StoredCounts)
 
-    async def _settle(self, before: dict[str, Any]) -> None:
+    async def _settle(self, before: _StoredCounts) -> None:
         """Compare the counters and the state hash, if nothing but this pass has written meanwhile."""
         now = await self._read_counts()
         report = self.report
-        if now["revision"] != before["revision"] + self.mended or report.unchecked:
+        if now.revision != before.revision + self.mended or report.unchecked:
             report.settled = False
         if not report.settled:
             return
         hashed = state_hash.updated(state_hash.EMPTY, report.hash, 0)
-        stored = {(kind, name): counted for kind, name, *counted in now["counts"]}
+        stored = {(count.kind, count.name): count.counters for count in now.counts}
         differences = [
             Difference(f"{kind} {name}", "counts", stored.get((kind, name)), report.counts.get((kind, name)))
             for kind, name in sorted({*stored, *report.counts})
             if stored.get((kind, name), [0] * 4) != report.counts.get((kind, name), [0] * 4)
         ]
-        if now["state_hash"] != hashed:
-            differences.append(Difference("owner", "state_hash", now["state_hash"], hashed))
+        if now.state_hash != hashed:
+            differences.append(Difference("owner", "state_hash", now.state_hash, hashed))
         for difference in differences:
             report.note([difference])
         if self.fix and differences:
@@ -373,26 +432,29 @@ class Audit:
             )
             self.writers.check_disk()
             written = await self.database.write(
-                "audit.settle", self.owner, revision=now["revision"], state_hash=hashed, counts=counts
+                "audit.settle", self.owner, revision=now.revision, state_hash=hashed, counts=counts
             )
             report.fixed += len(differences) if written else 0
             report.settled = bool(written)
 
-    async def _read(
-        self, name: str, /, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> list[dict[str, Any]]:
-        if self._tx is not None:
-            return await self._tx.run(name, edge_types=edge_types, **params)
-        return await self.database.read(name, self.owner, edge_types, **params)
+    @property
+    def _queries(self) -> Queries:
+        """The reads of the owner: under the lock, if it is held."""
+        return self._tx or self.database.reads(self.owner)
 
 
-def _reduced(thing: Thing, reduced: list[Any]) -> Thing:
+def _reduced(thing: Thing, reduced: _ReducedSubject) -> Thing:
     """Return a thing with the state that its own observations give."""
-    version, updated_at, *own = reduced
-    state = OwnState.reduced(*own)
+    state = OwnState.reduced(
+        reduced.observation_count,
+        reduced.created_at,
+        reduced.last_observation_at,
+        reduced.lifecycle,
+        reduced.fold,
+    )
     return replace(
         thing,
-        version=version,
-        updated_at=updated_at or 0,
+        version=reduced.version,
+        updated_at=reduced.updated_at or 0,
         **{**state._asdict(), "created_at": state.created_at or 0},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from graphmem.model import ids
 from graphmem.writing import events, rows, vectors
@@ -29,11 +29,43 @@ class Difference:
     derived: Any
 
 
+class StoredEntity(NamedTuple):
+    """An entity with the nodes and edges that are derived for it.
+
+    ``identifiers`` are pairs of kind and value, ``values`` [field, value, whether its node is the entity's].
+    """
+
+    subject_id: str
+    properties: dict[str, Any]
+    identifiers: list[list[str]]
+    merged_into: list[str]
+    vectors: list[list[Any]]
+    values: list[list[Any]]
+    events: list[dict[str, Any]]
+
+
+class StoredRelationship(NamedTuple):
+    """A relationship whose ends have nodes. ``edges`` says of each of its edges whether it is live."""
+
+    subject_id: str
+    properties: dict[str, Any]
+    edges: list[bool]
+    shown_as: list[str]
+
+
+class StoredNodes(NamedTuple):
+    """The row of ``audit.nodes``."""
+
+    entities: list[StoredEntity]
+    relationships: list[StoredRelationship]
+    revision: int
+
+
 class Stretch:
     """Some entities or relationships: the stored state beside the derived one."""
 
-    def __init__(self, owner: str, looked: State, derived: State, subject_ids: list[str]) -> None:
-        self.owner, self.looked, self.derived, self.subject_ids = owner, looked, derived, subject_ids
+    def __init__(self, owner: str, stored: State, derived: State, subject_ids: list[str]) -> None:
+        self.owner, self.stored, self.derived, self.subject_ids = owner, stored, derived, subject_ids
         self.differences: dict[str, list[Difference]] = {}
         self.counts: dict[tuple[str, str], list[int]] = {}
         self.hash = 0
@@ -41,16 +73,17 @@ class Stretch:
         self.unchecked: set[str] = set()
         self.detached: set[str] = set()
         """Relationships of which an end has no node: they are reported, and cannot be mended."""
-        self._stored: dict[str, list[Any]] = {}
+        self._entities: dict[str, StoredEntity] = {}
+        self._relationships: dict[str, StoredRelationship] = {}
         self._wanted = set(subject_ids)
 
-    def changed(self, again: State) -> set[str]:
+    def changed(self, reread: State) -> set[str]:
         """Return the subjects that were written since they were read."""
         pairs = (
-            (self.looked.entities, again.entities),
-            (self.looked.relationships, again.relationships),
+            (self.stored.entities, reread.entities),
+            (self.stored.relationships, reread.relationships),
         )
-        if self.looked.revision == again.revision:
+        if self.stored.revision == reread.revision:
             return set()
         changed = {
             subject_id
@@ -65,85 +98,93 @@ class Stretch:
     def nodes(self) -> dict[str, rows.Node]:
         """The nodes that the subjects should have."""
         sides = ((self.derived.entities, True), (self.derived.relationships, False))
-        found = {
+        nodes = {
             subject_id: rows.Node.of(things, subject_id, is_entity)
             for things, is_entity in sides
             for subject_id in things
             if subject_id in self._wanted
         }
-        return {subject_id: node for subject_id, node in found.items() if node is not None}
+        return {subject_id: node for subject_id, node in nodes.items() if node is not None}
 
     @property
     def mendable(self) -> set[str]:
         """The subjects that differ and can be written as derived."""
         return self.differences.keys() - self.detached
 
-    def compare(self, row: dict[str, Any], expected: dict[str, vectors.ExpectedVector]) -> None:
-        """Compare with the row of ``audit.nodes``; ``expected`` are the expected vectors by entity."""
-        self._stored = {subject_id: rest for subject_id, *rest in (*row["entities"], *row["relationships"])}
+    def compare(self, stored: StoredNodes, expected: dict[str, vectors.ExpectedVector]) -> None:
+        """Compare with what the database has; ``expected`` are the expected vectors by entity."""
+        self._entities = {entity.subject_id: entity for entity in stored.entities}
+        self._relationships = {relationship.subject_id: relationship for relationship in stored.relationships}
         for subject_id, node in self.nodes.items():
             self.hash += node.hash
             rows.count(self.counts, node, 1)
-            if subject_id not in self._stored:
+            if entity := self._entities.get(subject_id):
+                differences = self._of_entity(entity, node)
+                differences += self._of_vectors(entity, expected.get(subject_id))
+            elif relationship := self._relationships.get(subject_id):
+                differences = self._of_relationship(relationship, node)
+            else:
                 self.detached.add(subject_id)
-                self.differences[subject_id] = [Difference(subject_id, "ends", None, ids.ends(subject_id))]
-                continue
-            found = self._compared(subject_id, node)
-            if node.is_entity:
-                stored = [vectors.StoredVector(*columns) for columns in self._stored[subject_id][3]]
-                found += [
-                    Difference(subject_id, "meaning", _cut(str(one)), _cut(str(other)))
-                    for one, other in vectors.differences(stored, expected.get(subject_id), self.owner)
-                ]
-            if found:
-                self.differences[subject_id] = found
+                differences = [Difference(subject_id, "ends", None, ids.ends(subject_id))]
+            if differences:
+                self.differences[subject_id] = differences
 
-    def _compared(self, subject_id: str, node: rows.Node) -> list[Difference]:
-        properties, edges, shown_as, *rest = self._stored[subject_id]
-        found = _of_snapshot(subject_id, properties, node.properties)
-        for name, derived in node.properties.items():
-            if name not in _LISTS and properties.get(name) != derived:
-                found.append(Difference(subject_id, name, _cut(properties.get(name)), _cut(derived)))
-        into = node.own.into or None
-        if node.is_entity:
-            identifiers = sorted(map(list, node.identifiers))
-            if sorted(edges) != identifiers:
-                found.append(Difference(subject_id, "identifiers", sorted(edges), identifiers))
-            if shown_as != ([into] if into else []):
-                found.append(Difference(subject_id, "MERGED_INTO", shown_as, into))
-            _, values_kept, events_kept = rest
-            kept, values = sorted(values_kept), self._values(node)
-            if kept != [[*one, True] for one in values]:
-                found.append(Difference(subject_id, "values", kept, values))
-            found += self._of_events(subject_id, node, events_kept)
-        else:
-            if edges != [node.live]:
-                found.append(Difference(subject_id, node.own.kind, edges, node.live))
-            if shown_as != ([into] if into and not ids.is_loop(into) else []):
-                found.append(Difference(subject_id, "SHOWN_AS", shown_as, into))
-        return found
+    def _of_entity(self, stored: StoredEntity, node: rows.Node) -> list[Difference]:
+        subject_id, into = stored.subject_id, node.own.into or None
+        differences = _of_properties(subject_id, stored.properties, node.properties)
+        identifiers = sorted(map(list, node.identifiers))
+        if sorted(stored.identifiers) != identifiers:
+            differences.append(Difference(subject_id, "identifiers", sorted(stored.identifiers), identifiers))
+        if stored.merged_into != ([into] if into else []):
+            differences.append(Difference(subject_id, "MERGED_INTO", stored.merged_into, into))
+        stored_values, values = sorted(stored.values), self._values(node)
+        if stored_values != [[*value, True] for value in values]:
+            differences.append(Difference(subject_id, "values", stored_values, values))
+        return differences + self._of_events(subject_id, node, stored.events)
+
+    def _of_vectors(self, stored: StoredEntity, expected: vectors.ExpectedVector | None) -> list[Difference]:
+        stored_vectors = [vectors.StoredVector(*columns) for columns in stored.vectors]
+        return [
+            Difference(stored.subject_id, "meaning", _cut(str(old)), _cut(str(new)))
+            for old, new in vectors.differences(stored_vectors, expected, self.owner)
+        ]
+
+    def _of_relationship(self, stored: StoredRelationship, node: rows.Node) -> list[Difference]:
+        subject_id, into = stored.subject_id, node.own.into or None
+        differences = _of_properties(subject_id, stored.properties, node.properties)
+        if stored.edges != [node.live]:
+            differences.append(Difference(subject_id, node.own.kind, stored.edges, node.live))
+        if stored.shown_as != ([into] if into and not ids.is_loop(into) else []):
+            differences.append(Difference(subject_id, "SHOWN_AS", stored.shown_as, into))
+        return differences
 
     def _values(self, node: rows.Node) -> list[list[str]]:
         return node.values(self.derived.rules(node.view.kind))
 
     def _of_events(self, subject_id: str, node: rows.Node, stored: list[dict[str, Any]]) -> list[Difference]:
         """Return the differences of an entity's events, each named by its id."""
-        held = {one["id"]: one for one in stored}
+        stored_by_id = {event["id"]: event for event in stored}
         derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
-        names = [name for name in sorted({*held, *derived}) if held.get(name) != derived.get(name)]
-        return [Difference(subject_id, f"event {name}", held.get(name), derived.get(name)) for name in names]
+        names = [
+            name for name in sorted({*stored_by_id, *derived}) if stored_by_id.get(name) != derived.get(name)
+        ]
+        return [
+            Difference(subject_id, f"event {name}", stored_by_id.get(name), derived.get(name))
+            for name in names
+        ]
 
     def correct(self, params: dict[str, Any]) -> None:
         """Change the rows of a turn so that they correct what is stored, whatever that is."""
         changes = events.EventChanges(self.owner)
         for row in params["entities"]:
-            _, identifiers, merged, *_ = self._stored[row["home"]]
+            stored = self._entities[row["home"]]
+            merged = stored.merged_into
             node = rows.Node.of(self.derived.entities, row["home"], True)
-            wanted = node.identifiers if node else set()
+            derived = node.identifiers if node else set()
             row["meaning"] = vectors.row(node) if node else None
-            actual = set(map(tuple, identifiers))
-            row["identifiers_added"] = sorted(map(list, wanted - actual))
-            row["identifiers_removed"] = sorted(map(list, actual - wanted))
+            actual = set(map(tuple, stored.identifiers))
+            row["identifiers_added"] = sorted(map(list, derived - actual))
+            row["identifiers_removed"] = sorted(map(list, actual - derived))
             row["values"] = self._values(node) if node else []
             into = row["properties"]["merged_into"]
             row["unmerged"] = merged[0] if merged and merged != [into] else None
@@ -152,14 +193,23 @@ class Stretch:
                 changes.renew(row["home"], node.as_listed, self.derived.rules(node.view.kind))
         params |= changes.parameters
         for row in params["relationships"]:
-            known = self._stored.get(row["home"])
-            if known is None:
+            stored = self._relationships.get(row["home"])
+            if stored is None:
                 continue
-            _, edges, shown = known[:3]
+            edges, shown = stored.edges, stored.shown_as
             into = row["properties"]["shown_as"] or None
             row["created"], row["turned"] = not edges, bool(edges)
             row["unshown"] = shown[0] if shown and shown != [into] else None
             row["shown"] = into if into and shown != [into] else None
+
+
+def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
+    """Return the fields and the other properties in which a node differs."""
+    return _of_snapshot(subject_id, stored, derived) + [
+        Difference(subject_id, name, _cut(stored.get(name)), _cut(value))
+        for name, value in derived.items()
+        if name not in _LISTS and stored.get(name) != value
+    ]
 
 
 def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
@@ -169,9 +219,9 @@ def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any
     stored_fields, derived_fields = (
         {
             name: [_cut(part) for part in rest]
-            for name, *rest in zip_longest(*(held.get(n) or [] for n in _LISTS))
+            for name, *rest in zip_longest(*(snapshot.get(n) or [] for n in _LISTS))
         }
-        for held in (stored, derived)
+        for snapshot in (stored, derived)
     )
     names = [
         name

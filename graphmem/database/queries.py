@@ -84,8 +84,6 @@ class Transaction(Queries):
         with self._database.statement(name):
             return await fetch_rows(await self._tx.run(self._database.query_text(name, edge_types), bound))
 
-    run = rows
-
 
 class Reads(Queries):
     """Reads of one owner, or of no owner; see :meth:`Database.read`."""

@@ -300,9 +300,7 @@ class _Restorer:
         target = facts.target(merge.kind, merge.fields)
         if target is not None:
             await self._database.write("dump.merged", owner, source=merge.subject_id, target=target)
-        merges = await refolding.membership(
-            lambda name, **params: self._database.read(name, owner, **params), [merge.subject_id]
-        )
+        merges = await refolding.membership(self._database.reads(owner), [merge.subject_id])
         places = [fact.place for fact in merges.facts if fact.subject_id == merge.subject_id]
         place = merge.observed_at, merge.id
         return max(places, default=place) <= place

@@ -79,7 +79,7 @@ async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) ->
     ids = sorted(set(entity_ids))
     if clocks.now or not ids:
         return {}
-    merges = await refolding.membership(context.graph.all, ids, clocks.bounds["at_ingested"])
+    merges = await refolding.membership(context.graph, ids, clocks.bounds["at_ingested"])
     return merges.merged_into(**clocks.bounds)
 
 

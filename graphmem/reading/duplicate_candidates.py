@@ -76,7 +76,7 @@ async def _near(context: Context, receipt: Receipt) -> Neighbours:
         row = await context.graph.only(
             "duplicate.near", _NearRows, **duplicate_probe.parameters(duplicate_probe.probes(created))
         )
-    return duplicate_probe.neighbours(created, row._asdict())
+    return duplicate_probe.neighbours(created, row.near, row.found)
 
 
 def _likely(near: Neighbours) -> dict[str, list[answers.Likeness]]:

@@ -76,7 +76,7 @@ async def entities(context: Context, entity_ids: Iterable[str], at: int, at_inge
     found, known = await _own(context, wanted, at, at_ingested)
     merges = Membership()
     if merging := [one.id for one in found.values() if one.merging]:
-        merges = await refolding.membership(context.graph.all, merging, known)
+        merges = await refolding.membership(context.graph, merging, known)
     into = merges.merged_into(at, known)
     members = {
         survivor_id: membership.members(survivor_id, into)
@@ -85,7 +85,7 @@ async def entities(context: Context, entity_ids: Iterable[str], at: int, at_inge
     if more := sorted({member for group in members.values() for member in group} - found.keys()):
         found |= (await _own(context, more, at, known))[0]
     once_merged = [survivor_id for survivor_id in members if survivor_id in merges.entity_ids]
-    changes = await refolding.changes(context.graph.all, merges, once_merged, at, known)
+    changes = await refolding.changes(context.graph, merges, once_merged, at, known)
     rows, folds, rules = {}, {}, {}
     for entity_id, member_ids in members.items():
         group = [found[member_id] for member_id in member_ids if member_id in found]
@@ -116,7 +116,7 @@ async def _merged(context: Context, group: list[_Own], at: int, known: int) -> O
     for own in group:
         state = own.own_state
         if rules.key or own.rules.key:
-            state = state._replace(fold=await refolding.fold(context.graph.all, own.id, rules, at, known))
+            state = state._replace(fold=await refolding.fold(context.graph, own.id, rules, at, known))
         states.append(state)
     return reduction.merged_state(states, is_relationship=False)
 

@@ -39,11 +39,13 @@ def parameters(probes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"probes": list(probes), "reach": reach, "compared": FIELDS}
 
 
-def neighbours(created: Mapping[str, Profile], row: Mapping[str, Any]) -> Neighbours:
-    """Return the neighbours of some created entities from the row of that query."""
-    neighbour_ids = {entity_id: ids for entity_id, ids in row["near"] if entity_id in created}
+def neighbours(
+    created: Mapping[str, Profile], near: Iterable[Sequence[Any]], found: Iterable[Sequence[Any]]
+) -> Neighbours:
+    """Return the neighbours of some created entities from the columns of that query."""
+    neighbour_ids = {entity_id: ids for entity_id, ids in near if entity_id in created}
     wanted = {neighbour_id for ids in neighbour_ids.values() for neighbour_id in ids}
-    profiles = map(profile, row["found"])
+    profiles = map(profile, found)
     return Neighbours(
         created=dict(created),
         ids=neighbour_ids,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -65,6 +64,18 @@ class Waiting:
         self.answer.set_exception(error)
 
 
+class WrittenTurn(NamedTuple):
+    """The row of ``write.turn``.
+
+    ``near`` and ``found`` stay lists, see ``duplicate/_near.cypher``: the facts are written when they are
+    read, and a mistake in them must not fail the turn.
+    """
+
+    sequence: int
+    near: list[Any]
+    found: list[Any]
+
+
 @dataclass(slots=True)
 class Decided:
     """The outcome of each request of a turn; callers hear of it once it is durable."""
@@ -104,12 +115,12 @@ class Decided:
         """Return the requests that have probes."""
         return [waiting for waiting, created in zip(self.batch, self.created, strict=False) if created]
 
-    def add_neighbours(self, row: Mapping[str, Any]) -> None:
-        """Add what the probes found to the receipts; ``row`` is the row of ``write.turn``."""
+    def add_neighbours(self, written: WrittenTurn) -> None:
+        """Add the neighbours that the turn read to the receipts."""
         for index, (outcome, created) in enumerate(zip(self.outcomes, self.created, strict=True)):
             if created and isinstance(outcome, Receipt):
                 try:
-                    neighbours = duplicate_probe.neighbours(created, row)
+                    neighbours = duplicate_probe.neighbours(created, written.near, written.found)
                     self.outcomes[index] = replace(outcome, neighbours=neighbours)
                 except Exception:
                     # The facts are written by now.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from graphmem.database.queries import Queries
 from graphmem.model import facts, reduction, times
 from graphmem.model.membership import Membership, MergeFact
 from graphmem.model.reduction import Observation, Winner
@@ -21,50 +22,115 @@ LOOP_WORK_LIMIT: Final = 1_000
 
 _Result = TypeVar("_Result")
 
-Read = Callable[..., Awaitable[list[dict[str, Any]]]]
-"""Runs a query of one owner by name; returns its rows."""
+
+class _ReplayedObservation(NamedTuple):
+    observation_id: str
+    kind: facts.Kind
+    observed_at: int
+    recorded_at: int
+    fields: list[str]
+    values: list[str]
+    priority: float
+    specificity: float
+    source: str
+
+    def of(self, subject_id: str) -> Observation:
+        """Return the observation of the subject that was asked for."""
+        return Observation(
+            id=self.observation_id,
+            subject_id=subject_id,
+            entity_type="",
+            kind=self.kind,
+            observed_at=self.observed_at,
+            recorded_at=self.recorded_at,
+            fields=dict(zip(self.fields, self.values, strict=True)),
+            transaction_id="",
+            priority=self.priority,
+            specificity=self.specificity,
+            observation_source=self.source,
+        )
+
+
+class _ObservationPage(NamedTuple):
+    observations: list[_ReplayedObservation]
+    more: bool
+
+
+class _MergeFactRow(NamedTuple):
+    """An observation of kind merge or unmerge; ``fields`` and ``values`` name the target of a merge."""
+
+    subject_id: str
+    at: int
+    recorded_at: int
+    observation_id: str
+    kind: facts.Kind
+    fields: list[str]
+    values: list[str]
+
+    @property
+    def merge_fact(self) -> MergeFact:
+        into = facts.target(self.kind, dict(zip(self.fields, self.values, strict=True)))
+        return MergeFact(self.subject_id, self.at, self.recorded_at, self.observation_id, into)
+
+
+class _EverMerged(NamedTuple):
+    """The merges of some entities and of all entities that were ever merged with them."""
+
+    entities: list[str]
+    facts: list[_MergeFactRow]
+
+
+class _TouchedEntity(NamedTuple):
+    """An entity, and for each transaction that observed it [recorded_at, least observed_at]."""
+
+    subject_id: str
+    touches: list[list[int]]
+
+    @property
+    def in_order(self) -> tuple[tuple[int, int], ...]:
+        return tuple(sorted((recorded_at, observed_at) for recorded_at, observed_at in self.touches))
+
+
+class _TouchedEntities(NamedTuple):
+    touches: list[_TouchedEntity]
 
 
 async def observations(
-    read: Read, subject_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST
+    queries: Queries, subject_id: str, at: int = times.LATEST, at_ingested: int = times.LATEST
 ) -> AsyncIterator[Observation]:
     """Yield the observations of one subject as of two clocks (microseconds), oldest first."""
     start, after, more = times.EARLIEST, "", True
     while more:
-        (row,) = await read(
-            "entity.replay", subject_id=subject_id, after=after, at=at, at_ingested=at_ingested,
-            limit=OBSERVATIONS_PER_READ,
+        page = await queries.only(
+            "entity.replay", _ObservationPage, subject_id=subject_id, after=after, at=at,
+            at_ingested=at_ingested, limit=OBSERVATIONS_PER_READ,
             **{"from": start},
         )  # fmt: skip
-        more = row["more"]
-        for columns in row["observations"]:
-            observation = _observation(subject_id, *columns)
+        more = page.more
+        for replayed in page.observations:
+            observation = replayed.of(subject_id)
             start, after = observation.observed_at, observation.id
             yield observation
 
 
 async def fold(
-    read: Read, subject_id: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
+    queries: Queries, subject_id: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
 ) -> dict[str, Winner]:
     """Return the fold of one subject as of two clocks (microseconds)."""
     folded: dict[str, Winner] = {}
-    async for observation in observations(read, subject_id, at, at_ingested):
+    async for observation in observations(queries, subject_id, at, at_ingested):
         folded = reduction.fold(folded, observation, rules)
     return folded
 
 
-async def membership(read: Read, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
+async def membership(queries: Queries, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
     """Return the membership of all entities that were ever merged with some, as it was known at a time."""
-    (row,) = await read("entity.merges", entity_ids=entity_ids, at_ingested=at_ingested)
-    merge_facts = []
-    for subject_id, at, recorded_at, observation_id, kind, names, values in row["facts"]:
-        into = facts.target(kind, dict(zip(names, values, strict=True)))
-        merge_facts.append(MergeFact(subject_id, at, recorded_at, observation_id, into))
-    return Membership.of(merge_facts, row["entities"])
+    merged = await queries.only("entity.merges", _EverMerged, entity_ids=entity_ids, at_ingested=at_ingested)
+    return Membership.of([row.merge_fact for row in merged.facts], merged.entities)
 
 
 async def changes(
-    read: Read,
+    queries: Queries,
     merges: Membership,
     entity_ids: Iterable[str],
     at: int = times.LATEST,
@@ -81,13 +147,13 @@ async def changes(
         len(merges.facts),
         lambda: sorted({member for entity_id in entity_ids for member in merges.member_ids(entity_id, at)}),
     )
-    (row,) = await read("entity.touches", entity_ids=members, at_ingested=at_ingested)
+    row = await queries.only("entity.touches", _TouchedEntities, entity_ids=members, at_ingested=at_ingested)
 
     def compute() -> dict[str, set[int]]:
-        touches = {subject_id: tuple(sorted(map(tuple, touched))) for subject_id, touched in row["touches"]}
+        touches = {each.subject_id: each.in_order for each in row.touches}
         return {entity_id: merges.changes(entity_id, touches, at, at_ingested) for entity_id in entity_ids}
 
-    return await _off_loop(len(merges.facts) + sum(len(touched) for _, touched in row["touches"]), compute)
+    return await _off_loop(len(merges.facts) + sum(len(each.touches) for each in row.touches), compute)
 
 
 async def _off_loop(work: int, compute: Callable[[], _Result]) -> _Result:
@@ -115,44 +181,24 @@ class RefoldRequest(WriteRequest):
         return Receipt(self.transaction_id, state.recorded_at)
 
 
-async def refold(read: Read, state: State, survivor_ids: set[str]) -> None:
+async def refold(queries: Queries, state: State, survivor_ids: set[str]) -> None:
     """Fold some survivors and their members again under the rules of today, in the state."""
     for survivor_id in sorted(survivor_ids):
-        await _refold_members(read, state, survivor_id, state.rules(state.entities[survivor_id].kind))
+        await _refold_members(queries, state, survivor_id, state.rules(state.entities[survivor_id].kind))
 
 
-async def refold_moved(read: Read, state: State, merging: Merging) -> None:
+async def refold_moved(queries: Queries, state: State, merging: Merging) -> None:
     """Fold what a merge, or its end, moves, under the rules of its new survivor's type."""
     source, target = state.entities.get(merging.source), state.entities.get(merging.target or "")
     if source is None or (merging.kind == "merge" and target is None):
         return
     survivor = target if merging.kind == "merge" and target else source
-    await _refold_members(read, state, source.subject_id, state.rules(survivor.kind))
+    await _refold_members(queries, state, source.subject_id, state.rules(survivor.kind))
 
 
-async def _refold_members(read: Read, state: State, subject_id: str, rules: Rules) -> None:
+async def _refold_members(queries: Queries, state: State, subject_id: str, rules: Rules) -> None:
     """Fold those members of an entity again that were folded under other rules."""
     for member in state.entities.members(subject_id):
         if member.projection != rules.key:
-            folded = await fold(read, member.subject_id, rules)
+            folded = await fold(queries, member.subject_id, rules)
             state.entities.put(replace(member, fold=folded, projection=rules.key))
-
-
-def _observation(
-    subject_id: str, observation_id: str, kind: facts.Kind, observed_at: int, recorded_at: int,
-    fields: list[str], values: list[str], priority: float, specificity: float, source: str,
-) -> Observation:  # fmt: skip
-    """Return an observation from an item of ``entity.replay``."""
-    return Observation(
-        id=observation_id,
-        subject_id=subject_id,
-        entity_type="",
-        kind=kind,
-        observed_at=observed_at,
-        recorded_at=recorded_at,
-        fields=dict(zip(fields, values, strict=True)),
-        transaction_id="",
-        priority=priority,
-        specificity=specificity,
-        observation_source=source,
-    )

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphmem.model import canonical, discovery, ids
 from graphmem.model.identity import Alternatives
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active, Document
+
+
+class HeadRow(NamedTuple):
+    """The head of a type's schema as ``write.look`` reads it; ``seen`` are the shapes of each field."""
+
+    entity_type: str
+    fields: list[str]
+    seen: list[str]
+    version: str | None
+    document: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +37,14 @@ class Head:
     changed: bool = False
 
     @classmethod
-    def of_look(
-        cls, entity_type: str, fields: list[str], seen: list[str], version: str | None, document: str | None
-    ) -> Head:
-        """Return a head from an item of ``write.look``; ``seen`` are the shapes of each field."""
-        pairs = zip(fields, seen, strict=True)
+    def of_look(cls, row: HeadRow) -> Head:
+        """Return a head as ``write.look`` read it."""
+        pairs = zip(row.fields, row.seen, strict=True)
         shapes = {name: frozenset(text.split("|")) if text else frozenset() for name, text in pairs}
-        if document is None or version is None:
-            return cls(entity_type, shapes)
-        parsed, rules = _read(document)
-        return cls(entity_type, shapes, Active(version, parsed), rules)
+        if row.document is None or row.version is None:
+            return cls(row.entity_type, shapes)
+        parsed, rules = _read(row.document)
+        return cls(row.entity_type, shapes, Active(row.version, parsed), rules)
 
     @property
     def alternatives(self) -> Alternatives | None:

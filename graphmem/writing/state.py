@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from graphmem.model import state_hash
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
-from graphmem.writing.schema_heads import Head
-from graphmem.writing.things import Things, of_look
+from graphmem.writing.schema_heads import Head, HeadRow
+from graphmem.writing.things import ThingRow, Things
 
 
 class WrittenTransaction(NamedTuple):
@@ -73,8 +73,36 @@ class State:
         return survivors
 
 
-def of_row(row: Mapping[str, Any], *, whole: bool = True) -> State | None:
-    """Return the state in the row of ``write.look``, ``None`` where the owner has no node yet.
+class OwnerRow(NamedTuple):
+    """The node of an owner."""
+
+    sequence: int
+    revision: int
+    recorded_at: int
+    state_hash: str | None
+
+
+class AliasRow(NamedTuple):
+    """Another name of a type."""
+
+    name: str
+    entity_type: str
+
+
+class LookRow(NamedTuple):
+    """The row of ``write.look``."""
+
+    owner: OwnerRow | None
+    transactions: list[WrittenTransaction]
+    entities: list[ThingRow]
+    observations: list[str]
+    relationships: list[ThingRow]
+    schemas: list[HeadRow]
+    aliases: list[AliasRow]
+
+
+def of_look(look: LookRow, *, whole: bool = True) -> State | None:
+    """Return the state that a look read, ``None`` where the owner has no node yet.
 
     Args:
         whole: refuse a thing that was read in two parts, or is damaged.
@@ -82,22 +110,21 @@ def of_row(row: Mapping[str, Any], *, whole: bool = True) -> State | None:
     Raises:
         Torn: a commit fell into the reading of a thing.
     """
-    if row["owner"] is None:
+    if look.owner is None:
         return None
-    sequence, revision, recorded_at, hashed = row["owner"]
-    transactions = [WrittenTransaction(*each) for each in row["transactions"]]
+    transactions = look.transactions
     return State(
-        sequence=sequence,
-        revision=revision,
-        recorded_at=recorded_at,
-        hash=hashed,
-        entities=Things(of_look(*each, whole=whole) for each in row["entities"]),
-        relationships=Things(of_look(*each, whole=whole) for each in row["relationships"]),
-        observation_ids=set(row["observations"]),
+        sequence=look.owner.sequence,
+        revision=look.owner.revision,
+        recorded_at=look.owner.recorded_at,
+        hash=look.owner.state_hash,
+        entities=Things(row.thing(whole=whole) for row in look.entities),
+        relationships=Things(row.thing(whole=whole) for row in look.relationships),
+        observation_ids=set(look.observations),
         transactions={each.transaction_id: each for each in transactions},
         by_key={each.idempotency_key: each for each in transactions if each.idempotency_key is not None},
-        heads={each[0]: Head.of_look(*each) for each in row["schemas"]},
-        aliases=dict(row["aliases"]),
+        heads={row.entity_type: Head.of_look(row) for row in look.schemas},
+        aliases={row.name: row.entity_type for row in look.aliases},
     )
 
 

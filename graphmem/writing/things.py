@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from graphmem.model import canonical, identity, reduction
 from graphmem.model.reduction import Lifecycle, Observation, OwnState, Winner
@@ -247,32 +247,50 @@ class Things:
         yield from ((subject_id, into) for subject_id, into in self._into.items() if into)
 
 
-def of_look(
-    subject_id: str, kind: str, version: int, updated_at: int | None, count: int, created_at: int,
-    last: int | None, fields: list[str], values: list[str], winners: list[str], ranks: list[str],
-    lifecycle: list[Any] | None, check: int | None, own_state: str | None, into: str | None, projection: str |
-    None, *, whole: bool = True,
-) -> Thing:  # fmt: skip
-    """Return a thing from an item of ``write.look``: its id, its type, and ``write/_thing.cypher``.
+class ThingRow(NamedTuple):
+    """An entity or a relationship as ``write.look`` reads it: its id, its type, ``write/_thing.cypher``, and
+    its ``merged_into`` or ``shown_as`` as ``into``."""
 
-    Raises:
-        Torn: a commit fell into the reading of it, and it is wanted ``whole``.
-    """
-    torn = check is not None and check != reduction.checksum(version, fields, values, winners, own_state)
-    if whole and (torn or len(ranks) != len(fields)):
-        raise reduction.Torn
-    columns = zip(fields, ranks, winners, values, strict=whole)
-    thing = Thing(
-        subject_id=subject_id,
-        kind=kind,
-        version=version,
-        updated_at=updated_at or 0,
-        observation_count=count,
-        created_at=created_at,
-        last_observation_at=last,
-        fold={name: Winner(rank, winner, value) for name, rank, winner, value in columns},
-        lifecycle=Lifecycle(*lifecycle) if lifecycle else None,
-        into=into,
-        projection=projection or "",
-    )
-    return thing.with_own_state(own_state) if own_state else thing
+    subject_id: str
+    kind: str
+    version: int
+    updated_at: int | None
+    observation_count: int
+    created_at: int
+    last_observation_at: int | None
+    fields: list[str]
+    values: list[str]
+    winners: list[str]
+    ranks: list[str]
+    lifecycle: list[Any] | None
+    checksum: int | None
+    own_state: str | None
+    into: str | None
+    projection: str | None
+
+    def thing(self, *, whole: bool = True) -> Thing:
+        """Return the entity or relationship.
+
+        Raises:
+            Torn: a commit fell into the reading of it, and it is wanted ``whole``.
+        """
+        torn = self.checksum is not None and self.checksum != reduction.checksum(
+            self.version, self.fields, self.values, self.winners, self.own_state
+        )
+        if whole and (torn or len(self.ranks) != len(self.fields)):
+            raise reduction.Torn
+        columns = zip(self.fields, self.ranks, self.winners, self.values, strict=whole)
+        thing = Thing(
+            subject_id=self.subject_id,
+            kind=self.kind,
+            version=self.version,
+            updated_at=self.updated_at or 0,
+            observation_count=self.observation_count,
+            created_at=self.created_at,
+            last_observation_at=self.last_observation_at,
+            fold={name: Winner(rank, winner, value) for name, rank, winner, value in columns},
+            lifecycle=Lifecycle(*self.lifecycle) if self.lifecycle else None,
+            into=self.into,
+            projection=self.projection or "",
+        )
+        return thing.with_own_state(self.own_state) if self.own_state else thing

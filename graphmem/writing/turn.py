@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import structlog
 
 from graphmem.database.driver import Database, round_trips
+from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import (
     DatabaseCrowded,
@@ -29,11 +31,11 @@ from graphmem.model.reduction import Torn
 from graphmem.settings import Settings
 from graphmem.writing import disk, vectors
 from graphmem.writing import state as states
-from graphmem.writing.queue import SETTLED, Decided, Waiting, can_skip_probes
-from graphmem.writing.refolding import Read, refold, refold_moved
+from graphmem.writing.queue import SETTLED, Decided, Waiting, WrittenTurn, can_skip_probes
+from graphmem.writing.refolding import refold, refold_moved
 from graphmem.writing.requests import Touched, WriteRequest
 from graphmem.writing.rows import edge_types, parameters
-from graphmem.writing.state import State
+from graphmem.writing.state import LookRow, State
 
 KNOWN_LIMIT: Final = 10_000
 """Registered identity rules, and owners' revisions, that a process remembers."""
@@ -207,10 +209,11 @@ class Writer:
 
     async def _optimistic(self, batch: list[Waiting]) -> str:
         """Take a turn without the lock; return its outcome."""
-        state = await self._look(batch, self._read)
+        reads = self.database.reads(self.owner)
+        state = await self._look(batch, reads)
         if state is None:
             if any(waiting.request.writes_facts for waiting in batch):
-                await self._write("owner.create", state_hash=state_hash.EMPTY)
+                await self._create_owner()
             state = states.empty()
         if state.revision not in (0, self.known.revisions.get(self.owner)):
             # Another process wrote, perhaps just now. A reader may see the new revision of the owner before
@@ -219,17 +222,17 @@ class Writer:
         if stale := state.stale():
             # A write of its own, so that the turn then looks at the folds that it will change.
             disk.check(self.settings)
-            await refold(self._read, state, stale)
-            if await self._write("write.turn", **await self._params(Decided(state, []))):
+            await refold(reads, state, stale)
+            if await self._write_turn(Decided(state, [])):
                 self._remember_revision(state.revision + 1)
             return "looked_again"
-        await self._refold_moved(state, batch, self._read)
+        await self._refold_moved(state, batch, reads)
         decided = self._decide(state, batch)
         if decided.writes:
-            rows = await self._write("write.turn", **await self._params(decided))
-            if not rows:
+            written = await self._write_turn(decided)
+            if written is None:
                 return "lost"
-            decided.add_neighbours(rows[0])
+            decided.add_neighbours(written)
             self._remember_revision(state.revision + 1)
         return decided.answer()
 
@@ -261,31 +264,31 @@ class Writer:
 
     async def _under_lock(self, batch: list[Waiting]) -> Decided:
         async with self.database.transaction(self.owner) as tx:
-            await tx.run("owner.lock")
-            state = await self._look(batch, tx.run) or states.empty()
+            await tx.rows("owner.lock")
+            state = await self._look(batch, tx) or states.empty()
             if stale := state.stale():
                 disk.check(self.settings)
-                await refold(tx.run, state, stale)
-                await tx.run("write.turn", **await self._params(Decided(state, [])))
-                state = await self._look(batch, tx.run) or states.empty()
-            await self._refold_moved(state, batch, tx.run)
+                await refold(tx, state, stale)
+                await tx.only("write.turn", WrittenTurn, **await self._params(Decided(state, [])))
+                state = await self._look(batch, tx) or states.empty()
+            await self._refold_moved(state, batch, tx)
             decided = self._decide(state, batch)
             if decided.writes:
-                (row,) = await tx.run("write.turn", **await self._params(decided))
-                decided.add_neighbours(row)
+                written = await tx.only("write.turn", WrittenTurn, **await self._params(decided))
+                decided.add_neighbours(written)
         return decided
 
     @staticmethod
-    async def _refold_moved(state: State, batch: list[Waiting], read: Read) -> None:
+    async def _refold_moved(state: State, batch: list[Waiting], queries: Queries) -> None:
         for waiting in batch:
             if (merging := waiting.request.applied_merging) is not None:
-                await refold_moved(read, state, merging)
+                await refold_moved(queries, state, merging)
 
-    async def _look(self, batch: list[Waiting], read: Read) -> State | None:
+    async def _look(self, batch: list[Waiting], queries: Queries) -> State | None:
         """Return what the batch touches; it is read again where an identity rule has changed."""
         while True:
-            rows = await read("write.look", **_touched(waiting.request for waiting in batch))
-            state = states.of_row(rows[0])
+            touched = _touched(waiting.request for waiting in batch)
+            state = states.of_look(await queries.only("write.look", LookRow, **touched))
             if state is None:
                 return None
             self._remember_alternatives(state)
@@ -312,9 +315,6 @@ class Writer:
                 waiting.request = new
         return changed
 
-    async def _read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
-        return await self.database.read(name, self.owner, **params)
-
     async def _params(self, decided: Decided) -> dict[str, Any]:
         """Return the parameters of a turn, vectors included, and the types of the edges that it changes."""
         params = parameters(decided.state, self.owner, probes=decided.probes())
@@ -322,15 +322,15 @@ class Writer:
         await vectors.embed(params, self.embedder)
         return {"edge_types": edge_types(params), **params}
 
-    async def _write(self, name: str, **params: Any) -> list[dict[str, Any]]:
-        try:
-            return await self.database.write(name, self.owner, **params)
-        except DatabaseFull:
-            # The statement was rolled back.
-            raise
-        except Unavailable as exc:
-            exc.details["wrote"] = True
-            raise
+    async def _write_turn(self, decided: Decided) -> WrittenTurn | None:
+        """Write a turn; return ``None`` if another process wrote meanwhile."""
+        params = await self._params(decided)
+        with _write_in_doubt():
+            return await self.database.writes(self.owner).one("write.turn", WrittenTurn, **params)
+
+    async def _create_owner(self) -> None:
+        with _write_in_doubt():
+            await self.database.write("owner.create", self.owner, state_hash=state_hash.EMPTY)
 
     def _decide(self, state: State, batch: list[Waiting]) -> Decided:
         decided = Decided(state, batch)
@@ -341,6 +341,19 @@ class Writer:
             except GraphmemError as exc:
                 decided.outcomes.append(exc)
         return decided
+
+
+@contextlib.contextmanager
+def _write_in_doubt() -> Iterator[None]:
+    """Note on an error of a write that the write may have been done."""
+    try:
+        yield
+    except DatabaseFull:
+        # The statement was rolled back.
+        raise
+    except Unavailable as exc:
+        exc.details["wrote"] = True
+        raise
 
 
 def _share_turn(request: WriteRequest, other: WriteRequest) -> bool:

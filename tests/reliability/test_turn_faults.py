@@ -83,13 +83,13 @@ def broken(
     async def write(database: Database, name: str, /, *given: Any, **params: Any) -> Any:
         return await meeting(name, params, lambda: real(database, name, *given, **params))
 
-    run = Transaction.run
+    rows = Transaction.rows
 
-    async def run_in(tx: Transaction, name: str, /, *given: Any, **params: Any) -> Any:
-        return await meeting(name, params, lambda: run(tx, name, *given, **params))
+    async def rows_in(tx: Transaction, name: str, /, *given: Any, **params: Any) -> Any:
+        return await meeting(name, params, lambda: rows(tx, name, *given, **params))
 
     monkeypatch.setattr(Database, "write", write)
-    monkeypatch.setattr(Transaction, "run", run_in)
+    monkeypatch.setattr(Transaction, "rows", rows_in)
     yield found
     loop.run(writers.close())
 
