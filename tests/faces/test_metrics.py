@@ -242,9 +242,10 @@ def test_no_label_says_whose_data_it_is(run: Call, rest: Call, services: Service
     for hidden in (secret, owner, stored["entities"][0]["entity_id"]):
         assert hidden not in text
     allowed = {
-        "operation": set(REGISTRY), "face": {"rest", "mcp", "cli"}, "outcome": {"ok", *CATALOGUE, *TURNS},
+        "operation": set(REGISTRY), "face": {"rest", "mcp", "cli"},
+        "outcome": {"ok", "cancelled", *CATALOGUE, *TURNS},
         "query": {*cypher.names(), "script", "explain", "commit"}, "code": set(CATALOGUE),
-        "work": set(worker.WORK.values()), "status": {str(n) for n in range(600)},
+        "work": {kind.name for kind in worker.KINDS}, "status": {str(n) for n in range(600)},
     }  # fmt: skip
     for name, labels in samples(text):
         if name.startswith("graphmem_") and name != "graphmem_build_info":

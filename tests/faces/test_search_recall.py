@@ -52,7 +52,7 @@ def owner(loop: Loop, services: Services) -> str:
     for start in range(0, TWINS, 300):
         persons = [{"entity_type": "person", "name": f"Person {i}"} for i in range(start, start + 300)]
         run("store", entities=persons, find_duplicates=False)
-    while loop.run(services.graph.write("meaning.place", None, limit=100))[0]["placed"]:
+    while loop.run(services.database.write("meaning.place", None, limit=100))[0]["placed"]:
         pass
     return owner
 
@@ -60,7 +60,7 @@ def owner(loop: Loop, services: Services) -> str:
 @pytest.fixture(scope="module")
 def vectors(loop: Loop, services: Services, owner: str) -> tuple[list[str], np.ndarray]:
     """The ids and the normalised vectors of the owner's entities."""
-    rows = loop.run(services.graph.script(
+    rows = loop.run(services.database.script(
         "MATCH (n:Vector) WHERE n.owner = $owner RETURN n.entity_id AS id, n.vector AS vector", owner=owner
     ))  # fmt: skip
     matrix = np.array([row["vector"] for row in rows])

@@ -137,24 +137,27 @@ def test_a_write_whose_answer_never_comes_is_in_doubt_and_settled_by_its_key(
     faulty.call("store", entities=[ADA])
     if locked:
         faulty = lock_first(faulty)
+        # The first transaction on a server may take a minute to plan: what is lost here is not the first one.
+        faulty.call("store", entities=[{**ADA, "first": 1}])
     request = {"entities": [{**ADA, "more": 1}], "idempotency_key": "k"}
     do(faulty, "lose_the_answer_to", COMMIT if locked else WRITE, in_silence=True)
     assert faulty.told("store", **request).details["in_doubt"] is True
     assert faulty.proxy.lost == 1
     assert quickly(faulty, "store", **request)["replayed"]
-    assert faulty.call("server.stats")["sequence"] == 2
+    assert faulty.call("server.stats")["sequence"] == 2 + locked
 
 
 @pytest.mark.parametrize("mark", [b"owner.lock", WRITE, COMMIT])
 def test_a_lock_that_is_never_answered_holds_up_nobody_for_ever(faulty: Faulty, mark: bytes) -> None:
     faulty.call("store", entities=[ADA])
     faulty = lock_first(faulty)
+    faulty.call("store", entities=[{**ADA, "first": 1}])
     mark = mark if mark == COMMIT else {b"owner.lock": b"SET owner.locked", WRITE: b"state_hash"}[mark]
     do(faulty, "lose_the_answer_to", mark, in_silence=True)
     faulty.told("store", entities=[{**ADA, "more": 1}], idempotency_key="k")
     assert faulty.proxy.lost == 1
     assert faulty.call("store", entities=[{**ADA, "more": 1}], idempotency_key="k")
-    assert faulty.call("server.stats")["sequence"] == 2
+    assert faulty.call("server.stats")["sequence"] == 3
 
 
 # Half of an answer

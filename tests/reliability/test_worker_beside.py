@@ -69,7 +69,9 @@ def test_a_vector_of_what_was_said_before_is_not_set(
     change: LiteralString = "MATCH (one:Meaning {entity_id: $subject_id}) " + (
         "DELETE one" if goes else NEWER
     )
-    assert beside(change, {"home": subject_id}, "meaning.set", None, model="late", rows=rows) == [{"done": 0}]
+    assert beside(change, {"subject_id": subject_id}, "meaning.set", None, model="late", rows=rows) == [
+        {"done": 0}
+    ]
     after = meaning(loop, services, subject_id)
     if goes:
         assert after is None
@@ -91,7 +93,7 @@ def test_a_vector_that_is_gone_is_not_put_into_the_index(
     change: LiteralString = "MATCH (one:Meaning {entity_id: $subject_id}) " + (
         "DELETE one" if goes else NEWER
     )
-    assert beside(change, {"home": subject_id}, "meaning.place", None, limit=1_000) == [{"placed": 0}]
+    assert beside(change, {"subject_id": subject_id}, "meaning.place", None, limit=1_000) == [{"placed": 0}]
     after = meaning(loop, services, subject_id)
     assert after is None if goes else after is not None and after["labels"] == ["Meaning"]
 
