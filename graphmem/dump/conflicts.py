@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from graphmem.dump.batches import Batch, Part
 from graphmem.dump.records import Observation, Transaction
@@ -47,6 +47,73 @@ class Conflict:
         }  # fmt: skip
 
 
+class StoredTransaction(NamedTuple):
+    """A transaction of ``dump.present``."""
+
+    id: str
+    recorded_at: int
+    operation: str
+    client: str | None
+    agent: str | None
+    idempotency_key: str | None
+    request_hash: str
+    answer: str
+
+
+class StoredObservation(NamedTuple):
+    """An observation as ``dump/_observation.cypher`` reads it."""
+
+    id: str
+    subject_id: str
+    kind: str
+    entity_type: str | None
+    identity_basis: str | None
+    observed_at: int
+    recorded_at: int
+    fields: list[str]
+    values: list[str]
+    priority: float
+    specificity: float
+    observation_source: str
+    agent: str | None
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """What must be equal in a dump, as :attr:`graphmem.dump.records.Observation.content`."""
+        return (
+            self.subject_id, self.kind, self.observed_at, tuple(self.fields), tuple(self.values),
+            self.priority, self.specificity, self.observation_source, self.agent,
+        )  # fmt: skip
+
+
+class KeyRow(NamedTuple):
+    """An idempotency key and the id of its transaction."""
+
+    key: str
+    transaction_id: str
+
+
+class SchemaRow(NamedTuple):
+    """A version of a schema."""
+
+    id: str
+    document: str
+    change: str
+    recorded_at: int
+
+
+class PresentRow(NamedTuple):
+    """The row of ``dump.present``; ``foreign`` are ids that belong to another owner."""
+
+    transactions: list[StoredTransaction]
+    keys: list[KeyRow]
+    observations: list[StoredObservation]
+    schemas: list[SchemaRow]
+    entities: list[str]
+    relationships: list[str]
+    foreign: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Present:
     """The part of a batch that the database has already: a row of ``dump.present``.
@@ -61,24 +128,16 @@ class Present:
     foreign: frozenset[str]
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Self:
+    def of(cls, row: PresentRow) -> Self:
         """Read a row."""
-        transactions = (
-            Transaction.model_construct(id=members[0], **dict(zip(_TRANSACTION, members[1:], strict=True)))
-            for members in row["transactions"]
-        )
+        transactions = (Transaction.model_construct(**stored._asdict()) for stored in row.transactions)
         return cls(
             transactions={transaction.id: transaction for transaction in transactions},
-            keys=dict(row["keys"]),
-            observations={
-                members[0]: (
-                    members[1], members[2], members[5], tuple(members[7]), tuple(members[8]), *members[9:],
-                )
-                for members in row["observations"]
-            },
-            entities=frozenset(row["entities"]),
-            foreign=frozenset(row["foreign"]),
-        )  # fmt: skip
+            keys={key.key: key.transaction_id for key in row.keys},
+            observations={observation.id: observation.content for observation in row.observations},
+            entities=frozenset(row.entities),
+            foreign=frozenset(row.foreign),
+        )
 
 
 @dataclass(slots=True)

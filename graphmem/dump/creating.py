@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from graphmem.database.driver import Database
 from graphmem.dump import container, records
@@ -24,15 +24,10 @@ PAGE_OWNERS: Final = 1_000
 """Owners that one query reads."""
 ABANDONED_AFTER_SECONDS: Final = 86_400.0
 """A partial file that nobody has written to for this long belongs to no backup under way."""
-_TYPE: Final = ("name", "inverse", "description", "registered_at", "agent")
 _OBSERVATION: Final = (
     "id", "home", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
     "priority", "specificity", "observation_source", "agent",
 )  # fmt: skip
-_TRANSACTION: Final = (
-    "id", "recorded_at", "operation", "client", "agent", "idempotency_key", "request_hash", "answer",
-)  # fmt: skip
-
 Progress = Callable[[int, int | None], None]
 """Called with the observations written since the last call, and with their total where it is known."""
 
@@ -93,6 +88,83 @@ async def create(
     return result
 
 
+class _LockedOwner(NamedTuple):
+    """The row of ``owner.lock``; none for an owner who has written nothing."""
+
+    sequence: int
+    revision: int
+
+
+class _Counts(NamedTuple):
+    observations: int
+    relationship_types: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The place in the order of writes up to which an owner's facts are dumped, and about how many."""
+
+    sequence: int
+    counts: _Counts
+
+
+class _OwnerPage(NamedTuple):
+    """A stretch of owners; ``last`` is the id to continue after."""
+
+    owners: list[str]
+    last: str | None
+
+
+class _TypeRow(NamedTuple):
+    """A relationship type, with the keys of :class:`graphmem.dump.records.RelationshipType`."""
+
+    name: str
+    inverse: str | None
+    description: str | None
+    registered_at: int
+    agent: str | None
+
+
+class _TypeRows(NamedTuple):
+    types: list[_TypeRow]
+
+
+class _SchemaRow(NamedTuple):
+    """A version of a schema, with the keys of :class:`graphmem.dump.records.Schema`."""
+
+    version: str
+    document: str
+    change: str
+    recorded_at: int
+    transaction: str
+
+
+class _SchemaRows(NamedTuple):
+    """All versions of the schema of a type; no type if none is left."""
+
+    type: str | None
+    versions: list[_SchemaRow]
+
+
+class _TransactionRow(NamedTuple):
+    """A transaction with its observations, these in the order of ``_OBSERVATION``."""
+
+    id: str
+    recorded_at: int
+    operation: str
+    client: str | None
+    agent: str | None
+    idempotency_key: str | None
+    request_hash: str
+    answer: str
+    observations: list[list[Any]]
+
+
+class _TransactionPage(NamedTuple):
+    transactions: list[_TransactionRow]
+    more: bool
+
+
 class _Creator:
     def __init__(self, database: Database, writer: container.Writer, progress: Progress) -> None:
         self._database, self._writer, self._progress = database, writer, progress
@@ -101,103 +173,103 @@ class _Creator:
         owners = sorted(set(chosen) or [owner async for owner in self._owners()])
         cuts = {owner: await self._cut(owner) for owner in owners}
         for owner in chosen:
-            if not cuts[owner]["sequence"]:
+            if not cuts[owner].sequence:
                 raise DumpRefused(f"the owner {owner} has stored nothing here", owner=owner)
-        self._progress(0, sum(cut["observations"] for cut in cuts.values()))
-        types = {kind for cut in cuts.values() for kind in cut["relationship_types"]} if chosen else None
+        self._progress(0, sum(cut.counts.observations for cut in cuts.values()))
+        types = {kind for cut in cuts.values() for kind in cut.counts.relationship_types} if chosen else None
         result = CreateResult(Path(), 0, self._writer.manifest)
         result.relationship_types = await self._relationship_types(types)
         for owner in owners:
-            result.owners.append(await self._owner(owner, cuts[owner]["sequence"]))
+            result.owners.append(await self._owner(owner, cuts[owner].sequence))
         self._writer.finish({
             "owners": [asdict(contents) for contents in result.owners],
             "relationship_types": result.relationship_types,
         })  # fmt: skip
         return result
 
-    async def _cut(self, owner: str) -> dict[str, Any]:
+    async def _cut(self, owner: str) -> _Cut:
         """Return the place in the order of writes up to which an owner's facts are dumped.
 
         Waiting for the owner's lock makes sure that every write up to there can be read whole.
         """
-        locked = await self._database.write("owner.lock", owner)
-        (row,) = await self._database.read("dump.cut", owner)
-        return {"sequence": locked[0]["sequence"] if locked else 0, **row}
+        locked = await self._database.writes(owner).one("owner.lock", _LockedOwner)
+        counts = await self._database.reads(owner).only("dump.cut", _Counts)
+        return _Cut(locked.sequence if locked else 0, counts)
 
     async def _owners(self) -> AsyncIterator[str]:
         after: str | None = ""
         while after is not None:
-            (row,) = await self._database.read("dump.owners", None, after=after, limit=PAGE_OWNERS)
-            for owner in row["owners"]:
+            page = await self._database.reads(None).only(
+                "dump.owners", _OwnerPage, after=after, limit=PAGE_OWNERS
+            )
+            for owner in page.owners:
                 yield owner
-            after = row["last"]
+            after = page.last
 
     async def _relationship_types(self, names: set[str] | None) -> int:
-        (row,) = await self._database.read("dump.relationship_types", None)
-        types = [members for members in row["types"] if names is None or members[0] in names]
-        for members in types:
-            self._add("relationship_type", dict(zip(_TYPE, members, strict=True)))
+        rows = await self._database.reads(None).only("dump.relationship_types", _TypeRows)
+        types = [kind for kind in rows.types if names is None or kind.name in names]
+        for kind in types:
+            self._add("relationship_type", kind._asdict())
         return len(types)
 
     async def _owner(self, owner: str, sequence: int) -> OwnerContents:
         contents = OwnerContents(owner)
         self._add("owner", {"id": owner})
         async for kind, versions in self._schemas(owner, sequence):
-            for version, document, change, recorded_at, transaction in versions:
-                self._add("schema", {
-                    "entity_type": kind, "version": version, "document": document, "change": change,
-                    "recorded_at": recorded_at, "transaction": transaction,
-                })  # fmt: skip
+            for schema in versions:
+                self._add("schema", {"entity_type": kind, **schema._asdict()})
                 contents.schemas += 1
-        async for *members, observations in self._transactions(owner, sequence):
-            self._add("transaction", dict(zip(_TRANSACTION, members, strict=True)))
+        async for transaction in self._transactions(owner, sequence):
+            members = transaction._asdict()
+            observations = members.pop("observations")
+            self._add("transaction", members)
             for observation in observations:
                 self._add("observation", dict(zip(_OBSERVATION, observation, strict=True)))
             contents.transactions += 1
             contents.observations += len(observations)
-            contents.recorded_at = members[1]
+            contents.recorded_at = transaction.recorded_at
             self._progress(len(observations), None)
         return contents
 
-    async def _schemas(self, owner: str, sequence: int) -> AsyncIterator[tuple[str, list[Any]]]:
-        after = ""
+    async def _schemas(self, owner: str, sequence: int) -> AsyncIterator[tuple[str, list[_SchemaRow]]]:
+        after: str | None = ""
         while after is not None:
-            (row,) = await self._database.read("dump.schemas", owner, after=after, sequence=sequence)
-            after = row["type"]
+            schemas = await self._database.reads(owner).only(
+                "dump.schemas", _SchemaRows, after=after, sequence=sequence
+            )
+            after = schemas.type
             if after is not None:
-                yield after, sorted(row["versions"], key=lambda version: version_order(version[0]))
+                yield after, sorted(schemas.versions, key=lambda schema: version_order(schema.version))
 
-    async def _transactions(self, owner: str, sequence: int) -> AsyncIterator[list[Any]]:
+    async def _transactions(self, owner: str, sequence: int) -> AsyncIterator[_TransactionRow]:
         """Yield an owner's transactions in their order. The next page is read while this one is written."""
         reading = asyncio.create_task(self._page(owner, sequence, -(1 << 62), "", PAGE_TRANSACTIONS))
         try:
             while True:
-                page, more = await reading
-                if more:
-                    after, since = page[-1][:2]
+                page = await reading
+                if page.more:
+                    last = page.transactions[-1]
                     reading = asyncio.create_task(
-                        self._page(owner, sequence, since, after, PAGE_TRANSACTIONS)
+                        self._page(owner, sequence, last.recorded_at, last.id, PAGE_TRANSACTIONS)
                     )
-                for transaction in page:
+                for transaction in page.transactions:
                     yield transaction
-                if not more:
+                if not page.more:
                     return
         finally:
             reading.cancel()
 
-    async def _page(
-        self, owner: str, sequence: int, since: int, after: str, limit: int
-    ) -> tuple[list[list[Any]], bool]:
-        """Return the next transactions, fewer if the database cannot hold them, and whether more follow."""
+    async def _page(self, owner: str, sequence: int, since: int, after: str, limit: int) -> _TransactionPage:
+        """Return the next transactions, fewer if the database cannot hold them."""
         try:
-            (row,) = await self._database.read(
-                "dump.page", owner, since=since, after=after, sequence=sequence, limit=limit
+            return await self._database.reads(owner).only(
+                "dump.page", _TransactionPage, since=since, after=after, sequence=sequence, limit=limit
             )
         except DatabaseFull:
             if limit == 1:
                 raise
             return await self._page(owner, sequence, since, after, max(1, limit // 8))
-        return row["transactions"], row["more"]
 
     def _add(self, record: str, members: dict[str, Any]) -> None:
         present = {name: value for name, value in members.items() if value is not None}

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from graphmem.checking.audit import Audit
 from graphmem.database.driver import Database
@@ -19,7 +20,7 @@ from graphmem.database.halving import in_halves
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, OwnerStart, Part, batches
-from graphmem.dump.conflicts import Conflict, Missing, Present, find_missing, present_params
+from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
 from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import canonical, discovery, facts, ids, reduction
@@ -112,6 +113,31 @@ async def _for_each_portion(path: Path, work: Callable[[_Portion], Awaitable[Non
             await work(portion)
 
 
+class _LockedOwner(NamedTuple):
+    sequence: int
+    revision: int
+
+
+class _StoredTypes(NamedTuple):
+    """The types of an owner's entities and relationships; ``total`` counts entities and relationships."""
+
+    entities: list[str]
+    relationships: list[str]
+    total: int
+
+
+class _TypeAlias(NamedTuple):
+    name: str
+    entity_type: str
+
+
+class _StoredNames(NamedTuple):
+    """Other names of types, and which names are types."""
+
+    aliases: list[_TypeAlias]
+    types: list[str]
+
+
 class _Restorer:
     def __init__(
         self,
@@ -162,12 +188,12 @@ class _Restorer:
         for contents in self.result.verified.manifest.contents["owners"]:
             owner = contents["owner"]
             # An owner without any transaction has no row, not even after the restore.
-            rows = await self._database.write("owner.lock", owner)
-            has_more = rows and rows[0]["sequence"] > contents["transactions"]
+            locked = await self._database.writes(owner).one("owner.lock", _LockedOwner)
+            has_more = locked is not None and locked.sequence > contents["transactions"]
             if not has_more and owner not in self._late:
                 continue
-            (kinds,) = await self._database.read("audit.types", owner)
-            self._report("check", 0, kinds["total"])
+            kinds = await self._database.reads(owner).only("audit.types", _StoredTypes)
+            self._report("check", 0, kinds.total)
             audit = Audit(
                 self._database,
                 owner,
@@ -175,7 +201,7 @@ class _Restorer:
                 fix=True,
                 progress=lambda done: self._report("check", done, None),
             )
-            await audit.run(kinds["entities"], kinds["relationships"])
+            await audit.run(kinds.entities, kinds.relationships)
             self.result.audited_owners.append(owner)
 
     async def _register(self, dumped: records.RelationshipType) -> None:
@@ -207,7 +233,7 @@ class _Restorer:
         self._versions = {}
         by_id = {ids.schema_id(owner, schema.entity_type, schema.version): schema for schema in start.schemas}
         present = await self._present(Batch(owner, []), list(by_id))
-        stored = {schema_id: document for schema_id, document, *_ in present["schemas"]}
+        stored = {schema.id: schema.document for schema in present.schemas}
         active: dict[str, tuple[Active, int]] = {}
         for schema_id, schema in by_id.items():
             kind, version = schema.entity_type, schema.version
@@ -232,9 +258,9 @@ class _Restorer:
     async def _note_aliases(self, owner: str, active: dict[str, tuple[Active, int]]) -> None:
         """Report aliases of the dump that the database gives another type, or that are types there."""
         dumped = {name: kind for kind, (schema, _) in active.items() for name in schema.document.aliases}
-        (row,) = await self._database.read("dump.names", owner, names=sorted(dumped))
-        self._aliases = dict(row["aliases"])
-        types = set(row["types"])
+        names = await self._database.reads(owner).only("dump.names", _StoredNames, names=sorted(dumped))
+        self._aliases = {alias.name: alias.entity_type for alias in names.aliases}
+        types = set(names.types)
         for name, kind in dumped.items():
             stored = self._aliases.get(name) or (name if name in types else kind)
             if stored != kind:
@@ -267,7 +293,7 @@ class _Restorer:
             self._late.add(batch.owner)
         result.transactions += missing.transactions
         result.known_transactions += len(batch.parts) - missing.transactions
-        stored = {members[0] for members in row["observations"]}
+        stored = {observation.id for observation in row.observations}
         result.known_observations += sum(observation.id in stored for observation in batch.observations)
         await self._write_missing(batch.owner, missing)
         self._report("restore", len(batch.observations), None)
@@ -305,14 +331,13 @@ class _Restorer:
         place = merge.observed_at, merge.id
         return max(places, default=place) <= place
 
-    async def _present(self, batch: Batch, schemas: list[str]) -> dict[str, Any]:
-        async def read_present(parts: list[Part]) -> dict[str, Any]:
+    async def _present(self, batch: Batch, schemas: list[str]) -> PresentRow:
+        async def read_present(parts: list[Part]) -> PresentRow:
             params: dict[str, Any] = dict(present_params(Batch(batch.owner, parts), schemas))
-            (row,) = await self._database.read("dump.present", batch.owner, **params)
-            return row
+            return await self._database.reads(batch.owner).only("dump.present", PresentRow, **params)
 
         rows = await in_halves(batch.parts, read_present)
-        return {name: [item for row in rows for item in row[name]] for name in rows[0]}
+        return PresentRow(*[list(chain.from_iterable(column)) for column in zip(*rows, strict=True)])
 
 
 _PROPERTIES: Final = (
