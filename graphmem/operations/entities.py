@@ -38,7 +38,7 @@ from graphmem.reading import (
     recomputed,
     search_engine,
 )
-from graphmem.reading.answers import EntityRow, ObservationRow
+from graphmem.reading.answers import EntityResult, EntityRow, ObservationRows
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
@@ -69,11 +69,14 @@ class GetEntity(Arguments):
 async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
     """Return one entity with its current snapshot and the provenance of each field."""
     row = await context.graph.one(
-        "entity.get", entity_id=arguments.entity_id, include_deleted=arguments.include_deleted
+        "entity.get",
+        EntityResult,
+        entity_id=arguments.entity_id,
+        include_deleted=arguments.include_deleted,
     )
     if row is None:
         raise answers.no_entity(arguments.entity_id)
-    return answers.entity(EntityRow(*row["entity"]))
+    return answers.entity(row.entity)
 
 
 class GetSnapshot(Arguments):
@@ -123,7 +126,7 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     if arguments.at_ingested is not None:
         answer["at_ingested"] = times.render(arguments.at_ingested)
     if arguments.expand_provenance:
-        winners = {one for held in answer.get("provenance", {}).values() for one in held.split(",")}
+        winners = {winner for ids in answer.get("provenance", {}).values() for winner in ids.split(",")}
         answer["provenance_observations"] = await _observations(context, winners)
     return answer
 
@@ -137,24 +140,25 @@ async def _as_of(
         NotFound: no such entity, or it was deleted at that time.
     """
     if at is None and at_ingested is None:
-        row = await context.graph.one("entity.get", entity_id=entity_id, include_deleted=include_deleted)
+        row = await context.graph.one(
+            "entity.get", EntityResult, entity_id=entity_id, include_deleted=include_deleted
+        )
         if row is not None:
-            return EntityRow(*row["entity"])
+            return row.entity
     else:
         latest = (times.LATEST if cutoff is None else cutoff for cutoff in (at, at_ingested))
-        found = (await recomputed.entities(context, [entity_id], *latest)).get(entity_id)
-        if found is not None and (found.live or include_deleted):
-            return found
+        entity = (await recomputed.entities(context, [entity_id], *latest)).get(entity_id)
+        if entity is not None and (entity.live or include_deleted):
+            return entity
     raise answers.no_entity(entity_id)
 
 
 async def _observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
-    row = await context.graph.one(
-        "observation.by_id", observation_ids=sorted(observation_ids), include_deleted=True
+    row = await context.graph.only(
+        "observation.by_id", ObservationRows, observation_ids=sorted(observation_ids), include_deleted=True
     )
-    assert row is not None
-    found = [answers.observation(ObservationRow(*one)) for one in row["observations"]]
-    return {one["id"]: one for one in sorted(found, key=lambda one: one["id"])}
+    observations = map(answers.observation, row.observations)
+    return {each["id"]: each for each in sorted(observations, key=lambda each: each["id"])}
 
 
 class GetProvenance(Arguments):

@@ -85,7 +85,7 @@ class Turn(Writing):
     reason: Reason = None
 
 
-class Turned(TypedDict):
+class DeletionResult(TypedDict):
     """The result of a deletion or a restoration."""
 
     success: bool
@@ -107,7 +107,7 @@ class Turned(TypedDict):
     errors=(NotFound, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
 )
-async def delete_entity(context: Context, arguments: Turn) -> Turned:
+async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Delete an entity. It keeps its history, stands in no answer, and can be restored.
 
     Its relationships are hidden with it. Observations that are stored later stay hidden too.
@@ -124,12 +124,12 @@ async def delete_entity(context: Context, arguments: Turn) -> Turned:
     errors=(NotFound, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
-async def restore_entity(context: Context, arguments: Turn) -> Turned:
+async def restore_entity(context: Context, arguments: Turn) -> DeletionResult:
     """Restore a deleted entity, with all observations that were stored since the deletion."""
     return await _turn(context, "entities.restore", arguments, "restore")
 
 
-async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) -> Turned:
+async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) -> DeletionResult:
     said = {} if arguments.reason is None else {"reason": arguments.reason}
     receipt, stored = await _observe(context, name, arguments, kind, said)
     return {

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, NotBlank, Offset, Total, invalid
 from graphmem.model import relationship
 from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, RegistrationRefused, RelationshipType
+from graphmem.reading.answers import TypeCounts
 from graphmem.registry import Context, Scope, operation
 
 
@@ -123,9 +124,10 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     if arguments.keyword is not None:
         entries = [entry for entry in entries if _has(entry, arguments.keyword)]
     shown = entries[arguments.offset : arguments.offset + arguments.limit]
-    row = await context.graph.one("relationship_type.counts", types=[e["relationship_type"] for e in shown])
-    assert row is not None
-    counts = dict(row["counts"])
+    row = await context.graph.only(
+        "relationship_type.counts", TypeCounts, types=[entry["relationship_type"] for entry in shown]
+    )
+    counts = dict(row.counts)
     page: RelationshipTypePage = {
         "relationship_types": [
             {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in shown

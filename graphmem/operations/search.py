@@ -22,7 +22,7 @@ from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.lookup import FoundEntities, by_words, find_exactly
+from graphmem.reading.lookup import LookupHits, by_words, find_exactly
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers
@@ -49,7 +49,7 @@ class FindEntity(Arguments):
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
 @read_fresh
-async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
+async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:
     """Find entities by an id, an identifier, a name, words, or a description.
 
     The first of these steps that has a hit answers: an id (an id is never matched as text); an e-mail, phone,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -124,28 +124,48 @@ class Stats(TypedDict):
     last_updated: str | None
 
 
+class _TypeTotals(NamedTuple):
+    """Counts of a type; ``kind`` is entity or relationship."""
+
+    kind: str
+    type: str
+    total: int
+    observations: int
+
+
+class _OwnerStats(NamedTuple):
+    """The row of ``owner/stats.cypher``; ``recorded_at`` is in microseconds."""
+
+    counts: list[_TypeTotals]
+    sequence: int
+    recorded_at: int
+    state_hash: str | None
+    pending: list[str]
+    semantic_pending: int
+    events: int
+
+
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
 async def stats(context: Context, arguments: Nothing) -> Stats:
     """Count entities, observations and relationships by type, and the events of the timeline."""
-    row = await context.graph.one(
-        "owner.stats", empty=state_hash.EMPTY, model=context.services.embedder.model
+    row = await context.graph.only(
+        "owner.stats", _OwnerStats, empty=state_hash.EMPTY, model=context.services.embedder.model
     )
-    assert row is not None
-    entities = [count for count in row["counts"] if count[0] == "entity"]
-    edges = [count for count in row["counts"] if count[0] == "relationship"]
+    entities = [count for count in row.counts if count.kind == "entity"]
+    relationships = [count for count in row.counts if count.kind == "relationship"]
     return {
-        "total_entities": sum(count[2] for count in entities),
-        "total_observations": sum(count[3] for count in entities),
-        "total_relationships": sum(count[2] for count in edges),
-        "total_events": row["events"],
-        "entities_by_type": {count[1]: count[2] for count in entities},
-        "observations_by_type": {count[1]: count[3] for count in entities},
-        "relationships_by_type": {count[1]: count[2] for count in edges},
-        "sequence": row["sequence"],
-        "state_hash": row["state_hash"],
-        "types_pending": row["pending"],
-        "semantic_pending": row["semantic_pending"],
-        "last_updated": answers.when(row["recorded_at"] or None),
+        "total_entities": sum(count.total for count in entities),
+        "total_observations": sum(count.observations for count in entities),
+        "total_relationships": sum(count.total for count in relationships),
+        "total_events": row.events,
+        "entities_by_type": {count.type: count.total for count in entities},
+        "observations_by_type": {count.type: count.observations for count in entities},
+        "relationships_by_type": {count.type: count.total for count in relationships},
+        "sequence": row.sequence,
+        "state_hash": row.state_hash,
+        "types_pending": row.pending,
+        "semantic_pending": row.semantic_pending,
+        "last_updated": answers.when(row.recorded_at or None),
     }
 
 

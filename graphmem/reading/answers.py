@@ -201,6 +201,12 @@ class RelationshipRow(NamedTuple):
     own: str | None = None
 
 
+class ObservationRows(NamedTuple):
+    """The row of ``observation/by_id.cypher``."""
+
+    observations: list[ObservationRow]
+
+
 class EntityResult(NamedTuple):
     """The row of ``entity/get.cypher``."""
 

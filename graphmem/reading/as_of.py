@@ -59,119 +59,47 @@ class Clocks:
     @property
     def said(self) -> AsOf:
         """The part of an answer that repeats the clocks."""
-        said: AsOf = {}
+        as_of: AsOf = {}
         if self.at is not None:
-            said["at"] = times.render(self.at)
+            as_of["at"] = times.render(self.at)
         if self.at_ingested is not None:
-            said["at_ingested"] = times.render(self.at_ingested)
-        return said
+            as_of["at_ingested"] = times.render(self.at_ingested)
+        return as_of
 
     def pinned(self, known: int) -> Clocks:
         """Return the clocks for further queries of the same answer, which then see no later commit."""
         return replace(self, at_ingested=known)
 
 
-async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
-    """Return what each merged entity was merged into, among all that were ever merged with some.
+class _EntityRows(NamedTuple):
+    """The row of ``entity/by_id.cypher``."""
 
-    Now is empty: what is shown of now is kept as it is shown.
-    """
-    ids = sorted(set(entity_ids))
-    if clocks.now or not ids:
-        return {}
-    merges = await refolding.membership(context.graph, ids, clocks.bounds["at_ingested"])
-    return merges.merged_into(**clocks.bounds)
+    entities: list[list[Any]]
 
 
-async def entities(
-    context: Context, entity_ids: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
-) -> list[EntityRow]:
-    """Return those of some entities that live, in the order given, as many as fit into an answer.
+class _RelationshipRows(NamedTuple):
+    """The row of ``relationship/by_key.cypher``."""
 
-    Args:
-        include_deleted: as of a time, those that were deleted then as well.
-
-    Raises:
-        Stale: some entities were folded under an older schema.
-    """
-    if not entity_ids:
-        return []
-    if clocks.now:
-        row = await context.graph.one("entity.by_id", entity_ids=list(entity_ids))
-        return answers.fresh(row["entities"]) if row else []
-    found: list[EntityRow] = []
-    characters = 0
-    for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
-        some = list(entity_ids[start : start + _ENTITIES_PER_READ])
-        then = await recomputed.entities(context, some, **clocks.bounds)
-        for one in filter(None, map(then.get, some)):
-            characters += sum(map(len, one.values))
-            if found and characters > answers.ANSWER_CHARACTERS:
-                return found
-            if one.live or include_deleted:
-                found.append(one)
-    return found
+    relationships: list[RelationshipRow]
 
 
-async def relationships(
-    context: Context, keys: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
-) -> list[RelationshipRow]:
-    """Return those of some relationships that live, in the order given, as many as fit into an answer.
+class _Lifetime(NamedTuple):
+    """Whether an entity was live as of two clocks, and its type."""
 
-    Args:
-        keys: as of a time, those under which they were written: what is shown as one is one.
-        include_deleted: as of a time, those as well that were deleted then, or of which an end was.
-    """
-    if not keys:
-        return []
-    if clocks.now:
-        row = await context.graph.one("relationship.by_key", keys=list(keys))
-        return [RelationshipRow(*one) for one in row["relationships"]] if row else []
-    ends = {end for key in keys for end in ids.ends(key)}
-    into = await merged(context, ends, clocks)
-    row = await context.graph.one("relationship.recompute", keys=list(keys), **clocks.bounds)
-    assert row is not None
-    groups: dict[str, list[RecomputedRelationship]] = {}
-    for one in row["relationships"]:
-        groups.setdefault(membership.surviving_key(one[0], into), []).append(RecomputedRelationship(*one))
-    if not include_deleted:
-        lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
-        groups = {key: group for key, group in groups.items() if all(lived.get(one) for one in ids.ends(key))}
-    rows = (_recomputed_relationship(key, group) for key, group in groups.items() if not ids.is_loop(key))
-    return [one for one in rows if one.live or include_deleted]
+    id: str
+    lived: bool
+    type: str
 
 
-async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
-    """Return whether each of some entities was not deleted as of the clocks; unknown ones are left out."""
-    entities, _ = await _lived(context, entity_ids, clocks)
-    return {entity_id: lived for entity_id, lived, _ in entities}
+class _Lifetimes(NamedTuple):
+    """The row of ``entity/lived.cypher``; ``known`` is the owner's last recorded_at, if it has one."""
 
-
-async def pinned(
-    context: Context, entity_ids: Iterable[str], clocks: Clocks
-) -> tuple[dict[str, bool], Clocks]:
-    """Return which of some entities lived, and the clocks for the further queries of an answer."""
-    entities, known = await _lived(context, entity_ids, clocks)
-    return {entity_id: lived for entity_id, lived, _ in entities}, clocks.pinned(known)
-
-
-async def types(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
-    """Return the type of each of some entities; unknown ones are left out."""
-    entities, _ = await _lived(context, entity_ids, clocks)
-    return {entity_id: entity_type for entity_id, _, entity_type in entities}
-
-
-async def _lived(
-    context: Context, entity_ids: Iterable[str], clocks: Clocks
-) -> tuple[list[tuple[str, bool, str]], int]:
-    row = await context.graph.one("entity.lived", entity_ids=sorted(set(entity_ids)), **clocks.bounds)
-    assert row is not None
-    known = clocks.bounds["at_ingested"] if row["known"] is None else row["known"]
-    return row["entities"], known
+    entities: list[_Lifetime]
+    known: int | None
 
 
 class RecomputedRelationship(NamedTuple):
-    """``relationship/recompute.cypher``: what the own observations of one relationship come to."""
+    """The state that the own observations of one relationship give, as of two clocks."""
 
     key: str
     version: int
@@ -182,8 +110,120 @@ class RecomputedRelationship(NamedTuple):
     fold: list[list[Any]]
 
 
+class _RecomputedRelationships(NamedTuple):
+    """The row of ``relationship/recompute.cypher``."""
+
+    relationships: list[RecomputedRelationship]
+    known: int | None
+
+
+async def merged(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
+    """Return the survivor of each entity that was merged with one of these, as of the clocks.
+
+    A read of now returns an empty mapping: the stored snapshots are merged already.
+    """
+    sorted_ids = sorted(set(entity_ids))
+    if clocks.now or not sorted_ids:
+        return {}
+    merges = await refolding.membership(context.graph, sorted_ids, clocks.bounds["at_ingested"])
+    return merges.merged_into(**clocks.bounds)
+
+
+async def entities(
+    context: Context, entity_ids: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
+) -> list[EntityRow]:
+    """Return the live entities with these ids, in the order of the ids, as many as fit into an answer.
+
+    Args:
+        include_deleted: also return entities that were deleted at the time of the clocks. No effect on now.
+
+    Raises:
+        Stale: some entities were folded under an older schema.
+    """
+    if not entity_ids:
+        return []
+    if clocks.now:
+        return answers.fresh(
+            (await context.graph.only("entity.by_id", _EntityRows, entity_ids=list(entity_ids))).entities
+        )
+    rows: list[EntityRow] = []
+    characters = 0
+    for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
+        batch = list(entity_ids[start : start + _ENTITIES_PER_READ])
+        then = await recomputed.entities(context, batch, **clocks.bounds)
+        for row in filter(None, map(then.get, batch)):
+            characters += sum(map(len, row.values))
+            if rows and characters > answers.ANSWER_CHARACTERS:
+                return rows
+            if row.live or include_deleted:
+                rows.append(row)
+    return rows
+
+
+async def relationships(
+    context: Context, keys: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
+) -> list[RelationshipRow]:
+    """Return the live relationships with these keys, as many as fit into an answer.
+
+    Args:
+        keys: as of a time, the keys under which the relationships were written. Relationships whose ends were
+            merged at that time are returned as one.
+        include_deleted: also return relationships that were deleted, or had a deleted end, at the time of the
+            clocks. No effect on now.
+    """
+    if not keys:
+        return []
+    if clocks.now:
+        return (
+            await context.graph.only("relationship.by_key", _RelationshipRows, keys=list(keys))
+        ).relationships
+    ends = {end for key in keys for end in ids.ends(key)}
+    into = await merged(context, ends, clocks)
+    states = await context.graph.only(
+        "relationship.recompute", _RecomputedRelationships, keys=list(keys), **clocks.bounds
+    )
+    groups: dict[str, list[RecomputedRelationship]] = {}
+    for state in states.relationships:
+        groups.setdefault(membership.surviving_key(state.key, into), []).append(state)
+    if not include_deleted:
+        lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
+        groups = {key: group for key, group in groups.items() if all(lived.get(end) for end in ids.ends(key))}
+    rows = (_recomputed_relationship(key, group) for key, group in groups.items() if not ids.is_loop(key))
+    return [row for row in rows if row.live or include_deleted]
+
+
+async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
+    """Return whether each entity was live as of the clocks. Unknown ids are left out."""
+    lifetimes, _ = await _lifetimes(context, entity_ids, clocks)
+    return {entity.id: entity.lived for entity in lifetimes}
+
+
+async def pinned(
+    context: Context, entity_ids: Iterable[str], clocks: Clocks
+) -> tuple[dict[str, bool], Clocks]:
+    """Return whether each entity was live, and the clocks for the further queries of the same answer."""
+    lifetimes, known = await _lifetimes(context, entity_ids, clocks)
+    return {entity.id: entity.lived for entity in lifetimes}, clocks.pinned(known)
+
+
+async def types(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
+    """Return the type of each entity. Unknown ids are left out."""
+    lifetimes, _ = await _lifetimes(context, entity_ids, clocks)
+    return {entity.id: entity.type for entity in lifetimes}
+
+
+async def _lifetimes(
+    context: Context, entity_ids: Iterable[str], clocks: Clocks
+) -> tuple[list[_Lifetime], int]:
+    """Return the entities, and the time of recording (microseconds) that bounds this read."""
+    row = await context.graph.only(
+        "entity.lived", _Lifetimes, entity_ids=sorted(set(entity_ids)), **clocks.bounds
+    )
+    return row.entities, clocks.bounds["at_ingested"] if row.known is None else row.known
+
+
 def _recomputed_relationship(key: str, members: list[RecomputedRelationship]) -> RelationshipRow:
-    """Return the row of a relationship from those that count for it, itself among them."""
+    """Return the row of a relationship; ``members`` are the relationships that it shows, itself included."""
     states = [
         OwnState.reduced(
             member.observations, member.created_at, member.last_observation_at, member.turn, member.fold

@@ -21,7 +21,7 @@ from graphmem.writing import refolding
 
 
 class _Own(NamedTuple):
-    """A row of ``entity/recompute.cypher``: the state that one entity's own observations give."""
+    """The state that one entity's own observations give, and the rules of its type."""
 
     id: str
     type: str
@@ -42,17 +42,25 @@ class _Own(NamedTuple):
 
     @property
     def own_state(self) -> OwnState:
-        """What its own observations come to under plain rules."""
+        """Its state without those of other members, under plain rules."""
         return OwnState.reduced(
             self.observations, self.created_at, self.last_observation_at, self.turn, self.fold
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Then:
-    """Entities as of two clocks, microseconds; ``into`` is what each merged one was merged into.
+class _OwnRows(NamedTuple):
+    """The row of ``entity/recompute.cypher``; ``known`` is the owner's last recorded_at, if it has one."""
 
-    ``folds`` and ``rules`` are those of what each shows.
+    snapshots: list[_Own]
+    known: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecomputedEntities:
+    """Entities as of two clocks, in microseconds.
+
+    ``into`` has the survivor of each merged entity. ``rows``, ``folds`` and ``rules`` are by the id of the
+    survivor.
     """
 
     at: int
@@ -63,50 +71,52 @@ class Then:
     rules: dict[str, Rules]
 
     def get(self, entity_id: str) -> EntityRow | None:
-        """Return an entity as what showed it then."""
+        """Return the row of an entity, or of its survivor if it was merged at that time."""
         return self.rows.get(membership.survivor(entity_id, self.into))
 
 
-async def entities(context: Context, entity_ids: Iterable[str], at: int, at_ingested: int) -> Then:
-    """Return some entities as of two clocks; those that are not the owner's are not among them.
+async def entities(
+    context: Context, entity_ids: Iterable[str], at: int, at_ingested: int
+) -> RecomputedEntities:
+    """Return the owner's entities with these ids as of two clocks. Other ids are left out.
 
-    One round trip, unless some were ever merged or have rules of their own.
+    It takes one round trip, unless an entity was ever merged or its type has rules of its own.
     """
-    wanted = sorted(set(entity_ids))
-    found, known = await _own(context, wanted, at, at_ingested)
+    requested = sorted(set(entity_ids))
+    own, known = await _own(context, requested, at, at_ingested)
     merges = Membership()
-    if merging := [one.id for one in found.values() if one.merging]:
+    if merging := [entity.id for entity in own.values() if entity.merging]:
         merges = await refolding.membership(context.graph, merging, known)
     into = merges.merged_into(at, known)
     members = {
         survivor_id: membership.members(survivor_id, into)
-        for survivor_id in sorted({membership.survivor(one, into) for one in wanted if one in found})
+        for survivor_id in sorted({membership.survivor(each, into) for each in requested if each in own})
     }
-    if more := sorted({member for group in members.values() for member in group} - found.keys()):
-        found |= (await _own(context, more, at, known))[0]
+    if more := sorted({member for group in members.values() for member in group} - own.keys()):
+        own |= (await _own(context, more, at, known))[0]
     once_merged = [survivor_id for survivor_id in members if survivor_id in merges.entity_ids]
     changes = await refolding.changes(context.graph, merges, once_merged, at, known)
     rows, folds, rules = {}, {}, {}
     for entity_id, member_ids in members.items():
-        group = [found[member_id] for member_id in member_ids if member_id in found]
+        group = [own[member_id] for member_id in member_ids if member_id in own]
         state = await _merged(context, group, at, known)
         version = len(changes[entity_id]) if entity_id in changes else group[0].version
         folds[entity_id], rules[entity_id] = state.fold, group[0].rules
         rows[entity_id] = _row(group[0], state, version)
-    return Then(at, known, rows, into, folds, rules)
+    return RecomputedEntities(at, known, rows, into, folds, rules)
 
 
 async def _own(
     context: Context, entity_ids: list[str], at: int, at_ingested: int
 ) -> tuple[dict[str, _Own], int]:
-    row = await context.graph.one("entity.recompute", entity_ids=entity_ids, at=at, at_ingested=at_ingested)
-    assert row is not None
-    known = at_ingested if row["known"] is None else row["known"]
-    return {one[0]: _Own(*one) for one in row["snapshots"]}, known
+    row = await context.graph.only(
+        "entity.recompute", _OwnRows, entity_ids=entity_ids, at=at, at_ingested=at_ingested
+    )
+    return {own.id: own for own in row.snapshots}, at_ingested if row.known is None else row.known
 
 
 async def _merged(context: Context, group: list[_Own], at: int, known: int) -> OwnState:
-    """Return what a survivor shows, folded under the rules of its own type.
+    """Return the merged state of a survivor and its members, folded under the rules of the survivor's type.
 
     Args:
         group: the survivor, then its members.

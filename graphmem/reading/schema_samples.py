@@ -1,6 +1,8 @@
-"""Samples of observations, from which candidates for schemas are found."""
+"""Samples of observations, from which schemas are proposed."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from graphmem.errors import NotFound
 from graphmem.matching import schema_candidates
@@ -17,28 +19,54 @@ SAMPLED_TYPES = 20
 
 
 Sampled = tuple[str, Document | None, list[SampledObservation]]
-"""A type, what is declared of it, and what its newest observations say."""
+"""A type, its schema document if it has one, and a sample of its newest observations."""
+
+
+class _TypeSample(NamedTuple):
+    """A type, its registered document, and the lists of :class:`SampledObservation`."""
+
+    type: str
+    document: str | None
+    sample: list[list[Any]]
+
+
+class _TypeSamples(NamedTuple):
+    """The row of ``schema/sample.cypher``."""
+
+    types: list[_TypeSample]
+
+
+class _EntitySample(NamedTuple):
+    """The row of ``schema/sample_of_entity.cypher``."""
+
+    type: str
+    document: str | None
+    sample: list[SampledObservation]
 
 
 async def of_types(context: Context, entity_type: str | None) -> list[Sampled]:
-    """Return samples of one type, or of the first types.
+    """Return a sample of a type, or of the first types by name if none is given.
 
     Raises:
-        NotFound: nothing is known of the one.
+        NotFound: the type is neither stored, registered nor shipped.
     """
     every = entity_type is None
-    row = await context.graph.one(
+    row = await context.graph.only(
         "schema.sample",
+        _TypeSamples,
         entity_type=entity_type,
         types=SAMPLED_TYPES if every else 1,
         limit=SAMPLE // SAMPLED_TYPES if every else SAMPLE,
         cut=schema_candidates.VALUE_CHARACTERS,
     )
-    assert row is not None
-    if row["types"] or every:
+    if row.types or every:
         return [
-            (kind, _declared(kind, text), [SampledObservation(*one) for one in said])
-            for kind, text, said in row["types"]
+            (
+                each.type,
+                _declared(each.type, each.document),
+                [SampledObservation(*values) for values in each.sample],
+            )
+            for each in row.types
         ]
     if schema.shipped(entity_type) is None:
         raise unknown_type(entity_type)
@@ -46,19 +74,24 @@ async def of_types(context: Context, entity_type: str | None) -> list[Sampled]:
 
 
 async def of_entity(context: Context, entity_id: str, entity_type: str | None) -> Sampled:
+    """Return a sample of the observations of one entity.
+
+    Raises:
+        NotFound: no live entity has this id, or it has another type.
+    """
     row = await context.graph.one(
-        "schema.sample_of_entity", entity_id=entity_id, limit=SAMPLE, cut=schema_candidates.VALUE_CHARACTERS
+        "schema.sample_of_entity",
+        _EntitySample,
+        entity_id=entity_id,
+        limit=SAMPLE,
+        cut=schema_candidates.VALUE_CHARACTERS,
     )
-    if row is None or entity_type not in (None, row["type"]):
+    if row is None or entity_type not in (None, row.type):
         what = "entity" if entity_type is None else entity_type
         raise NotFound(f"there is no {what} {entity_id}", entity_id=entity_id)
-    return (
-        row["type"],
-        _declared(row["type"], row["document"]),
-        [SampledObservation(*one) for one in row["sample"]],
-    )
+    return row.type, _declared(row.type, row.document), row.sample
 
 
 def _declared(entity_type: str, document: str | None) -> Document | None:
-    """Return what is declared of a type: registered, else shipped."""
+    """Return the schema document of a type: the registered one, or else the shipped one."""
     return schema.shipped(entity_type) if document is None else Document.read(document)
