@@ -14,6 +14,7 @@ from graphmem.api import openapi
 from graphmem.api.app import create_app
 from graphmem.arguments import Arguments
 from graphmem.client import Client
+from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY, Context, Face, Operation, Scope, Services, operation
 from tests.faces.test_http_edges import Http, sender
 from tests.support.actors import full_actor
@@ -58,7 +59,11 @@ def echo(request: pytest.FixtureRequest) -> Iterator[Operation[Any]]:
 
 
 @pytest.fixture
-def http(loop: Loop, services: Services, owner: str, echo: Operation[Any]) -> Http:
+def http(
+    loop: Loop, services: Services, owner: str, echo: Operation[Any], monkeypatch: pytest.MonkeyPatch
+) -> Http:
+    # The metrics of the run know the operations of the product alone.
+    monkeypatch.setattr(services.database, "metrics", Metrics())
     return sender(loop, create_app(services, lambda settings, authorization: full_actor(owner)))
 
 
