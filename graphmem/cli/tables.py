@@ -55,9 +55,9 @@ def show(console: Console, operation: str, answer: Row) -> None:
 def render(operation: str, answer: Row) -> RenderableType:
     """Return the answer of an operation as something to print."""
     layout = LAYOUTS.get(operation)
-    drawn = layout.parts if layout else frozenset[str]()
+    printed_names = layout.parts if layout else frozenset[str]()
     parts: list[RenderableType] = [layout.table(answer)] if layout else []
-    rest = {name: value for name, value in answer.items() if name not in drawn | _PAGING}
+    rest = {name: value for name, value in answer.items() if name not in printed_names | _PAGING}
     if layout is None or layout.pairs:
         parts.append(pairs({name: value for name, value in rest.items() if not _is_rows(value)}))
     return Group(*parts, *_plain_tables(rest), *_warnings(answer))

@@ -104,22 +104,22 @@ async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str
     Raises:
         NotFound: there is no entity with the given id.
     """
-    found: list[str] = []
+    entity_ids: list[str] = []
     if arguments.entity_id is not None:
         row = await context.graph.one("entity.get", entity_id=arguments.entity_id, include_deleted=False)
         if row is None:
             raise answers.no_entity(arguments.entity_id)
-        found.append(EntityRow(*row["entity"]).id)
+        entity_ids.append(EntityRow(*row["entity"]).id)
     if arguments.question is None:
-        return found, ""
+        return entity_ids, ""
     types = [arguments.entity_type] if arguments.entity_type else []
     named, results = await asyncio.gather(
         _named(context, arguments.question, types),
         search(context, arguments.question, types=types, limit=ENTITIES_LIMIT),
     )
-    found += [*named, *(one.id for one in results.ranked)]
+    entity_ids += [*named, *(hit.id for hit in results.ranked)]
     hint = "; ".join(["no name, no words and no meaning of any entity fit the question", *results.notes])
-    return list(dict.fromkeys(found))[:ENTITIES_LIMIT], hint
+    return list(dict.fromkeys(entity_ids))[:ENTITIES_LIMIT], hint
 
 
 async def _named(context: Context, question: str, types: list[str]) -> list[str]:
