@@ -1,17 +1,14 @@
-"""Relationships: list and get them, and create, delete and restore them."""
+"""Relationships: list and get them, now or as of a time."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Annotated, Any, Literal, NotRequired
 
-import orjson
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
-    EXAMPLE_OTHER_ENTITY_ID,
     EXAMPLE_RELATIONSHIP_ID,
     PAGE_DEFAULT,
     PAGE_LIMIT,
@@ -25,27 +22,22 @@ from graphmem.arguments import (
     Offset,
     Total,
 )
-from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
-from graphmem.model import facts, ids, reduction, times
-from graphmem.operations.store import RELATIONSHIP_LIMIT
-from graphmem.reading import answers, as_of, cursors
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.model import times
+from graphmem.reading import answers, cursors
 from graphmem.reading.answers import ObservationRow
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
-from graphmem.reading.receipts import Observing, Reason, StoredRelationship, Writing, accept, links, not_found
 from graphmem.reading.relationship_lookup import (
     RelationshipReference,
     RelationshipType,
     find_relationship,
-    key_of_id,
     known_types,
-    written_keys,
 )
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.registry import Context, Scope, operation
-from graphmem.writing import Receipt
 
 _TYPE_FILTER = "$.filters.relationship_type"
 
@@ -263,196 +255,3 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
     assert history is not None
     observations = [answers.relationship_observation(ObservationRow(*one)) for one in history["observations"]]
     return {**answers.relationship(row), **clocks.said, "observations": observations}
-
-
-class OneRelationship(Arguments):
-    """A relationship to create: its type, its ends and its metadata."""
-
-    relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
-    source_entity_id: EntityId
-    target_entity_id: EntityId
-    metadata: dict[str, Any] | None = Field(default=None, description="Fields of the relationship.")
-
-
-class CreateRelationship(OneRelationship, Observing):
-    """What ``relationships.create`` takes."""
-
-
-class CreatedRelationship(StoredRelationship):
-    """A created relationship, with its metadata after the transaction."""
-
-    snapshot: dict[str, Any]
-    replayed: bool
-
-
-@operation(
-    "relationships.create",
-    "POST /create_relationship",
-    tool="create_relationship",
-    command="relationships create",
-    scope=Scope.WRITE,
-    errors=(StoreRefused, IdempotencyMismatch),
-    example={
-        "relationship_type": "WORKS_AT",
-        "source_entity_id": EXAMPLE_ENTITY_ID,
-        "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
-    },
-)
-async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
-    """Create a relationship between two live entities. A deleted relationship is restored.
-
-    Creating it again adds an observation: its metadata is reduced like the fields of an entity.
-    """
-    raw = _raw(arguments)
-    receipt = await accept(
-        context,
-        "relationships.create",
-        arguments,
-        lambda reader: ([], [reader.link(0, raw, 0, "$")]),
-        types=[arguments.relationship_type],
-    )
-    (stored,) = links(receipt)
-    return {**stored, "snapshot": await _metadata(context, receipt), "replayed": receipt.replayed}
-
-
-async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
-    """Return the metadata of the relationship of a receipt as of its transaction."""
-    if receipt.link_folds:
-        held = reduction.snapshot_fields(receipt.link_folds[0], without=None)
-        return {name: orjson.Fragment(winner.value) for name, winner in held}
-    then = Clocks(at_ingested=receipt.recorded_at)
-    keys, then = await written_keys(context, receipt.links[0].key, then)
-    rows = await as_of.relationships(context, keys, then, include_deleted=True)
-    return answers.relationship(rows[0])["snapshot"] if rows else {}
-
-
-class CreateRelationships(Observing):
-    """What ``relationships.create_many`` takes."""
-
-    relationships: list[OneRelationship] = Field(
-        min_length=1, max_length=RELATIONSHIP_LIMIT, description="The relationships."
-    )
-
-
-class CreatedRelationships(TypedDict):
-    """The relationships of one transaction; ``created_count`` counts new ones."""
-
-    success: bool
-    requested: int
-    created_count: int
-    relationships: list[StoredRelationship]
-    replayed: bool
-    transaction_id: str
-
-
-@operation(
-    "relationships.create_many",
-    "POST /create_relationships",
-    tool="create_relationships",
-    command="relationships create-many",
-    scope=Scope.WRITE,
-    errors=(StoreRefused, IdempotencyMismatch),
-    example={
-        "relationships": [
-            {
-                "relationship_type": "WORKS_AT",
-                "source_entity_id": EXAMPLE_ENTITY_ID,
-                "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
-            }
-        ]
-    },
-)
-async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
-    """Create many relationships in one transaction: all or none."""
-    raw = [_raw(one) for one in arguments.relationships]
-    receipt = await accept(
-        context,
-        "relationships.create_many",
-        arguments,
-        lambda reader: ([], [reader.link(i, one, 0) for i, one in enumerate(raw)]),
-        types=[one.relationship_type for one in arguments.relationships],
-    )
-    stored = links(receipt)
-    fresh = 0 if receipt.replayed else sum(one["action"] == "created" for one in stored)
-    return {
-        "success": True,
-        "requested": len(raw),
-        "created_count": fresh,
-        "relationships": stored,
-        "replayed": receipt.replayed,
-        "transaction_id": receipt.transaction_id,
-    }
-
-
-class TurnRelationship(RelationshipReference, Writing):
-    """What ``relationships.delete`` and ``relationships.restore`` take."""
-
-    reason: Reason = None
-
-
-class TurnedRelationship(StoredRelationship):
-    """A deleted or restored relationship."""
-
-    success: bool
-    replayed: bool
-
-
-@operation(
-    "relationships.delete",
-    "POST /delete_relationship",
-    tool="delete_relationship",
-    command="relationships delete",
-    scope=Scope.WRITE,
-    errors=(NotFound, IdempotencyMismatch),
-    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
-)
-async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
-    """Delete a relationship. It leaves every answer, keeps its history, and can be restored."""
-    return await _turn(context, "relationships.delete", arguments, "delete")
-
-
-@operation(
-    "relationships.restore",
-    "POST /restore_relationship",
-    tool="restore_relationship",
-    command="relationships restore",
-    scope=Scope.WRITE,
-    errors=(NotFound, IdempotencyMismatch),
-    example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
-)
-async def restore_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
-    """Restore a deleted relationship with its metadata."""
-    return await _turn(context, "relationships.restore", arguments, "restore")
-
-
-async def _turn(
-    context: Context, name: str, arguments: TurnRelationship, kind: facts.Kind
-) -> TurnedRelationship:
-    key = await arguments.key(context)
-    if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
-        key = await key_of_id(context, key)
-    relationship_type, source, target = key.split(":")
-    raw = {"relationship_type": relationship_type, "source_entity_id": source, "target_entity_id": target}
-    raw |= {} if arguments.reason is None else {"metadata": {"reason": arguments.reason}}
-    try:
-        receipt = await accept(
-            context,
-            name,
-            arguments,
-            lambda reader: ([], [reader.link(0, raw, 0, "$", kind)]),
-            types=[relationship_type],
-        )
-    except StoreRefused as exc:
-        hint = "POST /list_relationships lists those that are there"
-        not_found(exc, "ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint)
-    (stored,) = links(receipt)
-    return {**stored, "success": True, "replayed": receipt.replayed}
-
-
-def _raw(one: OneRelationship) -> dict[str, Any]:
-    return {
-        "relationship_type": one.relationship_type,
-        "source_entity_id": one.source_entity_id,
-        "target_entity_id": one.target_entity_id,
-        "metadata": one.metadata,
-    }
