@@ -18,8 +18,8 @@ import typer
 from pydantic.fields import FieldInfo
 
 from graphmem.arguments import Spelled, nested_filters, shown_names
+from graphmem.cli.layouts import show
 from graphmem.cli.session import console, current, telling_errors
-from graphmem.cli.tables import show
 from graphmem.errors import InvalidInput, InvalidJson
 from graphmem.ingest.requests import read_request
 from graphmem.model import canonical

@@ -16,8 +16,9 @@ from rich.text import Text
 
 from graphmem import neo4j_local
 from graphmem.auth import local_actor
+from graphmem.cli.layouts import render
 from graphmem.cli.session import Session, console, fetching, run_async
-from graphmem.cli.tables import Snapshot, plain, render
+from graphmem.cli.tables import Snapshot, plain
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.requests import read_request
 from graphmem.model import canonical

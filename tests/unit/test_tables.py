@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from graphmem.cli.tables import LAYOUTS, render
+from graphmem.cli.layouts import LAYOUTS, render
 from graphmem.registry import Face
 from graphmem.runtime import REGISTRY
 
