@@ -8,6 +8,8 @@ row classes as well where the field is annotated so::
         origin: EntityRow | None
         total: int
 
+A row class that is made by position may hold row classes itself.
+
 Values are not checked at run time: a test compares every row class with the header of its query.
 """
 
@@ -71,11 +73,30 @@ def _conversion(annotation: Any) -> Convert | None:
     """Return what makes the value of a column, ``None`` where the value stays as it is."""
     annotation = without_none(annotation)
     if _is_row_class(annotation):
-        return lambda value: None if value is None else annotation(*value)
+        make = _by_position(annotation)
+        return lambda value: None if value is None else make(value)
     item = get_args(annotation)[0] if get_origin(annotation) is list else None
     if item is not None and _is_row_class(item):
-        return lambda value: None if value is None else [item(*each) for each in value]
+        make = _by_position(item)
+        return lambda value: None if value is None else [make(each) for each in value]
     return None
+
+
+@cache
+def _by_position(row_class: type) -> Convert:
+    """Return what makes a row class from a list of values. Trailing values with a default may be absent."""
+    conversions = [convert for _, convert in _columns(row_class)]
+    if not any(conversions):
+        return lambda values: row_class(*values)
+
+    def make(values: list[Any]) -> Any:
+        converted = (
+            value if convert is None else convert(value)
+            for value, convert in zip(values, conversions, strict=False)
+        )
+        return row_class(*converted, *values[len(conversions) :])
+
+    return make
 
 
 def without_none(annotation: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 
@@ -181,6 +181,19 @@ class GetEvent(Arguments):
     ] = None
 
 
+class _StoredEvent(NamedTuple):
+    """The row of ``event/get.cypher``.
+
+    Attributes:
+        listed: whether the event is on the timeline of now.
+        stale: the id of its entity if that must be folded again.
+    """
+
+    event: EventRow
+    listed: bool
+    stale: str | None
+
+
 class FoundEvent(AsOf):
     """One event."""
 
@@ -202,28 +215,26 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
 
     If the field has changed since, or the entity was deleted or merged, the event exists as of a time only.
     """
-    row = await context.graph.one("event.get", event_id=arguments.event_id)
-    known = EventRow(*row["event"]) if row else None
+    row = await context.graph.one("event.get", _StoredEvent, event_id=arguments.event_id)
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if not clocks.now:
-        found = await _then(context, arguments, known, clocks)
-        return {"event": timeline_pages.event(found), **clocks.said}
-    if row is None or not row["listed"]:
+        event = await _then(context, arguments, row.event if row else None, clocks)
+        return {"event": timeline_pages.event(event), **clocks.said}
+    if row is None or not row.listed:
         # A changed schema may list the event again, once its entity is folded again.
         await timeline_pages.fold_pending(context)
-        row = await context.graph.one("event.get", event_id=arguments.event_id)
-        known = EventRow(*row["event"]) if row else None
-    if row is None or known is None:
+        row = await context.graph.one("event.get", _StoredEvent, event_id=arguments.event_id)
+    if row is None:
         raise NotFound(f"there is no timeline event {arguments.event_id}", event_id=arguments.event_id)
-    if row["stale"]:
-        raise Stale([row["stale"]])
-    if not row["listed"]:
+    if row.stale:
+        raise Stale([row.stale])
+    if not row.listed:
         message = (
-            f"{known.entity_id} no longer says so in its field {known.field}, or was deleted or merged: "
-            "give `at` (or `at_ingested`), a time at which it said so"
+            f"{row.event.entity_id} no longer says so in its field {row.event.field}, or was deleted or "
+            "merged: give `at` (or `at_ingested`), a time at which it said so"
         )
-        raise NotFound(message, event_id=known.id, entity_id=known.entity_id, field=known.field)
-    return {"event": timeline_pages.event(known)}
+        raise NotFound(message, event_id=row.event.id, entity_id=row.event.entity_id, field=row.event.field)
+    return {"event": timeline_pages.event(row.event)}
 
 
 async def _then(context: Context, arguments: GetEvent, known: EventRow | None, clocks: Clocks) -> EventRow:
@@ -239,9 +250,9 @@ async def _then(context: Context, arguments: GetEvent, known: EventRow | None, c
             "give entity_id as well, for one that was there as of a time only"
         )
         raise NotFound(message, event_id=arguments.event_id)
-    found = await timeline_pages.then(context, entity_ids, clocks)
+    shown_then = await timeline_pages.then(context, entity_ids, clocks)
     rows = await timeline_pages.completed(
-        context, [one for one in found.events if one.id == arguments.event_id]
+        context, [event for event in shown_then.events if event.id == arguments.event_id]
     )
     if not rows:
         message = f"there was no timeline event {arguments.event_id} then"

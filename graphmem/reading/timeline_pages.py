@@ -14,13 +14,15 @@ from graphmem.arguments import invalid
 from graphmem.model import dates, timeline, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed
-from graphmem.reading.answers import ObservationRow
+from graphmem.reading.answers import ObservationRows
 from graphmem.reading.as_of import Clocks
 from graphmem.registry import Context
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
-_AT_ONCE: Final = 100
-_NAME: Final = 1_000
+_ENTITIES_PER_READ: Final = 100
+"""Entities that one query recomputes."""
+_NAME_CHARACTERS: Final = 1_000
+"""Characters of an entity's name in an event. ``event/_row.cypher`` has the same limit."""
 
 
 class Event(TypedDict):
@@ -49,7 +51,7 @@ class Event(TypedDict):
 
 
 class EventRow(NamedTuple):
-    """``event/_row.cypher``."""
+    """A row of ``event/_row.cypher``; times are microseconds."""
 
     id: str
     event_type: str
@@ -62,6 +64,48 @@ class EventRow(NamedTuple):
     observation_id: str
     recorded_at: int
     source_id: str | None
+
+
+class _PendingType(NamedTuple):
+    """An entity type with entities that were folded under other rules than these."""
+
+    type: str
+    projection: str
+
+
+class _PendingTypes(NamedTuple):
+    """The row of ``event/pending.cypher``."""
+
+    pending: list[_PendingType]
+
+
+class _EventRows(NamedTuple):
+    """The row of ``event/page.cypher`` and ``event/page_of.cypher``."""
+
+    page: list[EventRow]
+    total: int
+    pending: list[_PendingType]
+
+
+class _EventsOfEntity(NamedTuple):
+    """The row of ``event/of_entity.cypher``; ``stale`` is the entity's id if it must be folded again."""
+
+    page: list[EventRow]
+    total: int
+    stale: str | None
+
+
+class _StaleEntities(NamedTuple):
+    """The row of ``schema/unfolded.cypher``; ``last`` is None if no entities follow."""
+
+    entities: list[str]
+    last: str | None
+
+
+class _EntityIds(NamedTuple):
+    """The row of ``event/entities.cypher``."""
+
+    entities: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +137,13 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """The events of a page and, where more follow, one of those.
+class EventPage:
+    """The events of a page and, if more follow, the first of those.
 
-    ``pending``: types of which not every event may be that of today's schema. ``known``: as of a time, the
-    latest recorded time that the page was made from, in microseconds; a cursor pins the further pages to it.
+    Attributes:
+        pending: types with entities whose events may follow a previous schema.
+        known: as of a time, the latest recorded_at that the page was made from, in microseconds. A cursor
+            pins the further pages to it.
     """
 
     events: list[EventRow]
@@ -128,21 +174,21 @@ def event(row: EventRow) -> Event:
     }
 
 
-async def page(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
+async def page(context: Context, wanted: Wanted, clocks: Clocks) -> EventPage:
     """Return a page of events, now or as of a time.
 
     Raises:
         NotFound: there is no such entity, or it was deleted by then.
         InvalidInput: as of a time, there are too many entities to recompute.
-        Stale: some entities were folded under other rules than those of today.
+        Stale: some entities were folded under a previous schema.
     """
     if not clocks.now:
         return await _then(context, wanted, clocks)
     if wanted.entity_id is not None:
         return await _of_entity(context, wanted, wanted.entity_id)
     row = await _read(context, wanted)
-    pending = await _pending(context, wanted, row["pending"]) if row["pending"] else []
-    return Page([EventRow(*one) for one in row["page"]], row["total"], pending)
+    pending = await _pending(context, wanted, row.pending) if row.pending else []
+    return EventPage(row.page, row.total, pending)
 
 
 def _common(wanted: Wanted) -> dict[str, Any]:
@@ -154,32 +200,32 @@ def _common(wanted: Wanted) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _read(context: Context, wanted: Wanted) -> dict[str, Any]:
+async def _read(context: Context, wanted: Wanted) -> _EventRows:
     """Return the page by the index that fits."""
     common = {**_common(wanted), "counted": wanted.counted}
     if wanted.event_type is not None:
-        row = await context.graph.one(
+        return await context.graph.only(
             cypher.form("event.page_of", wanted.way, "event_type"),
+            _EventRows,
             key=wanted.event_type,
             entity_type=wanted.entity_type,
             **common,
         )
-    elif wanted.entity_type is not None:
-        row = await context.graph.one(
+    if wanted.entity_type is not None:
+        return await context.graph.only(
             cypher.form("event.page_of", wanted.way, "entity_type"),
+            _EventRows,
             key=wanted.entity_type,
             entity_type=None,
             **common,
         )
-    else:
-        row = await context.graph.one(cypher.form("event.page", wanted.way), **common)
-    assert row is not None
-    return row
+    return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
 
 
-async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Page:
+async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> EventPage:
     row = await context.graph.one(
         "event.of_entity",
+        _EventsOfEntity,
         entity_id=entity_id,
         event_type=wanted.event_type,
         entity_type=wanted.entity_type,
@@ -188,9 +234,9 @@ async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Page:
     )
     if row is None:
         raise answers.no_entity(entity_id)
-    if row["stale"]:
-        raise Stale([row["stale"]])
-    return Page([EventRow(*one) for one in row["page"]], row["total"])
+    if row.stale:
+        raise Stale([row.stale])
+    return EventPage(row.page, row.total)
 
 
 async def fold_pending(context: Context) -> None:
@@ -199,40 +245,40 @@ async def fold_pending(context: Context) -> None:
     Raises:
         Stale: there are some. :func:`read_fresh` folds them again and repeats the read.
     """
-    row = await context.graph.one("event.pending")
-    assert row is not None
-    await _pending(context, Wanted(), row["pending"])
+    row = await context.graph.only("event.pending", _PendingTypes)
+    await _pending(context, Wanted(), row.pending)
 
 
-async def _pending(context: Context, wanted: Wanted, pending: list[list[Any]]) -> list[str]:
+async def _pending(context: Context, wanted: Wanted, pending: list[_PendingType]) -> list[str]:
     """Return the types with too many entities to fold again for one answer.
 
     Raises:
-        Stale: some entities of the other types are folded under a previous schema.
+        Stale: some entities of the other types were folded under a previous schema.
     """
-    stale: list[str] = []
+    stale_ids: list[str] = []
     left: list[str] = []
-    for kind, projection in sorted(pending):
-        if wanted.entity_type not in (None, kind):
+    for entity_type, projection in sorted(pending):
+        if wanted.entity_type not in (None, entity_type):
             continue
-        (row,) = await context.graph.all(
+        row = await context.graph.only(
             "schema.unfolded",
-            type=kind,
+            _StaleEntities,
+            type=entity_type,
             live=True,
             projection=projection,
             after="",
             limit=context.services.limits.refolded_entities,
         )
-        if row["last"] is not None:
-            left.append(kind)
+        if row.last is not None:
+            left.append(entity_type)
         else:
-            stale += row["entities"]
-    if stale:
-        raise Stale(stale)
+            stale_ids += row.entities
+    if stale_ids:
+        raise Stale(stale_ids)
     return left
 
 
-async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
+async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> EventPage:
     """Return a page as of a time. It recomputes every entity that may have events."""
     entity_ids = [wanted.entity_id] if wanted.entity_id else await subject_ids(context, wanted.entity_type)
     if entity_ids is None:
@@ -245,23 +291,24 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Page:
     shown_then = await then(context, entity_ids, clocks)
     if wanted.entity_id is not None and not shown_then.live:
         raise answers.no_entity(wanted.entity_id)
-    found = [one for one in shown_then.events if _fits(one, wanted)]
-    found.sort(key=_key, reverse=wanted.descending)
+    events = [event for event in shown_then.events if _fits(event, wanted)]
+    events.sort(key=_place, reverse=wanted.descending)
     start = wanted.start
-    beyond = [one for one in found if (_key(one) < start if wanted.descending else _key(one) > start)]
-    shown = beyond[wanted.offset : wanted.offset + wanted.limit + 1]
-    return Page(await completed(context, shown), len(found), known=shown_then.known)
+    rest = [
+        event for event in events if (_place(event) < start if wanted.descending else _place(event) > start)
+    ]
+    shown = rest[wanted.offset : wanted.offset + wanted.limit + 1]
+    return EventPage(await completed(context, shown), len(events), known=shown_then.known)
 
 
 async def subject_ids(context: Context, entity_type: str | None) -> list[str] | None:
     """Return the ids of all entities, ``None`` if they are too many to recompute for one answer."""
     limit = context.services.limits.recomputed_entities
-    row = await context.graph.one("event.entities", entity_type=entity_type, limit=limit)
-    assert row is not None
-    return row["entities"] if len(row["entities"]) <= limit else None
+    row = await context.graph.only("event.entities", _EntityIds, entity_type=entity_type, limit=limit)
+    return row.entities if len(row.entities) <= limit else None
 
 
-def _key(row: EventRow) -> tuple[int, str]:
+def _place(row: EventRow) -> tuple[int, str]:
     return row.at, row.id
 
 
@@ -274,9 +321,9 @@ def _fits(row: EventRow, wanted: Wanted) -> bool:
 
 
 class Then(NamedTuple):
-    """Events as of a time, without when their observations were recorded (:func:`completed` says it).
+    """Events as of a time, without the recorded times and sources that :func:`completed` adds.
 
-    ``live`` counts the entities that lived then; ``known`` is the latest recorded time that was read.
+    ``live`` counts the entities that lived then; ``known`` is the latest recorded_at that was read.
     """
 
     events: list[EventRow]
@@ -286,28 +333,28 @@ class Then(NamedTuple):
 
 async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> Then:
     """Return the events of some entities as of a time: of their survivors that were live then."""
-    found: dict[str, EventRow] = {}
+    events: dict[str, EventRow] = {}
     live = set[str]()
     bounds = clocks.bounds
-    for first in range(0, len(entity_ids), _AT_ONCE):
-        some = entity_ids[first : first + _AT_ONCE]
-        shown = await recomputed.entities(context, some, bounds["at"], bounds["at_ingested"])
+    for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
+        batch = entity_ids[start : start + _ENTITIES_PER_READ]
+        shown = await recomputed.entities(context, batch, bounds["at"], bounds["at_ingested"])
         # Later batches leave out what was recorded after the first.
         bounds["at_ingested"] = shown.at_ingested
         for subject_id, row in shown.rows.items():
             if not row.live:
                 continue
             live.add(subject_id)
-            drawn = timeline.events(
+            derived = timeline.events(
                 context.graph.owner, subject_id, row.type, shown.folds[subject_id], shown.rules[subject_id]
             )
-            for one in drawn.values():
-                found[one.id] = EventRow(
-                    one.id, one.event_type, one.field, one.at, one.text, subject_id, row.type,
-                    row.name[:_NAME],
-                    one.observation_id, 0, None,
+            for event in derived.values():
+                events[event.id] = EventRow(
+                    event.id, event.event_type, event.field, event.at, event.text, subject_id, row.type,
+                    row.name[:_NAME_CHARACTERS],
+                    event.observation_id, 0, None,
                 )  # fmt: skip
-    return Then(list(found.values()), len(live), bounds["at_ingested"])
+    return Then(list(events.values()), len(live), bounds["at_ingested"])
 
 
 async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow]:
@@ -315,13 +362,17 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
     rows = list(rows)
     if not rows:
         return []
-    wanted = sorted({one.observation_id for one in rows})
-    row = await context.graph.one("observation.by_id", observation_ids=wanted, include_deleted=True)
-    assert row is not None
-    said = {one.id: one for one in (ObservationRow(*found) for found in row["observations"])}
+    row = await context.graph.only(
+        "observation.by_id",
+        ObservationRows,
+        observation_ids=sorted({event.observation_id for event in rows}),
+        include_deleted=True,
+    )
+    observations = {observation.id: observation for observation in row.observations}
     return [
-        one._replace(
-            recorded_at=said[one.observation_id].recorded_at, source_id=said[one.observation_id].source_id
+        event._replace(
+            recorded_at=observations[event.observation_id].recorded_at,
+            source_id=observations[event.observation_id].source_id,
         )
-        for one in rows
+        for event in rows
     ]

@@ -23,10 +23,28 @@ class Answer:
     more: bool
 
 
+class Shelf(NamedTuple):
+    id: str
+    first: Item | None
+    others: list[Item] | None = None
+
+
+class Shelves(NamedTuple):
+    shelves: list[Shelf]
+
+
 def test_lists_become_row_classes_where_the_annotation_says_so() -> None:
     row = {"more": True, "last": [1, "a"], "origin": ["b", 2], "page": [["a", 1], ["c"]]}
     assert rows.typed(Answer, row) == Answer([Item("a", 1), Item("c")], Item("b", 2), [1, "a"], True)
     assert rows.typed(Answer, {**row, "origin": None}).origin is None
+
+
+def test_row_classes_in_row_classes_are_made_as_well() -> None:
+    row = {"shelves": [["s", ["a", 1], [["b", 2], ["c"]]], ["t", None]]}
+    shelves = [Shelf("s", Item("a", 1), [Item("b", 2), Item("c")]), Shelf("t", None)]
+    assert rows.typed(Shelves, row) == Shelves(shelves)
+    with pytest.raises(TypeError):
+        rows.typed(Shelves, {"shelves": [["s", ["a", 1], [], "too long"]]})
 
 
 def test_a_row_that_lacks_a_column_or_is_too_long_is_refused() -> None:
