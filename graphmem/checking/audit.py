@@ -357,7 +357,7 @@ class Audit:
         derived = stretch.derived
         params = rows.parameters(derived, self.owner, always=mendable)
         for part in ("entities", "relationships"):
-            params[part] = [row for row in params[part] if row["home"] in mendable]
+            params[part] = [row for row in params[part] if row["subject_id"] in mendable]
         params |= {"counts": [], "state_hash": derived.hash}
         stretch.correct(params)
         written = bool(await self._turn(params))

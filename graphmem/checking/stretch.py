@@ -177,9 +177,9 @@ class Stretch:
         """Change the rows of a turn so that they correct what is stored, whatever that is."""
         changes = events.EventChanges(self.owner)
         for row in params["entities"]:
-            stored = self._entities[row["home"]]
+            stored = self._entities[row["subject_id"]]
             merged = stored.merged_into
-            node = rows.Node.of(self.derived.entities, row["home"], True)
+            node = rows.Node.of(self.derived.entities, row["subject_id"], True)
             derived = node.identifiers if node else set()
             row["meaning"] = vectors.row(node) if node else None
             actual = set(map(tuple, stored.identifiers))
@@ -190,17 +190,17 @@ class Stretch:
             row["unmerged"] = merged[0] if merged and merged != [into] else None
             row["merged"] = into if into and merged != [into] else None
             if node is not None:
-                changes.renew(row["home"], node.as_listed, self.derived.rules(node.view.kind))
+                changes.renew(row["subject_id"], node.as_listed, self.derived.rules(node.view.kind))
         params |= changes.parameters
         for row in params["relationships"]:
-            stored = self._relationships.get(row["home"])
+            stored = self._relationships.get(row["subject_id"])
             if stored is None:
                 continue
             edges, shown = stored.edges, stored.shown_as
             into = row["properties"]["shown_as"] or None
-            row["created"], row["turned"] = not edges, bool(edges)
-            row["unshown"] = shown[0] if shown and shown != [into] else None
-            row["shown"] = into if into and shown != [into] else None
+            row["created"], row["liveness_changed"] = not edges, bool(edges)
+            row["former_survivor_key"] = shown[0] if shown and shown != [into] else None
+            row["survivor_key"] = into if into and shown != [into] else None
 
 
 def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:

@@ -134,5 +134,5 @@ async def _named(context: Context, question: str, types: list[str]) -> list[str]
         limit=ENTITIES_LIMIT,
     )
     assert row is not None
-    rows = [EntityRow(*one) for one, _ in row["found"]]
+    rows = [EntityRow(*one) for one, _ in row["hits"]]
     return [one.id for one in sorted(rows, key=lambda one: (-len(one.name), one.id))]

@@ -250,7 +250,7 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
         context, await arguments.key(context), arguments.include_deleted, clocks
     )
     history = await context.graph.one(
-        "relationship.observations", keys=keys, shown=clocks.now, limit=PAGE_LIMIT, **then.bounds
+        "relationship.observations", keys=keys, include_members=clocks.now, limit=PAGE_LIMIT, **then.bounds
     )
     assert history is not None
     observations = [answers.relationship_observation(ObservationRow(*one)) for one in history["observations"]]

@@ -31,7 +31,7 @@ class _NearRows(NamedTuple):
     """The row of ``duplicate/near.cypher``; :func:`duplicate_probe.neighbours` reads it."""
 
     near: list[list[Any]]
-    found: list[list[Any]]
+    profiles: list[list[Any]]
 
 
 async def name_likely(
@@ -76,7 +76,7 @@ async def _near(context: Context, receipt: Receipt) -> Neighbours:
         row = await context.graph.only(
             "duplicate.near", _NearRows, **duplicate_probe.parameters(duplicate_probe.probes(created))
         )
-    return duplicate_probe.neighbours(created, row.near, row.found)
+    return duplicate_probe.neighbours(created, row.near, row.profiles)
 
 
 def _likely(near: Neighbours) -> dict[str, list[answers.Likeness]]:

@@ -110,7 +110,7 @@ class _Walk:
             cut=0,
             reach=_ENTITIES_PER_READ,
         )
-        ids = [values[0] for values in row.found]
+        ids = [values[0] for values in row.candidates]
         self.ended = len(ids) < _ENTITIES_PER_READ
         if not ids:
             return []

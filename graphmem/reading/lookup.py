@@ -58,7 +58,7 @@ class ExactHit(NamedTuple):
 class ExactHits(NamedTuple):
     """The row of ``entity/find.cypher``; ``totals`` counts the entities of each kind of identifier."""
 
-    found: list[ExactHit]
+    hits: list[ExactHit]
     totals: list[int]
 
 
@@ -102,7 +102,7 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
     mode = next((stage for stage, totals in by_stage.items() if sum(totals)), None)
     if mode is None:
         return None
-    matches = [(hit.entity, identifiers.KINDS[hit.kind]) for hit in row.found]
+    matches = [(hit.entity, identifiers.KINDS[hit.kind]) for hit in row.hits]
     matches = [(row, kind) for row, kind in matches if (kind in identifiers.EXACT) == (mode == "identifier")]
     entities = answers.entities(row for row, _ in matches)
     hits: list[LookupHit] = []

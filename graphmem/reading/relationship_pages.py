@@ -128,7 +128,7 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
             **clocks.bounds,
         )
     assert row is not None
-    shown = await _shown(context, row["found"], wanted, root, clocks)
+    shown = await _shown(context, row["relationships"], wanted, root, clocks)
     behind = [one for one in shown if (one.last, one.relationship_id) < (wanted.time, wanted.after)]
     page = behind[wanted.offset : wanted.offset + wanted.limit]
     found = await _recomputed(context, wanted, root, clocks, [key for one in page for key in one.members])

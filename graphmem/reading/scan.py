@@ -47,11 +47,11 @@ class Candidate(NamedTuple):
 class CandidateRows(NamedTuple):
     """The row of ``entity/candidates.cypher`` and ``entity/scan.cypher``.
 
-    ``found`` holds candidates without their keys, ``keys`` the keys, ``heads`` the schema version that each
+    ``candidates`` come without their keys, ``keys`` the keys, ``heads`` the schema version that each
     type is folded under.
     """
 
-    found: list[list[Any]]
+    candidates: list[list[Any]]
     keys: list[Any] | None
     heads: list[list[Any]]
 
@@ -118,11 +118,11 @@ class Scan:
                 key=request.order.key,
                 most=COMPARED_LIMIT + 1,
             )
-            if len(row.found) > COMPARED_LIMIT:
+            if len(row.candidates) > COMPARED_LIMIT:
                 return None
             candidates = [
                 Candidate._make([*values, key])
-                for values, (key,) in zip(row.found, row.keys or [], strict=True)
+                for values, (key,) in zip(row.candidates, row.keys or [], strict=True)
             ]
             if not await self.refolded(candidates, row.heads):
                 self.scanned = len(candidates)
@@ -151,9 +151,9 @@ class Scan:
                     least=order.least if self.request.least is None else self.request.least,
                     reach=reach,
                 )
-            keys: list[Key] = row.keys or [""] * len(row.found)
+            keys: list[Key] = row.keys or [""] * len(row.candidates)
             candidates = [
-                Candidate._make([*values, key]) for values, key in zip(row.found, keys, strict=True)
+                Candidate._make([*values, key]) for values, key in zip(row.candidates, keys, strict=True)
             ]
             if not await self.refolded(candidates, row.heads):
                 self.scanned += len(candidates)

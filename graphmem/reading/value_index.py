@@ -29,7 +29,7 @@ class _ValueRows(NamedTuple):
     """
 
     trusted: bool
-    found: list[list[Any]]
+    candidates: list[list[Any]]
     keys: list[Any]
     entries: int
     last: list[Any] | None
@@ -106,7 +106,7 @@ class ByValue:
             self.scan.total = row.total
         last = Place(row.last[1], row.last[0]) if row.last else place
         candidates = [
-            Candidate._make([*values, key]) for values, key in zip(row.found, row.keys, strict=True)
+            Candidate._make([*values, key]) for values, key in zip(row.candidates, row.keys, strict=True)
         ]
         return Stretch(candidates, last, row.entries < reach)
 
@@ -137,7 +137,9 @@ class ByValue:
         if row.entries > most:
             return None
         self.scan.scanned = row.entries
-        return [Candidate._make([*values, key]) for values, (key,) in zip(row.found, row.keys, strict=True)]
+        return [
+            Candidate._make([*values, key]) for values, (key,) in zip(row.candidates, row.keys, strict=True)
+        ]
 
     @property
     def _common(self) -> dict[str, Any]:
@@ -148,7 +150,7 @@ class ByValue:
             row = await self.scan.context.graph.only(name, _ValueRows, **params)
             if not row.trusted:
                 raise Untrusted
-            candidates = [Candidate._make([*values, None]) for values in row.found]
+            candidates = [Candidate._make([*values, None]) for values in row.candidates]
             if not await self.scan.refolded(candidates, row.heads):
                 return row
         raise unsettled()

@@ -104,14 +104,14 @@ async def _one_step(whole: _Walk, place: Place) -> Reached:
     row = await whole.expand(
         [whole.root], after=place.entity_id, room=asked.limit, most=_NO_LIMIT, through=True
     )
-    await whole.note(row["found"], 1)
+    await whole.note(row["neighbours"], 1)
     entities = sorted((1, entity_id) for entity_id, depth in whole.depths.items() if depth)
     found = Reached(whole.origin, whole.clocks, place.answered, entities, paths=whole.paths)
     found.root, found.written = whole.root, whole.written
     for key, ends in whole.edges.items():
         found.links.setdefault(next(end for end in ends if end != whole.root), []).append(key)
-    found.more = row["total"] - len(row["found"])
-    found.more_links = row["links"] - sum(len(one) - 1 for one in row["found"])
+    found.more = row["total"] - len(row["neighbours"])
+    found.more_links = row["links"] - sum(len(one) - 1 for one in row["neighbours"])
     return found
 
 
@@ -164,7 +164,7 @@ class _Walk:
             self.hubs.update(membership.survivor(one, self.into) for one in row["hubs"])
             self.unexplored = row["unexplored"]
             left -= row["spent"]
-            frontier = sorted(await self.note(row["found"], depth))
+            frontier = sorted(await self.note(row["neighbours"], depth))
             if not frontier or self.unexplored:
                 break
         return True

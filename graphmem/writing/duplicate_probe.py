@@ -40,16 +40,16 @@ def parameters(probes: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def neighbours(
-    created: Mapping[str, Profile], near: Iterable[Sequence[Any]], found: Iterable[Sequence[Any]]
+    created: Mapping[str, Profile], near: Iterable[Sequence[Any]], profile_rows: Iterable[Sequence[Any]]
 ) -> Neighbours:
     """Return the neighbours of some created entities from the columns of that query."""
     neighbour_ids = {entity_id: ids for entity_id, ids in near if entity_id in created}
-    wanted = {neighbour_id for ids in neighbour_ids.values() for neighbour_id in ids}
-    profiles = map(profile, found)
+    all_ids = {neighbour_id for ids in neighbour_ids.values() for neighbour_id in ids}
+    profiles = map(profile, profile_rows)
     return Neighbours(
         created=dict(created),
         ids=neighbour_ids,
-        profiles={each.entity_id: each for each in profiles if each.entity_id in wanted},
+        profiles={each.entity_id: each for each in profiles if each.entity_id in all_ids},
     )
 
 

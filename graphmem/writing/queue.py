@@ -67,13 +67,13 @@ class Waiting:
 class WrittenTurn(NamedTuple):
     """The row of ``write.turn``.
 
-    ``near`` and ``found`` stay lists, see ``duplicate/_near.cypher``: the facts are written when they are
+    ``near`` and ``profiles`` stay lists, see ``duplicate/_near.cypher``: the facts are written when they are
     read, and a mistake in them must not fail the turn.
     """
 
     sequence: int
     near: list[Any]
-    found: list[Any]
+    profiles: list[Any]
 
 
 @dataclass(slots=True)
@@ -120,7 +120,7 @@ class Decided:
         for index, (outcome, created) in enumerate(zip(self.outcomes, self.created, strict=True)):
             if created and isinstance(outcome, Receipt):
                 try:
-                    neighbours = duplicate_probe.neighbours(created, written.near, written.found)
+                    neighbours = duplicate_probe.neighbours(created, written.near, written.profiles)
                     self.outcomes[index] = replace(outcome, neighbours=neighbours)
                 except Exception:
                     # The facts are written by now.

@@ -1,6 +1,6 @@
 """The parameters of ``write.turn``: one row for each thing that changes, sorted.
 
-``home`` is the stored name of ``subject_id``, ``own`` that of ``own_state_text``.
+``own`` is the stored name of ``own_state_text``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def parameters(
                 rules = state.rules(after.view.kind)
                 row = _entity_row(before, after, rules) if is_entity else _relationship_row(before, after)
                 rows = [_observation_row(owner, each, is_entity) for each in added.get(subject_id, ())]
-                row |= {"home": subject_id, "observations": rows}
+                row |= {"subject_id": subject_id, "observations": rows}
                 row["properties"] |= {"owner": owner, "type": after.own.kind}
                 (entities if is_entity else relationships).append(row)
                 if is_entity:
@@ -91,8 +91,8 @@ def parameters(
 
 def edge_types(params: Mapping[str, Any]) -> frozenset[str]:
     """Return the types of the edges whose liveness a turn changes."""
-    turned = (row for row in params["relationships"] if row["turned"])
-    return relationship.with_builtin(row["properties"]["type"] for row in turned)
+    rows = (row for row in params["relationships"] if row["liveness_changed"])
+    return relationship.with_builtin(row["properties"]["type"] for row in rows)
 
 
 def count_rows(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
@@ -297,9 +297,9 @@ def _relationship_row(before: Node | None, after: Node) -> dict[str, Any]:
     return {
         "properties": dict(after.properties),
         "created": before is None,
-        "turned": before is not None and before.live != after.live,
-        "shown": new_into if new_into != old_into else None,
-        "unshown": old_into if new_into != old_into else None,
+        "liveness_changed": before is not None and before.live != after.live,
+        "survivor_key": new_into if new_into != old_into else None,
+        "former_survivor_key": old_into if new_into != old_into else None,
     }
 
 

@@ -149,12 +149,12 @@ def test_a_page_in_another_order_costs_a_page(profiled: Profile, owner: Owner, k
 def test_what_was_recorded_since_costs_what_it_is(profiled: Profile, since: str) -> None:
     asked = {**WHICH, "since": since, "key": "name_key", "fields": [], "cut": 0, "most": 20_001}
     everything, _, _ = profiled("entity.candidates", **asked, updated_since=0, created_since=0)
-    times = sorted(one[5 if since == "updated_at" else 4] for one in everything["found"])
+    times = sorted(one[5 if since == "updated_at" else 4] for one in everything["candidates"])
     latest = times[-1]
     newest = sum(time == latest for time in times)
     assert len(times) == ENTITIES - 10
     row, hits, operators = profiled("entity.candidates", **asked, updated_since=latest, created_since=latest)
-    assert len(row["found"]) == newest < ENTITIES / 2
+    assert len(row["candidates"]) == newest < ENTITIES / 2
     assert hits < FIXED + SEEN_HITS * newest, hits
     assert not operators & SCANS
 
@@ -162,8 +162,8 @@ def test_what_was_recorded_since_costs_what_it_is(profiled: Profile, since: str)
 def test_what_is_equal_costs_what_it_is(profiled: Profile) -> None:
     values = {**WHICH, "field": "color", "values": ["2color 5", "e2color 5", "f"], "fields": ["color", "n"]}
     row, hits, operators = profiled("entity.by_value[asc]", **values, after="", cut=500, reach=500)
-    assert (row["trusted"], len(row["found"])) == (True, ENTITIES // 24)
-    assert hits < FIXED + SEEN_HITS * 2 * len(row["found"]), hits
+    assert (row["trusted"], len(row["candidates"])) == (True, ENTITIES // 24)
+    assert hits < FIXED + SEEN_HITS * 2 * len(row["candidates"]), hits
     assert not operators & SCANS
 
 

@@ -52,4 +52,4 @@ def test_deleted_namesakes_cost_a_new_one_little(
         found, hits = near(loop, services, owner, kind)
         figures(f"{hits} hits near a new {kind} whose name {DELETED} deleted ones bear")
         assert hits < HITS
-        assert {one[2] for one in found["found"]} == names
+        assert {one[2] for one in found["profiles"]} == names

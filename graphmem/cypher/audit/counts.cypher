@@ -5,8 +5,8 @@
 // mode    read
 // index   owner_id, count_type (owner, kind, type)
 // cost    light
-OPTIONAL MATCH (found:Owner {id: $owner})
-WITH coalesce(found.revision, 0) AS revision, found.state_hash AS state_hash LIMIT 1
+OPTIONAL MATCH (owner:Owner {id: $owner})
+WITH coalesce(owner.revision, 0) AS revision, owner.state_hash AS state_hash LIMIT 1
 CALL () {
   MATCH (counted:Count)
   USING INDEX SEEK counted:Count(owner, kind, type)

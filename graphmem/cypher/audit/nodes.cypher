@@ -1,18 +1,19 @@
-// audit.nodes: what is stored of some entities and relationships: their nodes and the edges derived for them.
+// audit.nodes: the stored nodes of some entities and relationships, with the edges and nodes that are derived for
+// them.
 //
 // params  entities: LIST<STRING>, relationships: LIST<STRING>
 // returns entities: LIST<LIST>, relationships: LIST<LIST>, revision: INTEGER
 // mode    read
 // index   owner_id, entity_id, meaning_entity, relationship_key
 // cost    heavy
-OPTIONAL MATCH (found:Owner {id: $owner})
-WITH coalesce(found.revision, 0) AS revision LIMIT 1
+OPTIONAL MATCH (owner:Owner {id: $owner})
+WITH coalesce(owner.revision, 0) AS revision LIMIT 1
 CALL () {
   UNWIND $entities AS id
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner
   RETURN collect([id, properties(entity),
-    COLLECT { MATCH (entity)<-[:IDENTIFIES]-(one:Identifier) RETURN [one.kind, one.value] },
+    COLLECT { MATCH (entity)<-[:IDENTIFIES]-(identifier:Identifier) RETURN [identifier.kind, identifier.value] },
     COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id },
     COLLECT { MATCH (meaning:Meaning {entity_id: id})
       RETURN [meaning.owner, meaning.type, meaning.of, meaning.model, meaning.vector, meaning:Vector, meaning.fresh] },
@@ -28,6 +29,6 @@ CALL () {
   MATCH (target:Entity {id: relationship.target})
   RETURN collect([key, properties(relationship),
     COLLECT { MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target) WHERE edge.key = key RETURN edge.live },
-    COLLECT { MATCH (relationship)-[:SHOWN_AS]->(shown:Relationship) RETURN shown.key }]) AS relationships
+    COLLECT { MATCH (relationship)-[:SHOWN_AS]->(survivor:Relationship) RETURN survivor.key }]) AS relationships
 }
 RETURN entities, relationships, revision

@@ -1,4 +1,5 @@
-// audit.reduce: the own state of some subjects as of two clocks: their own observations reduced without schema rules.
+// audit.reduce: the own state of some subjects as of two clocks: their own observations, reduced without schema
+// rules.
 //
 // params  subject_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns reduced: LIST<LIST>

@@ -1,4 +1,5 @@
-// audit.settle: set the counters and the state hash of an owner, if nothing was written since they were added up.
+// audit.settle: set the counters and the state hash of an owner, if nothing was written since the audit added them
+// up.
 //
 // params  revision: INTEGER, state_hash: STRING, counts: LIST<MAP>
 // returns revision: INTEGER

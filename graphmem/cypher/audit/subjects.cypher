@@ -6,17 +6,17 @@
 // index   entity_by_state (owner, type, live, id), relationship_by_type (owner, type, last_observation_at, id)
 // cost    heavy
 // Entities come in the order of ids; `after` is the last id of the previous stretch. Relationships come in the order
-// of their last observation, then of ids; `since` and `after` are the place of the previous stretch. `last` is the
-// place to continue at, null at the end.
+// of their last observation, then of ids; `since` and `after` are where the previous stretch ended. `last` is the
+// place at which the next stretch begins, null at the end.
 CALL () {
-  WITH $entities AS wanted WHERE wanted
+  WITH $entities AS entities WHERE entities
   MATCH (entity:Entity)
   USING INDEX SEEK entity:Entity(owner, type, live, id)
   WHERE entity.owner = $owner AND entity.type = $type AND entity.live = $live AND entity.id > $after
   WITH entity ORDER BY entity.owner, entity.type, entity.live, entity.id LIMIT $limit
   RETURN entity.id AS subject_id, [0, entity.id] AS place
   UNION ALL
-  WITH $entities AS wanted WHERE NOT wanted
+  WITH $entities AS entities WHERE NOT entities
   MATCH (relationship:Relationship)
   USING INDEX SEEK relationship:Relationship(owner, type, last_observation_at, id)
   WHERE relationship.owner = $owner AND relationship.type = $type AND relationship.last_observation_at >= $since

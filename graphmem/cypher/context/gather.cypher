@@ -1,26 +1,26 @@
-// context.gather: the facts of some live entities for a context, in the given order: snapshot, the observation of each
-// value, values that contradict it, and relationships.
+// context.gather: what a context needs of some live entities, in the given order: the snapshot, the observation of
+// each value, the values that contradict it, and the relationships.
 //
 // params  entity_ids: LIST<STRING>, newest: INTEGER, relationships: INTEGER, earliest: INTEGER
 // returns entities: LIST<LIST>
 // mode    read
-// index   entity_id, schema_head, observation_id, observed_in_time (home, at),
-//         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
+// index   entity_id, schema_head, observation_id, observed_in_time (home, at), relationship_by_source and
+//         relationship_by_target (owner, end, last_observation_at, id)
 // cost    heavy
-// A value contradicts another if it is not older and did not win; only the `newest` observations of an entity are
-// compared. The last 18 digits of a rank are its time, counted from `earliest`. The rank of a union of values has no
-// time, so nothing contradicts a union.
+// A value contradicts a field's value if it differs, did not win, and is not older. Only the `newest` observations of
+// an entity are compared. The last 18 digits of a rank are its time, counted from `earliest`. The rank of a union of
+// values has no time, so nothing contradicts a union.
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL
-WITH collect(entity) AS found
-WITH found, [one IN found | one.size] AS sizes
-WITH found, <entity._fitting> AS fitting
-CALL (found, fitting) {
-  UNWIND found[..fitting] AS entity
+WITH collect(entity) AS matches
+WITH matches, [entity IN matches | entity.size] AS sizes
+WITH matches, <entity._fitting> AS fitting
+CALL (matches, fitting) {
+  UNWIND matches[..fitting] AS entity
   CALL (entity) {
-    UNWIND entity.winners AS held
-    UNWIND split(held, ',') AS winner
+    UNWIND entity.winners AS joined_ids
+    UNWIND split(joined_ids, ',') AS winner
     WITH DISTINCT winner
     MATCH (observation:Observation {id: winner})
     RETURN collect([observation.id, observation.observed_at]) AS winners

@@ -1,4 +1,4 @@
-// dump.cut: about how many observations an owner has, and the types of its relationships.
+// dump.cut: the approximate number of an owner's observations, and the types of its relationships.
 //
 // params  none
 // returns observations: INTEGER, relationship_types: LIST<STRING>

@@ -1,4 +1,5 @@
-// dump.merged: record that an entity was once merged into another, so that a reader finds the facts of both.
+// dump.merged: record that an entity was merged into another at some time, so that reads look at the observations of
+// both.
 //
 // params  source: STRING, target: STRING
 // returns noted: BOOLEAN

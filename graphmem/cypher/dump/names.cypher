@@ -1,4 +1,4 @@
-// dump.names: which of some names are entity types of an owner, and all other names of its types.
+// dump.names: those of some names that are entity types of an owner, and every alias of the owner's types.
 //
 // params  names: LIST<STRING>
 // returns aliases: LIST<LIST>, types: LIST<STRING>

@@ -11,6 +11,6 @@ MATCH (owner:Owner)
 USING INDEX SEEK owner:Owner(id)
 WHERE owner.id > $after
 WITH owner ORDER BY owner.id LIMIT $limit
-WITH collect(owner) AS looked
-RETURN [one IN looked WHERE one.sequence > 0 | one.id] AS owners,
-  CASE size(looked) WHEN $limit THEN last(looked).id END AS last
+WITH collect(owner) AS stretch
+RETURN [owner IN stretch WHERE owner.sequence > 0 | owner.id] AS owners,
+  CASE size(stretch) WHEN $limit THEN last(stretch).id END AS last

@@ -13,19 +13,20 @@ CALL () {
     AND CASE transaction.recorded_at WHEN $since THEN transaction.id > $after ELSE true END
     AND transaction.sequence <= $sequence
   WITH transaction ORDER BY transaction.owner, transaction.recorded_at, transaction.id LIMIT $limit
-  RETURN collect(transaction) AS found
+  RETURN collect(transaction) AS stretch
 }
-WITH found, [one IN found | size(one.answer) + reduce(characters = 500, size IN COLLECT {
-    MATCH (one)<-[:IN_TRANSACTION]-(observation:Observation)
+WITH stretch, [transaction IN stretch | size(transaction.answer) + reduce(characters = 500, size IN COLLECT {
+    MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
     RETURN observation.size
   } | characters + size + 500)] AS sizes
-WITH found, <entity._fitting> AS fitting
-RETURN [one IN found[..fitting] | [one.id, one.recorded_at, one.operation, one.client,
-    head(COLLECT { MATCH (one)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }),
-    one.idempotency_key, one.request_hash, one.answer,
+WITH stretch, <entity._fitting> AS fitting
+RETURN [transaction IN stretch[..fitting] |
+  [transaction.id, transaction.recorded_at, transaction.operation, transaction.client,
+    head(COLLECT { MATCH (transaction)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }),
+    transaction.idempotency_key, transaction.request_hash, transaction.answer,
     COLLECT {
-      MATCH (one)<-[:IN_TRANSACTION]-(observation:Observation)
+      MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
       WITH observation ORDER BY observation.id
       RETURN <dump._observation>
     }]] AS transactions,
-  size(found) = $limit OR fitting < size(found) AS more
+  size(stretch) = $limit OR fitting < size(stretch) AS more

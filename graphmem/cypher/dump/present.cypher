@@ -1,5 +1,5 @@
-// dump.present: which records of a dump are in the database already, with their content; for those of another owner,
-// only that they exist.
+// dump.present: the records of a dump that the database holds already, with their content; of a record of another
+// owner, only that it exists.
 //
 // params  transactions: LIST<STRING>, keys: LIST<STRING>, observations: LIST<STRING>, schemas: LIST<STRING>,
 //         entities: LIST<STRING>, relationships: LIST<STRING>
@@ -12,40 +12,41 @@
 // owner.
 CALL () {
   UNWIND $transactions AS id
-  MATCH (one:Transaction {id: id})
-  RETURN [node IN collect(one) WHERE node.owner = $owner | [node.id, node.recorded_at, node.operation, node.client,
-    head(COLLECT { MATCH (node)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }),
-    node.idempotency_key, node.request_hash, node.answer]] AS transactions,
-    collect(CASE WHEN one.owner <> $owner THEN one.id END) AS foreign_transactions
+  MATCH (node:Transaction {id: id})
+  RETURN [transaction IN collect(node) WHERE transaction.owner = $owner
+    | [transaction.id, transaction.recorded_at, transaction.operation, transaction.client,
+    head(COLLECT { MATCH (transaction)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }),
+    transaction.idempotency_key, transaction.request_hash, transaction.answer]] AS transactions,
+    collect(CASE WHEN node.owner <> $owner THEN node.id END) AS foreign_transactions
 }
 CALL () {
   UNWIND $keys AS key
-  MATCH (one:Transaction {owner: $owner, idempotency_key: key})
-  RETURN collect([key, one.id]) AS keys
+  MATCH (node:Transaction {owner: $owner, idempotency_key: key})
+  RETURN collect([key, node.id]) AS keys
 }
 CALL () {
   UNWIND $observations AS id
-  MATCH (one:Observation {id: id})
-  RETURN [observation IN collect(one) WHERE observation.owner = $owner | <dump._observation>] AS observations,
-    collect(CASE WHEN one.owner <> $owner THEN one.id END) AS foreign_observations
+  MATCH (node:Observation {id: id})
+  RETURN [observation IN collect(node) WHERE observation.owner = $owner | <dump._observation>] AS observations,
+    collect(CASE WHEN node.owner <> $owner THEN node.id END) AS foreign_observations
 }
 CALL () {
   UNWIND $schemas AS id
-  MATCH (one:Schema {id: id})
-  WHERE one.owner = $owner
-  RETURN collect([id, one.document, one.change, one.recorded_at]) AS schemas
+  MATCH (node:Schema {id: id})
+  WHERE node.owner = $owner
+  RETURN collect([id, node.document, node.change, node.recorded_at]) AS schemas
 }
 CALL () {
   UNWIND $entities AS id
-  MATCH (one:Entity {id: id})
-  RETURN collect(CASE WHEN one.owner = $owner THEN id END) AS entities,
-    collect(CASE WHEN one.owner <> $owner THEN id END) AS foreign_entities
+  MATCH (node:Entity {id: id})
+  RETURN collect(CASE WHEN node.owner = $owner THEN id END) AS entities,
+    collect(CASE WHEN node.owner <> $owner THEN id END) AS foreign_entities
 }
 CALL () {
   UNWIND $relationships AS key
-  MATCH (one:Relationship {key: key})
-  RETURN collect(CASE WHEN one.owner = $owner THEN key END) AS relationships,
-    collect(CASE WHEN one.owner <> $owner THEN key END) AS foreign_relationships
+  MATCH (node:Relationship {key: key})
+  RETURN collect(CASE WHEN node.owner = $owner THEN key END) AS relationships,
+    collect(CASE WHEN node.owner <> $owner THEN key END) AS foreign_relationships
 }
 RETURN transactions, keys, observations, schemas, entities, relationships,
   foreign_transactions + foreign_observations + foreign_entities + foreign_relationships AS foreign

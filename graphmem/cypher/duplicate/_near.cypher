@@ -1,10 +1,10 @@
-// The live entities near each of `$probes`: those that share an exact identifier with the probe, and those whose names
-// are next to its name in the order of names. Answers pairs of probe and entity ids as `near`, and each entity once as
-// `found`.
-// A probe has an id, a type, `exact` and `beside` (pairs of kind and value), and `reach`: how many names are read on
-// each side. `$reach` is the greatest reach, because a LIMIT cannot differ by probe. The query does not compare ids to
-// exclude the probe itself: the planner may then read all ids. At most 200 entities with one identifier are read,
-// deleted ones and those of other types included, because this runs under the owner's lock.
+// The live entities near each of `$probes`: those that share an exact identifier with the probe, and those whose
+// names are next to its name in the order of names. `near` pairs each probe's id with the ids near it; `profiles`
+// holds each of these entities once. A probe has an id, a type, `exact` and `beside` (pairs of kind and value), and
+// `reach` (the number of names to read on each side). `$reach` is the greatest reach, because a LIMIT cannot differ
+// by probe. The query excludes the probe itself without comparing ids: otherwise the planner may read all ids. At
+// most 200 entities with one identifier are read, deleted ones and those of other types included, because this runs
+// under the owner's lock.
 CALL () {
   UNWIND $probes AS probe
   CALL (probe) {
@@ -47,11 +47,11 @@ CALL () {
   }
   RETURN probe.id AS id, collect(DISTINCT entity) AS entities
 }
-WITH collect([id, [one IN entities | one.id]]) AS near, collect(entities) AS groups
+WITH collect([id, [entity IN entities | entity.id]]) AS near, collect(entities) AS groups
 CALL (groups) {
   UNWIND groups AS group
   UNWIND group AS entity
   WITH DISTINCT entity
-  RETURN collect(<duplicate._row>) AS found
+  RETURN collect(<duplicate._row>) AS profiles
 }
-RETURN near, found
+RETURN near, profiles

@@ -1,12 +1,12 @@
-// duplicate.by_name: the live entities of some types in the order of names, each with the entities that share an exact
-// identifier with it.
+// duplicate.by_name: the live entities of some types in the order of names, each with the entities that share an
+// exact identifier with it.
 //
 // params  types: LIST<STRING>, after: STRING, limit: INTEGER, compared: LIST<STRING>
 // returns page: LIST<LIST>, last: STRING
 // mode    read
 // index   identifier_value (owner, kind, value): a range of it, in order
 // cost    heavy
-// `last` is the last name that was read, null at the end. At most 50 entities with one name, or with one identifier,
+// `last` is the last name that was read, null at the end. Of each name, and of each identifier, at most 50 entities
 // are read.
 CALL () {
   MATCH (identifier:Identifier)
@@ -24,15 +24,15 @@ CALL (names) {
   }
   WITH DISTINCT entity
   CALL (entity) {
-    RETURN entity AS found
+    RETURN entity AS candidate
     UNION
     MATCH (entity)<-[:IDENTIFIES]-(shared:Identifier)
     WHERE shared.kind <> 'name' AND COUNT { (shared)-[:IDENTIFIES]->() } > 1
-    MATCH (shared)-[:IDENTIFIES]->(found:Entity)
-    WHERE found.listed = entity.listed
-    RETURN found LIMIT 50
+    MATCH (shared)-[:IDENTIFIES]->(candidate:Entity)
+    WHERE candidate.listed = entity.listed
+    RETURN candidate LIMIT 50
   }
-  WITH DISTINCT found AS entity
+  WITH DISTINCT candidate AS entity
   RETURN collect(<duplicate._row>) AS page
 }
 RETURN page, names[-1].value AS last

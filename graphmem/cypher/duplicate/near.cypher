@@ -2,10 +2,10 @@
 // neighbouring names.
 //
 // params  probes: LIST<MAP>, reach: INTEGER, compared: LIST<STRING>
-// returns near: LIST<LIST>, found: LIST<LIST>
+// returns near: LIST<LIST>, profiles: LIST<LIST>
 // mode    read
 // index   identifier_value (owner, kind, value): a seek for each value, a short range on both sides of each name
 // cost    light
-// It serves stores that are only planned. A store that writes finds its duplicates in the statement that writes
+// Stores that are only planned run it. A store that writes finds its duplicates in the statement that writes
 // (write.turn).
 <duplicate._near>

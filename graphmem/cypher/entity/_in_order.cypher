@@ -18,7 +18,7 @@ CALL (type) {
   WITH type WHERE $include_deleted OR $include_merged
   MATCH (entity:Entity)
   USING INDEX SEEK entity:Entity(owner, unlisted, id)
-  WHERE entity.owner = $owner AND entity.unlisted = type AND entity.id IS NOT NULL AND <entity._wanted>
+  WHERE entity.owner = $owner AND entity.unlisted = type AND entity.id IS NOT NULL AND <entity._included>
     AND entity.KEY >= $least AND (entity.KEY BEYOND $key OR entity.KEY = $key AND entity.id BEYOND $after)
   RETURN entity ORDER BY entity.KEY WAY, entity.id WAY LIMIT $reach
 }

@@ -9,7 +9,7 @@ CALL (type) {
   WITH type WHERE $include_deleted OR $include_merged
   MATCH (entity:Entity)
   USING INDEX SEEK entity:Entity(owner, unlisted, id)
-  WHERE entity.owner = $owner AND entity.unlisted = type AND entity.id BEYOND $after AND <entity._wanted>
+  WHERE entity.owner = $owner AND entity.unlisted = type AND entity.id BEYOND $after AND <entity._included>
   RETURN entity ORDER BY entity.owner WAY, entity.unlisted WAY, entity.id WAY LIMIT $reach
 }
 WITH entity ORDER BY entity.id WAY LIMIT $reach

@@ -1,6 +1,6 @@
-// Whether an entity was live as of two clocks: its newest deletion or restoration decides. Takes `entity` and `known`.
-// An entity that was never deleted has no such observation, and none of its observations is read. UNWIND keeps the
-// planner from reading observations first.
+// Whether an entity was live as of two clocks: its newest deletion or restoration decides. Takes `entity` and
+// `known`. An entity that was never deleted has no such observation, so none of its observations is read. UNWIND
+// keeps the planner from reading observations first.
 UNWIND CASE WHEN entity.turn IS NULL THEN [] ELSE [entity.id] END AS subject_id
 MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)

@@ -1,6 +1,7 @@
-// Whether the index of filterable values holds a field of every entity of some types, as `trusted`: the field is
-// declared filterable, and no entity waits to be folded again. Takes `types` and `$field`. It is read before the
-// index: an entity that was missing there may be folded in between. The LIMIT keeps the planner from moving it.
+// Whether the index of filterable values is complete for a field and some types, as `trusted`: every type declares
+// the field filterable, and none of their entities waits to be folded again. Takes `types` and `$field`. It is read
+// before the index: an entity that the index lacks may be folded in between. The LIMIT keeps the planner from moving
+// it.
 WITH *, size(types) = COUNT {
   UNWIND types AS type
   MATCH (head:Schema)

@@ -8,11 +8,11 @@
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL
-WITH collect(entity) AS found
-WITH found, [one IN found | one.size] AS sizes
-WITH found, <entity._fitting> AS fitting
-CALL (found, fitting) {
-  UNWIND found[..fitting] AS entity
+WITH collect(entity) AS matches
+WITH matches, [entity IN matches | entity.size] AS sizes
+WITH matches, <entity._fitting> AS fitting
+CALL (matches, fitting) {
+  UNWIND matches[..fitting] AS entity
   RETURN collect(<entity._row>) AS entities
 }
 RETURN entities

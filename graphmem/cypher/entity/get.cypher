@@ -6,8 +6,8 @@
 // mode    read
 // index   entity_id, schema_head
 // cost    light
-MATCH (given:Entity {id: $entity_id})
-WHERE given.owner = $owner
-MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
+MATCH (requested_entity:Entity {id: $entity_id})
+WHERE requested_entity.owner = $owner
+MATCH (requested_entity)-[:MERGED_INTO*0..]->(entity:Entity)
 WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted)
 RETURN <entity._row> AS entity

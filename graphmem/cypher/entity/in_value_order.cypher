@@ -2,13 +2,15 @@
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING, key: STRING,
 //         after: STRING, beyond: STRING, fields: LIST<STRING>, cut: INTEGER, reach: INTEGER
-// returns trusted: BOOLEAN, found: LIST<LIST>, keys: LIST, entries: INTEGER, last: LIST, heads: LIST<LIST>,
+// returns trusted: BOOLEAN, candidates: LIST<LIST>, keys: LIST, entries: INTEGER, last: LIST, heads: LIST<LIST>,
 //         total: INTEGER
 // mode    read
-// index   field_value (owner, type, field, value, entity_id), two seeks for each type; entity_id, count_type (owner, kind, type), schema_head
-//         (owner, head)
+// index   field_value (owner, type, field, value, entity_id), two seeks for each type; entity_id, count_type (owner,
+//         kind, type), schema_head (owner, head)
 // cost    light
-// As entity.by_value. Elements of lists, and values without a place in the order, have keys from `beyond` on.
+// `entries` is the number of index entries that were read; `last` is the last of them. The index holds live entities
+// only. It also holds the elements of lists, and values that have no place in the order: their keys begin at
+// `beyond`, where the reading ends.
 <entity._types>
 <entity._trusted>
 CALL (types) {
@@ -34,4 +36,4 @@ CALL (types) {
 CALL (entries) {
   <entity._of_values>
 }
-RETURN trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total
+RETURN trusted, candidates, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total

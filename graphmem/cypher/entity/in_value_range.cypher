@@ -2,14 +2,15 @@
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING, ranges: LIST<LIST>,
 //         lossy: INTEGER, key: STRING, fields: LIST<STRING>, cut: INTEGER, most: INTEGER
-// returns trusted: BOOLEAN, found: LIST<LIST>, keys: LIST, entries: INTEGER, last: LIST, heads: LIST<LIST>,
+// returns trusted: BOOLEAN, candidates: LIST<LIST>, keys: LIST, entries: INTEGER, last: LIST, heads: LIST<LIST>,
 //         total: INTEGER
 // mode    read
-// index   field_value (owner, type, field, value, entity_id), a range of it for each type and range; entity_id, count_type (owner, kind, type), schema_head
-//         (owner, head)
+// index   field_value (owner, type, field, value, entity_id), a range of it for each type and range; entity_id,
+//         count_type (owner, kind, type), schema_head (owner, head)
 // cost    light
-// A range is [from, up to, what its keys hold]. A key that is longer than `lossy` may stand for another value, which
-// the reader then compares. `most` bounds the entities. `keys` are the values of the property `key`.
+// A range is [first key, key after the last, text that each key contains]. A key that is longer than `lossy` may
+// stand for several values, so the caller compares the values themselves. `most` bounds the entities. `keys` are the
+// values of the property `key`.
 <entity._types>
 <entity._trusted>
 CALL (types) {
@@ -27,6 +28,6 @@ CALL (entries) {
   UNWIND entries AS entry
   MATCH (entity:Entity {id: entry[0]})
   WHERE entity.owner = $owner AND entity.listed IS NOT NULL
-  RETURN collect(<entity._candidate>) AS found, collect([<entity._key>]) AS keys
+  RETURN collect(<entity._candidate>) AS candidates, collect([<entity._key>]) AS keys
 }
-RETURN trusted, found, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total
+RETURN trusted, candidates, keys, size(entries) AS entries, entries[-1] AS last, <entity._heads>, total

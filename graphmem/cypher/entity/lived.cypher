@@ -1,4 +1,5 @@
-// entity.lived: which of some entities exist, with the type of each, and whether it was live as of two clocks.
+// entity.lived: the type of each of some entities, and whether it was live as of two clocks; entities that do not
+// exist are left out.
 //
 // params  entity_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns entities: LIST<LIST>, known: INTEGER

@@ -1,4 +1,4 @@
-// entity.merges: every merge and unmerge of some entities and of all entities that were ever merged with them,
+// entity.merges: every merge and unmerge of some entities, and of all entities that were ever merged with these,
 // directly or through others.
 //
 // params  entity_ids: LIST<STRING>, at_ingested: INTEGER

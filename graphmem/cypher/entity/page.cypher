@@ -14,7 +14,7 @@
 CALL (types) {
   <entity._in_order_of_id>
   WITH entity SKIP $offset LIMIT $limit + 1
-  WITH collect(entity) AS found
+  WITH collect(entity) AS entities
   <entity._page>
 }
 RETURN page, merged, truncated, more, CASE WHEN total < 0 THEN counted ELSE total END AS total

@@ -6,9 +6,9 @@
 // mode    read
 // index   owner_id, entity_id, observed_in_time (home, at), schema_head
 // cost    light
-// `known` is the owner's last recorded_at. It is read first, and commits after it are left out of the whole answer.
-// The last parts of a row say whether the entity was ever merged, and give the head of its type's schema: if that has
-// rules, the caller folds the observations.
+// `known` is the owner's last recorded_at. It is read first, and commits after it are left out of the whole answer. A
+// row ends with whether the entity was ever merged, and with the head of its type's schema: if the schema has rules,
+// the caller folds the observations itself.
 <owner._known>
 CALL (known) {
   UNWIND $entity_ids AS subject_id

@@ -13,10 +13,11 @@ CALL () {
     AND (seen.at > $from OR seen.observation_id > $after) AND observation.owner = $owner
     AND seen.kind IN <fact._value_kinds>
   WITH seen, observation ORDER BY seen.home, seen.at, seen.observation_id LIMIT $limit
-  RETURN collect(observation) AS found
+  RETURN collect(observation) AS stretch
 }
-WITH found, [one IN found | one.size] AS sizes
-WITH found, <entity._fitting> AS fitting
-RETURN [one IN found[..fitting] | [one.id, one.kind, one.observed_at, one.recorded_at, one.fields, one.values,
-  one.priority, one.specificity, one.observation_source]] AS observations,
-  size(found) = $limit OR fitting < size(found) AS more
+WITH stretch, [observation IN stretch | observation.size] AS sizes
+WITH stretch, <entity._fitting> AS fitting
+RETURN [observation IN stretch[..fitting] |
+    [observation.id, observation.kind, observation.observed_at, observation.recorded_at, observation.fields,
+      observation.values, observation.priority, observation.specificity, observation.observation_source]] AS observations,
+  size(stretch) = $limit OR fitting < size(stretch) AS more

@@ -8,6 +8,6 @@
 // cost    light
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
-WHERE entity.owner = $owner AND (entity.listed IS NOT NULL OR <entity._wanted>)
-WITH collect(entity) AS found
+WHERE entity.owner = $owner AND (entity.listed IS NOT NULL OR <entity._included>)
+WITH collect(entity) AS entities
 <entity._page>

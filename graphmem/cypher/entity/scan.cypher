@@ -2,7 +2,7 @@
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, after: STRING, fields: LIST<STRING>,
 //         cut: INTEGER, reach: INTEGER
-// returns found: LIST<LIST>, keys: LIST, heads: LIST<LIST>
+// returns candidates: LIST<LIST>, keys: LIST, heads: LIST<LIST>
 // mode    read
 // index   entity_by_type (owner, listed, id), entity_unlisted (owner, unlisted, id), a seek for each type, merged;
 //         count_type (owner, kind, type), schema_head (owner, head)
@@ -10,6 +10,6 @@
 <entity._types>
 CALL (types) {
   <entity._in_order_of_id>
-  RETURN collect(<entity._candidate>) AS found
+  RETURN collect(<entity._candidate>) AS candidates
 }
-RETURN found, [] AS keys, <entity._heads>
+RETURN candidates, [] AS keys, <entity._heads>

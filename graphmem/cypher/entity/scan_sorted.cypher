@@ -3,7 +3,7 @@
 //
 // params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, least: ANY, key: ANY, after: STRING,
 //         fields: LIST<STRING>, cut: INTEGER, reach: INTEGER
-// returns found: LIST<LIST>, keys: LIST, heads: LIST<LIST>
+// returns candidates: LIST<LIST>, keys: LIST, heads: LIST<LIST>
 // mode    read
 // index   those of entity.sorted; schema_head (owner, head)
 // cost    heavy
@@ -11,6 +11,6 @@
 <entity._types>
 CALL (types) {
   <entity._in_order>
-  RETURN collect(<entity._candidate>) AS found, collect(entity.KEY) AS keys
+  RETURN collect(<entity._candidate>) AS candidates, collect(entity.KEY) AS keys
 }
-RETURN found, keys, <entity._heads>
+RETURN candidates, keys, <entity._heads>

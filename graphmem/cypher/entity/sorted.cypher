@@ -16,9 +16,9 @@
 CALL (types) {
   <entity._in_order>
   WITH entity SKIP $offset LIMIT $limit + 1
-  WITH collect(entity) AS every, collect(entity.KEY) AS keys
-  CALL (every) {
-    WITH every AS found
+  WITH collect(entity) AS ordered_entities, collect(entity.KEY) AS keys
+  CALL (ordered_entities) {
+    WITH ordered_entities AS entities
     <entity._page>
   }
   RETURN page, merged, keys, truncated, more

@@ -1,4 +1,4 @@
-// entity.touches: when transactions observed some entities, as [recorded_at, least observed_at] of each transaction.
+// entity.touches: the transactions that observed some entities, each as [recorded_at, least observed_at].
 //
 // params  entity_ids: LIST<STRING>, at_ingested: INTEGER
 // returns touches: LIST<LIST>

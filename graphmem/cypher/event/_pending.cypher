@@ -1,5 +1,5 @@
-// The types of an owner, as `pending`, whose entities wait to be folded by changed rules. It is read before the
-// events: an entity that is folded in between would otherwise be answered in its old state, without its type in
+// The types of an owner whose entities wait to be folded by changed rules, as `pending`. It is read before the
+// events: otherwise an entity that is folded in between would be answered in its old state, without its type in
 // `pending`. The LIMIT keeps the planner from moving it.
 CALL () {
   MATCH (head:Schema)

@@ -5,7 +5,7 @@
 // mode    read
 // index   event_id, entity_id, observation_id, schema_head
 // cost    light
-// `stale` is the id of its entity if that was folded by rules that have changed since.
+// `stale` is the id of the event's entity if the entity was folded by rules that have changed since.
 MATCH (event:TimelineEvent {id: $event_id})
 WHERE event.owner = $owner
 MATCH (entity:Entity {id: event.entity_id})

@@ -7,27 +7,27 @@
 // mode    read
 // index   entity_id, schema_head
 // cost    light
-// An entity has at most 100 events, which are all sorted. `stale` is the entity's id if it was folded by rules that
+// An entity has at most 100 events, which are all sorted. `stale` is the survivor's id if it was folded by rules that
 // have changed since.
-MATCH (given:Entity {id: $entity_id})
-WHERE given.owner = $owner
-MATCH (given)-[:MERGED_INTO*0..]->(shown:Entity)
-WHERE shown.merged_into IS NULL AND shown.live
+MATCH (requested_entity:Entity {id: $entity_id})
+WHERE requested_entity.owner = $owner
+MATCH (requested_entity)-[:MERGED_INTO*0..]->(survivor:Entity)
+WHERE survivor.merged_into IS NULL AND survivor.live
 OPTIONAL MATCH (head:Schema)
 USING INDEX SEEK head:Schema(owner, head)
-WHERE head.owner = $owner AND head.head = shown.type
-CALL (shown) {
-  MATCH (shown)-[:HAS_EVENT]->(event:TimelineEvent)
+WHERE head.owner = $owner AND head.head = survivor.type
+CALL (survivor) {
+  MATCH (survivor)-[:HAS_EVENT]->(event:TimelineEvent)
   WHERE event.listed_at >= $since AND event.listed_at < $until
     AND ($event_type IS NULL OR event.event_type = $event_type)
     AND ($entity_type IS NULL OR event.entity_type = $entity_type)
   WITH event ORDER BY event.listed_at, event.id
-  RETURN collect(event) AS every
+  RETURN collect(event) AS matches
 }
-WITH shown, head, size(every) AS total,
-  [event IN CASE WHEN $descending THEN reverse(every) ELSE every END WHERE CASE
+WITH survivor, head, size(matches) AS total,
+  [event IN CASE WHEN $descending THEN reverse(matches) ELSE matches END WHERE CASE
     WHEN event.listed_at = $at THEN CASE WHEN $descending THEN event.id < $after ELSE event.id > $after END
-    ELSE (event.listed_at < $at) = $descending END][$offset..$reach] AS found
+    ELSE (event.listed_at < $at) = $descending END][$offset..$reach] AS events
 <event._page>
 RETURN page, total,
-  CASE WHEN coalesce(shown.projection, '') <> coalesce(head.projection, '') THEN shown.id END AS stale
+  CASE WHEN coalesce(survivor.projection, '') <> coalesce(head.projection, '') THEN survivor.id END AS stale

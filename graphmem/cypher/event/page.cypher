@@ -7,7 +7,8 @@
 // index   event_by_time (owner, listed_at, id), schema_waiting (owner, pending)
 // cost    light
 // The page begins after the event `after` of the time `at`; on the first page `at` is outside of [since, until). One
-// seek reads the events of that time, one the events beyond. `reach` is offset + limit: neither seek reads more.
+// seek reads the events of the time `at`, a second one the events beyond. `reach` is offset + limit: neither seek
+// reads more.
 <event._pending>
 CALL () {
   CALL () {
@@ -23,7 +24,7 @@ CALL () {
     RETURN event ORDER BY event.owner WAY, event.listed_at WAY, event.id WAY LIMIT $reach
   }
   WITH event ORDER BY event.listed_at WAY, event.id WAY LIMIT $reach
-  RETURN collect(event)[$offset..] AS found
+  RETURN collect(event)[$offset..] AS events
 }
 <event._page>
 CALL () {

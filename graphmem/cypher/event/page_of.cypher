@@ -1,6 +1,5 @@
 // event.page_of: one page of an owner's timeline, restricted to one event type or to one entity type, by time and id,
-// with the total on request. `entity_type` also restricts a page of an event type; it is null if the entity type is
-// the key.
+// with the total on request.
 //
 // params  key: STRING, entity_type: STRING, since: INTEGER, until: INTEGER, at: INTEGER, after: STRING,
 //         offset: INTEGER, reach: INTEGER, counted: BOOLEAN
@@ -9,7 +8,8 @@
 // index   event_by_type or event_by_entity_type (owner, the key, listed_at, id), schema_waiting (owner, pending)
 // cost    light
 // keys    event_type, entity_type
-// The page begins as that of event.page does.
+// `key` is an event type or an entity type, as the form of the query says. `entity_type` also restricts a page of an
+// event type; it is null where the key is an entity type. `at`, `after` and `reach` are those of event.page.
 <event._pending>
 CALL () {
   CALL () {
@@ -27,7 +27,7 @@ CALL () {
     RETURN event ORDER BY event.owner WAY, event.KEY WAY, event.listed_at WAY, event.id WAY LIMIT $reach
   }
   WITH event ORDER BY event.listed_at WAY, event.id WAY LIMIT $reach
-  RETURN collect(event)[$offset..] AS found
+  RETURN collect(event)[$offset..] AS events
 }
 <event._page>
 CALL () {

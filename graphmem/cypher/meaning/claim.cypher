@@ -1,4 +1,5 @@
-// meaning.claim: make a model the one whose vectors all entities get; the workers that use it make them.
+// meaning.claim: set the one model that makes the vectors of all entities; the workers that use this model then make
+// them.
 //
 // params  model: STRING
 // returns before: STRING
@@ -6,6 +7,7 @@
 // index   model_use
 // cost    light
 // tenancy global: one model serves every owner, because one index cannot hold vectors of several models
+// `before` is the model that was set before.
 MERGE (used:Model {use: 'meaning'})
 WITH used, used.model AS before
 SET used.model = $model

@@ -6,8 +6,9 @@
 // index   meaning_fresh (fresh, owner)
 // cost    light
 // tenancy global: the worker serves every owner; it moves vectors into the index and answers none of them
-// Vectors come in the order of ids, as in a turn of the writer, so that neither waits for the other in a circle. The
-// first SET takes the lock and changes nothing, as in meaning.set: a turn may have removed the vector meanwhile.
+// Vectors are locked in the order of ids, as in a turn of the writer, so that the two never wait for each other in a
+// circle. The first SET takes the lock and changes nothing, as in meaning.set: a turn may have removed the vector
+// before.
 MATCH (meaning:Meaning)
 USING INDEX SEEK meaning:Meaning(fresh, owner)
 WHERE meaning.fresh > '' AND meaning.owner IS NOT NULL

@@ -1,4 +1,4 @@
-// meaning.set: store the vectors of some entities whose text is still the text that was embedded.
+// meaning.set: store the vectors of some entities, except of those whose text has changed since it was embedded.
 //
 // params  rows: LIST<MAP>, model: STRING
 // returns done: INTEGER
@@ -6,9 +6,10 @@
 // index   meaning_entity
 // cost    light
 // tenancy global: the worker serves every owner; each row names one entity by its id
-// A row has id, was, of and vector. Rows come in the order of ids, as in a turn of the writer. A text that the model
-// cannot embed gets no vector. The first SET takes the lock and changes nothing: a turn may write another text until
-// then, and Neo4j does not evaluate a condition again after it waited for a lock.
+// A row has id, was (the key of the text when the worker read it), of (the key of the text that it embedded) and
+// vector. Rows come in the order of ids, as in a turn of the writer. A text that the model cannot embed gets no
+// vector. The first SET takes the lock and changes nothing: a turn may write another text before, and Neo4j does not
+// evaluate a condition again after it waited for a lock.
 UNWIND $rows AS row
 MATCH (meaning:Meaning {entity_id: row.id})
 SET meaning.locked = null

@@ -1,4 +1,4 @@
-// meaning.waiting: some entities without a vector of a model, with the text to embed.
+// meaning.waiting: some entities without a vector of a model, each with the text to embed.
 //
 // params  model: STRING, only: STRING, limit: INTEGER
 // returns waiting: LIST<LIST>
@@ -6,7 +6,7 @@
 // index   model_use, meaning_by_model (model), entity_id
 // cost    light
 // tenancy global: the worker serves every owner; it sends the texts to the model and answers them to nobody
-// No rows if another model is in use. `only` is an owner, null for all owners.
+// No row if another model is in use. `only` is an owner; null means all owners.
 MATCH (used:Model {use: 'meaning'})
 WHERE used.model = $model
 CALL () {
@@ -24,7 +24,7 @@ WITH DISTINCT meaning LIMIT $limit
 MATCH (entity:Entity {id: meaning.entity_id})
 WHERE entity.owner = meaning.owner
 WITH meaning, entity ORDER BY entity.id
-WITH collect([meaning, entity]) AS found, collect(entity.size) AS sizes
-WITH found, <entity._fitting> AS fitting
-RETURN [pair IN found[..fitting] | [pair[1].id, pair[0].of, pair[1].canonical_name, pair[1].fields, pair[1].values]]
+WITH collect([meaning, entity]) AS pairs, collect(entity.size) AS sizes
+WITH pairs, <entity._fitting> AS fitting
+RETURN [pair IN pairs[..fitting] | [pair[1].id, pair[0].of, pair[1].canonical_name, pair[1].fields, pair[1].values]]
   AS waiting

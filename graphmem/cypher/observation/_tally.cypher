@@ -1,6 +1,6 @@
-// How many observations a subject has as of two clocks, and what decides whether it is live. Takes `home` (the stored
-// name of a subject's id) and `known`. Two transactions of an owner never have the same recorded_at, so the number of
-// different times is the number of transactions.
+// The number of a subject's observations as of two clocks, and the observation that decides whether it is live
+// (`turn`). Takes `subject_id` and `known`. No two transactions of an owner have the same recorded_at, so the number
+// of different times is the number of transactions.
 MATCH ()-[seen:OBSERVED]->()
 USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = subject_id AND seen.at <= $at AND seen.recorded_at <= known

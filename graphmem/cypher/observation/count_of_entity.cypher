@@ -1,14 +1,15 @@
-// observation.count_of_entity: how many observations of an entity, and of those merged into it, lie within two times.
+// observation.count_of_entity: the number of observations of an entity and of those merged into it, recorded since
+// one time and observed until another.
 //
 // params  entity_id: STRING, recorded_since: INTEGER, observed_until: INTEGER
 // returns total: INTEGER
 // mode    read
 // index   entity_id, observed_in_time (home, at)
 // cost    light
-// An entity that is merged is counted as its survivor. `home` is the subject of an observation.
-MATCH (given:Entity {id: $entity_id})
-WHERE given.owner = $owner
-MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
+// A merged entity is counted as its survivor.
+MATCH (requested_entity:Entity {id: $entity_id})
+WHERE requested_entity.owner = $owner
+MATCH (requested_entity)-[:MERGED_INTO*0..]->(entity:Entity)
 WHERE entity.merged_into IS NULL
 MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
 CALL (member) {

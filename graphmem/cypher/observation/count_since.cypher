@@ -1,11 +1,12 @@
-// observation.count_since: how many observations of entities were recorded since some time, of some types or of all.
+// observation.count_since: the number of observations of entities that were recorded since some time, of some types
+// or of all.
 //
 // params  recorded_since: INTEGER, observed_until: INTEGER, types: LIST<STRING>, include_deleted: BOOLEAN
 // returns total: INTEGER
 // mode    read
 // index   observation_by_recorded (owner, recorded_at, id, entity_id), entity_id
 // cost    heavy
-// No types means any.
+// No types means every type.
 MATCH (observation:Observation)
 USING INDEX SEEK observation:Observation(owner, recorded_at, id, entity_id)
 WHERE observation.owner = $owner AND observation.recorded_at >= $recorded_since AND observation.id IS NOT NULL

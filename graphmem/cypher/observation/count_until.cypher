@@ -1,11 +1,11 @@
-// observation.count_until: how many observations of entities an owner has up to a time, of some types or of all.
+// observation.count_until: the number of an owner's observations of entities up to a time, of some types or of all.
 //
 // params  observed_until: INTEGER, types: LIST<STRING>, include_deleted: BOOLEAN
 // returns total: INTEGER
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), entity_id
 // cost    heavy
-// No types means any.
+// No types means every type.
 MATCH (observation:Observation)
 USING INDEX SEEK observation:Observation(owner, observed_at, id, entity_id)
 WHERE observation.owner = $owner AND observation.observed_at <= $observed_until AND observation.id IS NOT NULL

@@ -7,11 +7,12 @@
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
-// `subject_ids` are the entity's members at some time, in place of its present ones. The page begins after the place
-// of `at` and `after`. `reach` is offset + limit + 1: at most so many observations of each member are read.
-MATCH (given:Entity {id: $entity_id})
-WHERE given.owner = $owner
-MATCH (given)-[:MERGED_INTO*0..]->(entity:Entity)
+// `subject_ids` are the entity's members at an earlier time; null means its present members. The page begins after
+// the observation `after` of the time `at`. `reach` is offset + limit + 1: at most so many observations of each
+// member are read.
+MATCH (requested_entity:Entity {id: $entity_id})
+WHERE requested_entity.owner = $owner
+MATCH (requested_entity)-[:MERGED_INTO*0..]->(entity:Entity)
 WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted)
 CALL (entity) {
   CALL (entity) {
@@ -38,7 +39,7 @@ CALL (entity) {
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
   }
   WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1
-  WITH collect(observation) AS every
+  WITH collect(observation) AS observations
   <observation._page>
 }
 RETURN page, truncated, more, entity.observation_count AS total, entity.version AS version,

@@ -5,8 +5,8 @@
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), read backwards
 // cost    light
-// The page begins after the place of `at` and `after`: one seek reads the observations of that time, one the earlier
-// ones. `reach` is offset + limit + 1.
+// The page begins after the observation `after` of the time `at`: one seek reads the observations of that time, a
+// second one the earlier ones. `reach` is offset + limit + 1.
 CALL () {
   CALL () {
     MATCH (observation:Observation)
@@ -28,7 +28,7 @@ CALL () {
     LIMIT $reach
   }
   WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1
-  WITH collect(observation) AS every
+  WITH collect(observation) AS observations
   <observation._page>
 }
 CALL () {

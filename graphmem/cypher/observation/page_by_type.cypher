@@ -1,13 +1,13 @@
 // observation.page_by_type: one page of an owner's observations of entities of one type, newest first.
 //
-// params  entity_type: STRING, at: INTEGER, after: STRING, include_deleted: BOOLEAN, offset: INTEGER,
-//         limit: INTEGER, reach: INTEGER
+// params  entity_type: STRING, at: INTEGER, after: STRING, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER,
+//         reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   observation_by_type (owner, entity_type, observed_at, id), read backwards
 // cost    light
-// The page begins after the place of `at` and `after`: one seek reads the observations of that time, one the earlier
-// ones. `reach` is offset + limit + 1.
+// The page begins after the observation `after` of the time `at`: one seek reads the observations of that time, a
+// second one the earlier ones. `reach` is offset + limit + 1.
 CALL () {
   CALL () {
     MATCH (observation:Observation)
@@ -29,7 +29,7 @@ CALL () {
     LIMIT $reach
   }
   WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1
-  WITH collect(observation) AS every
+  WITH collect(observation) AS observations
   <observation._page>
 }
 CALL () {

@@ -6,7 +6,7 @@
 // mode    read
 // index   observation_by_recorded (owner, recorded_at, id, entity_id), entity_id
 // cost    light
-// All observations that were recorded since then are read, and sorted by observed_at. No types means every type.
+// Every observation that was recorded since then is read, and sorted by observed_at. No types means every type.
 MATCH (observation:Observation)
 USING INDEX SEEK observation:Observation(owner, recorded_at, id, entity_id)
 WHERE observation.owner = $owner AND observation.recorded_at >= $recorded_since AND observation.id IS NOT NULL
@@ -17,5 +17,5 @@ CALL (observation) {
   RETURN entity
 }
 WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1
-WITH collect(observation) AS every
+WITH collect(observation) AS observations
 <observation._page>

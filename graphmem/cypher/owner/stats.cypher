@@ -1,12 +1,12 @@
-// owner.stats: how many entities, observations and relationships an owner has, from the counters that its lock
-// protects.
+// owner.stats: the numbers of an owner's entities, observations and relationships, from the counters that the owner's
+// lock protects.
 //
 // params  empty: STRING, model: STRING
-// returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER, state_hash: STRING,
-//         pending: LIST<STRING>, semantic_pending: INTEGER, events: INTEGER
+// returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER, state_hash: STRING, pending: LIST<STRING>,
+//         semantic_pending: INTEGER, events: INTEGER
 // mode    read
-// index   owner_id, count_type (owner, kind, type), schema_head (owner, head),
-//         meaning_by_type (owner, type, model), event_by_time (owner, listed_at, id)
+// index   owner_id, count_type (owner, kind, type), schema_head (owner, head), meaning_by_type (owner, type, model),
+//         event_by_time (owner, listed_at, id)
 // cost    light
 OPTIONAL MATCH (owner:Owner {id: $owner})
 CALL () {

@@ -1,5 +1,5 @@
-// The entities at both ends of `relationship`, as `source` and `target`: live ones, unless `$include_deleted`. With
-// `$entity_type`, at least one of them is of that type.
+// The entities at both ends of `relationship`, as `source` and `target`. Only live ones, unless `$include_deleted`.
+// With `$entity_type`, at least one of the two is of that type.
 MATCH (source:Entity {id: relationship.source})
 WHERE source.live OR $include_deleted
 MATCH (target:Entity {id: relationship.target})

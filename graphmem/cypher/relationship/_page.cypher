@@ -1,12 +1,12 @@
-// The rows of a page with the entities at the ends: `page`, `others`, `truncated` and `more`. Takes `every`, `ends`
-// (lists of entities) and `sizes`; each holds one item more than the page if there is a next page.
-WITH every[..$limit] AS found, ends, sizes[..$limit] AS sizes, size(every) > $limit AS longer
-WITH found, ends, longer, <entity._fitting> AS fitting
+// The rows of a page with the entities at the ends: `page`, `others`, `truncated` and `more`. Takes `relationships`,
+// `ends` (lists of entities) and `sizes`; each holds one item more than the page if there is a next page.
+WITH relationships[..$limit] AS relationships, ends, sizes[..$limit] AS sizes, size(relationships) > $limit AS longer
+WITH relationships, ends, longer, <entity._fitting> AS fitting
 CALL (ends, fitting) {
-  UNWIND CASE WHEN $expanded THEN ends[..fitting] ELSE [] END AS those
-  UNWIND those AS entity
+  UNWIND CASE WHEN $expanded THEN ends[..fitting] ELSE [] END AS pair
+  UNWIND pair AS entity
   WITH DISTINCT entity ORDER BY entity.id
   RETURN collect(<entity._row>) AS others
 }
-RETURN [relationship IN found[..fitting] | <relationship._row>] AS page, others, fitting < size(found) AS truncated,
-  longer OR fitting < size(found) AS more
+RETURN [relationship IN relationships[..fitting] | <relationship._row>] AS page, others,
+  fitting < size(relationships) AS truncated, longer OR fitting < size(relationships) AS more

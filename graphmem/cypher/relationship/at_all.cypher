@@ -1,11 +1,11 @@
 // relationship.at_all: every relationship of an owner as of two clocks, of all types or of one.
 //
 // params  type: STRING, at: INTEGER, at_ingested: INTEGER
-// returns found: LIST<LIST>
+// returns relationships: LIST<LIST>
 // mode    read
 // index   owner_id, relationship_by_owner (owner, last_observation_at, id), observed_in_time (home, at)
 // cost    heavy
-// As relationship.at_entities: every relationship that was recorded by then is read.
+// A row is that of relationship.at_entities. Every relationship that was recorded by then is read.
 <owner._known>
 CALL (known) {
   MATCH (relationship:Relationship)
@@ -17,6 +17,6 @@ CALL (known) {
     <relationship._turn>
   }
   WITH key, turn, last WHERE turn IS NOT NULL
-  RETURN collect([key, last, turn[2] <> 'delete']) AS found
+  RETURN collect([key, last, turn[2] <> 'delete']) AS relationships
 }
-RETURN found
+RETURN relationships

@@ -1,13 +1,14 @@
 // relationship.at_entities: every relationship at some entities as of two clocks.
 //
-// params  subject_ids: LIST<STRING>, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, at: INTEGER, at_ingested: INTEGER
-// returns found: LIST<LIST>
+// params  subject_ids: LIST<STRING>, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, at: INTEGER,
+//         at_ingested: INTEGER
+// returns relationships: LIST<LIST>
 // mode    read
 // index   owner_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id),
 //         observed_in_time (home, at)
 // cost    light
-// A row is the relationship's key, the time of its last observation by then, and whether it was live. Relationships
-// that were recorded later did not exist. Their order is that of their observations by then, so all of them are read.
+// A row is [key, time of the last observation by then, whether it was live]. Relationships that were recorded later
+// are left out. The rows have no order: the caller sorts them by that time, so all of them are read.
 <owner._known>
 CALL (known) {
   CALL (known) {
@@ -31,6 +32,6 @@ CALL (known) {
     <relationship._turn>
   }
   WITH key, turn, last WHERE turn IS NOT NULL
-  RETURN collect([key, last, turn[2] <> 'delete']) AS found
+  RETURN collect([key, last, turn[2] <> 'delete']) AS relationships
 }
-RETURN found
+RETURN relationships

@@ -9,7 +9,7 @@
 UNWIND $keys AS key
 MATCH (relationship:Relationship {key: key})
 WHERE relationship.owner = $owner AND relationship.live
-WITH collect(relationship) AS found
-WITH found, [one IN found | one.size] AS sizes
-WITH found[..<entity._fitting>] AS fitting
+WITH collect(relationship) AS matches
+WITH matches, [relationship IN matches | relationship.size] AS sizes
+WITH matches[..<entity._fitting>] AS fitting
 RETURN [relationship IN fitting | <relationship._row>] AS relationships

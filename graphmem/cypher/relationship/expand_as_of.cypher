@@ -1,16 +1,17 @@
-// relationship.expand_as_of: one level of a walk as of two clocks: the entities one relationship away from some
-// entities at that time.
+// relationship.expand_as_of: one level of a walk as of two clocks: the entities that were one live relationship away
+// from some entities at that time.
 //
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
 //         through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER, at: INTEGER, at_ingested: INTEGER
-// returns known: INTEGER, found: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
+// returns known: INTEGER, neighbours: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
 //         unexplored: INTEGER, revision: INTEGER
 // mode    read
 // index   owner_id, relationship_type_name, entity_id, observed_in_time (home, at)
 // cost    heavy
-// As relationship.expand, but edges of all relationships that ever existed are read, and the observations of each say
-// whether it existed then. Later relationships make no entity a hub: if an entity has more than `hub` edges now, those
-// that existed by then are counted, unless there are more than `most`.
+// Parameters and columns are those of relationship.expand. The edges of all relationships that ever existed are read,
+// and the observations of each say whether it was live then. Relationships that were recorded later make no entity a
+// hub: if an entity has more than `hub` edges now, its relationships of that time are counted, unless it has more
+// than `most` edges.
 OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 CALL () {
@@ -27,14 +28,14 @@ CALL (known) {
   UNWIND range(0, size($frontier) - 1) AS i
   MATCH (node:Entity {id: $frontier[i]})
   WHERE node.owner = $owner
-  WITH known, i, node, COUNT { (node)--() } AS every
-  CALL (node, every) {
+  WITH known, i, node, COUNT { (node)--() } AS edges
+  CALL (node, edges) {
     // No COUNT { } of these types: planning one of some 200 types takes the server minutes.
-    WITH node WHERE every > $hub
+    WITH node WHERE edges > $hub
     MATCH (node)-[edge:RELATIONSHIP_TYPES]-()
     RETURN count(edge) AS walkable
   }
-  WITH known, i, node, CASE WHEN every <= $hub THEN every ELSE walkable END AS degree
+  WITH known, i, node, CASE WHEN edges <= $hub THEN edges ELSE walkable END AS degree
   CALL (node, degree, known) {
     WITH node, known WHERE $hub < degree <= $most AND NOT $through
     MATCH (node)-[edge:RELATIONSHIP_TYPES]-()
@@ -51,13 +52,16 @@ CALL (known) {
   ORDER BY i
   RETURN collect([node, degree, $through OR relationships <= $hub]) AS nodes
 }
-WITH revision, known, [one IN nodes WHERE one[2]] AS passed, [one IN nodes WHERE NOT one[2] | one[0].id] AS hubs
-WITH revision, known, passed, hubs, reduce(spent = [0, 0], one IN passed |
-  CASE WHEN spent[0] + one[1] <= $most THEN [spent[0] + one[1], spent[1] + 1] ELSE [$most + 1, spent[1]] END) AS spent
-WITH revision, known, hubs, spent[0] AS spent, size(passed) - spent[1] AS unexplored, passed[..spent[1]] AS taken
-CALL (taken, known) {
-  UNWIND taken AS one
-  WITH one[0] AS node, known
+WITH revision, known, [entry IN nodes WHERE entry[2]] AS passable,
+  [entry IN nodes WHERE NOT entry[2] | entry[0].id] AS hubs
+WITH revision, known, passable, hubs, reduce(spent = [0, 0], entry IN passable |
+  CASE WHEN spent[0] + entry[1] <= $most THEN [spent[0] + entry[1], spent[1] + 1]
+    ELSE [$most + 1, spent[1]] END) AS spent
+WITH revision, known, hubs, spent[0] AS spent, size(passable) - spent[1] AS unexplored,
+  passable[..spent[1]] AS expanded
+CALL (expanded, known) {
+  UNWIND expanded AS entry
+  WITH entry[0] AS node, known
   MATCH (node)-[edge:RELATIONSHIP_TYPES]-(entity)
   WHERE entity.owner = $owner AND entity.id > $after
     AND CASE WHEN startNode(edge) = node THEN $outgoing ELSE $incoming END
@@ -72,7 +76,7 @@ CALL (taken, known) {
   }
   WITH entity.id AS id, keys WHERE lived
   ORDER BY id
-  RETURN collect([id] + keys) AS found
+  RETURN collect([id] + keys) AS neighbours
 }
-RETURN known, found[..$room] AS found, size(found) AS total,
-  reduce(links = 0, one IN found | links + size(one) - 1) AS links, hubs, spent, unexplored, revision
+RETURN known, neighbours[..$room] AS neighbours, size(neighbours) AS total,
+  reduce(links = 0, neighbour IN neighbours | links + size(neighbour) - 1) AS links, hubs, spent, unexplored, revision

@@ -1,7 +1,7 @@
-// relationship.observations: the observations of some relationships as of two clocks, newest first; with `shown`,
-// those of their present members as well.
+// relationship.observations: the observations of some relationships as of two clocks, newest first; with
+// `include_members`, also those of their present members.
 //
-// params  keys: LIST<STRING>, shown: BOOLEAN, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
+// params  keys: LIST<STRING>, include_members: BOOLEAN, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
 // returns observations: LIST<LIST>
 // mode    read
 // index   relationship_key, observed_in_time (home, at), read backwards
@@ -10,7 +10,7 @@ UNWIND $keys AS key
 MATCH (relationship:Relationship {key: key})
 WHERE relationship.owner = $owner
 MATCH (relationship)<-[:SHOWN_AS*0..1]-(member:Relationship)
-WITH DISTINCT member WHERE $shown OR member.key IN $keys
+WITH DISTINCT member WHERE $include_members OR member.key IN $keys
 CALL (member) {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)

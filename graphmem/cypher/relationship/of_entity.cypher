@@ -10,29 +10,30 @@
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// The page of a hub costs no more than another page: `reach` is offset + limit + 1. The page begins after the place of
-// `time` and `after`: one seek reads the relationships of that time, one the earlier ones. `entity_type` is that of
-// the entity at the other end: with it, and for the total, all relationships of the entity may be read. The page ends
-// before `limit` if its values do not fit, with those of the entities if they are `expanded`.
-MATCH (given:Entity {id: $entity_id})
-WHERE given.owner = $owner
-MATCH (given)-[:MERGED_INTO*0..]->(origin:Entity)
+// The page of a hub costs no more than another page. `reach` is offset + limit + 1. The page begins after the
+// relationship `after` of the time `time`: one seek reads the relationships of that time, a second one the earlier
+// ones. `entity_type` is the type of the entity at the other end; with it, and for the total, all relationships of
+// the entity may be read. The page ends before `limit` if its values do not fit; with `expanded`, the values of the
+// entities count too.
+MATCH (requested_entity:Entity {id: $entity_id})
+WHERE requested_entity.owner = $owner
+MATCH (requested_entity)-[:MERGED_INTO*0..]->(origin:Entity)
 WHERE origin.merged_into IS NULL AND (origin.live OR $include_deleted)
 CALL () {
-  // What stands at the other end: what it is merged into, where it is.
-  OPTIONAL MATCH (wanted:Entity {id: $other})-[:MERGED_INTO*0..]->(end:Entity)
+  // `other` becomes the survivor of the requested entity at the other end.
+  OPTIONAL MATCH (requested_end:Entity {id: $other})-[:MERGED_INTO*0..]->(end:Entity)
   WHERE end.owner = $owner AND end.merged_into IS NULL
   RETURN coalesce(end.id, $other) AS other LIMIT 1
 }
 CALL (origin, other) {
   CALL (origin, other) {
-    UNWIND CASE WHEN $outgoing THEN [true] ELSE [] END AS wanted
+    UNWIND CASE WHEN $outgoing THEN [true] ELSE [] END AS condition
     CALL (origin, other) {
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at = $time AND relationship.id < $after
-        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
+        AND <relationship._listed> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
@@ -44,7 +45,7 @@ CALL (origin, other) {
       USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
-        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
+        AND <relationship._listed> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
@@ -54,13 +55,13 @@ CALL (origin, other) {
     }
     RETURN relationship, entity
     UNION ALL
-    UNWIND CASE WHEN $incoming THEN [true] ELSE [] END AS wanted
+    UNWIND CASE WHEN $incoming THEN [true] ELSE [] END AS condition
     CALL (origin, other) {
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at = $time AND relationship.id < $after
-        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
+        AND <relationship._listed> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
@@ -72,7 +73,7 @@ CALL (origin, other) {
       USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
-        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
+        AND <relationship._listed> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
@@ -84,40 +85,40 @@ CALL (origin, other) {
   }
   WITH relationship, entity
   ORDER BY relationship.last_observation_at DESC, relationship.id DESC SKIP $offset LIMIT $limit + 1
-  WITH collect(relationship) AS every, collect([entity]) AS ends,
+  WITH collect(relationship) AS relationships, collect([entity]) AS ends,
     collect(relationship.size + CASE WHEN $expanded THEN entity.size ELSE 0 END) AS sizes
   <relationship._page>
 }
 CALL (origin, other) {
   CALL (origin, other) {
-    UNWIND CASE WHEN $counted AND $outgoing THEN [true] ELSE [] END AS wanted
+    UNWIND CASE WHEN $counted AND $outgoing THEN [true] ELSE [] END AS condition
     CALL (origin, other) {
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
+        AND <relationship._listed> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
       WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
-      RETURN count(relationship) AS found
+      RETURN count(relationship) AS relationships
     }
-    RETURN found
+    RETURN relationships
     UNION ALL
-    UNWIND CASE WHEN $counted AND $incoming THEN [true] ELSE [] END AS wanted
+    UNWIND CASE WHEN $counted AND $incoming THEN [true] ELSE [] END AS condition
     CALL (origin, other) {
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
         AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-        AND <relationship._shown> AND ($type IS NULL OR relationship.type = $type)
+        AND <relationship._listed> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
       WHERE (entity.live OR $include_deleted) AND ($entity_type IS NULL OR entity.type = $entity_type)
-      RETURN count(relationship) AS found
+      RETURN count(relationship) AS relationships
     }
-    RETURN found
+    RETURN relationships
   }
-  RETURN sum(found) AS total
+  RETURN sum(relationships) AS total
 }
 RETURN origin.version AS version, origin.id AS root, page, others, truncated, more, total

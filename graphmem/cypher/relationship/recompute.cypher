@@ -1,20 +1,20 @@
-// relationship.recompute: the own state of some relationships as of two clocks, in the given order; relationships that
-// did not exist then, or whose metadata does not fit, are left out.
+// relationship.recompute: the own state of some relationships as of two clocks, in the given order; relationships
+// that did not exist then, or whose metadata does not fit, are left out.
 //
 // params  keys: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns relationships: LIST<LIST>, known: INTEGER
 // mode    read
 // index   owner_id, relationship_key, observed_in_time (home, at)
 // cost    light
-// Whether the metadata fits is judged by its present size.
+// The present size of the metadata decides whether it fits.
 <owner._known>
 CALL () {
   UNWIND $keys AS key
   MATCH (relationship:Relationship {key: key})
   WHERE relationship.owner = $owner
-  WITH collect(relationship) AS found
-  WITH found, [one IN found | one.size] AS sizes
-  RETURN found[..<entity._fitting>] AS fitting
+  WITH collect(relationship) AS matches
+  WITH matches, [relationship IN matches | relationship.size] AS sizes
+  RETURN matches[..<entity._fitting>] AS fitting
 }
 CALL (fitting, known) {
   UNWIND fitting AS relationship

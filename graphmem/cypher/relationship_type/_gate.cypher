@@ -1,2 +1,2 @@
-// The one node that puts registrations in order. No type has the name '', so the node is no type itself.
+// The one node that puts registrations in order. Its name is '', which no type has.
 (gate:RelationshipType {name: ''})

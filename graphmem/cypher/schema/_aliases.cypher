@@ -1,4 +1,4 @@
-// The other names of an owner's entity types as `aliases`, each with the type that it names.
+// The aliases of an owner's entity types, as `aliases`: pairs of alias and type.
 MATCH (alias:TypeAlias)
 USING INDEX SEEK alias:TypeAlias(owner, name)
 WHERE alias.owner = $owner AND alias.name IS NOT NULL

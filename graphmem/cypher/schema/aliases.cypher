@@ -1,4 +1,4 @@
-// schema.aliases: the other names of an owner's entity types, each with the type that it names.
+// schema.aliases: the aliases of an owner's entity types, each with the type that it names.
 //
 // params  none
 // returns aliases: LIST<LIST>

@@ -1,13 +1,12 @@
 // schema.page: one page of an owner's schemas, by type, each with the number of its entities, and the total.
 //
-// params  keyword: STRING, named: LIST<STRING>, shipped: LIST<STRING>, after: STRING, offset: INTEGER,
-//         limit: INTEGER
+// params  keyword: STRING, named: LIST<STRING>, shipped: LIST<STRING>, after: STRING, offset: INTEGER, limit: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   schema_head (owner, head)
 // cost    light
-// `named` are the shipped types that match the keyword. `shipped` are those of them that are listed although the owner
-// stores none of their entities. An owner has some hundred types, which are all sorted and counted.
+// `named` are the shipped types that match the keyword. `shipped` are those of them that are listed although the
+// owner stores no entity of them. An owner has some hundred types, so all are sorted and counted.
 CALL () {
   MATCH (schema:Schema)
   USING INDEX SEEK schema:Schema(owner, head)
@@ -26,19 +25,19 @@ CALL () {
   RETURN type, schema
 }
 WITH type, schema ORDER BY type
-WITH collect([type, schema]) AS every
-WITH size(every) AS total, [one IN every WHERE one[0] > $after] AS rest
-WITH total, rest[$offset..$offset + $limit] AS found, size(rest) > $offset + $limit AS longer
-WITH total, longer, found, [one IN found |
-  reduce(characters = coalesce(size(one[1].document), 0), name IN one[1].fields | characters + size(name) + 100)
+WITH collect([type, schema]) AS matches
+WITH size(matches) AS total, [pair IN matches WHERE pair[0] > $after] AS rest
+WITH total, rest[$offset..$offset + $limit] AS listed, size(rest) > $offset + $limit AS longer
+WITH total, longer, listed, [pair IN listed |
+  reduce(characters = coalesce(size(pair[1].document), 0), name IN pair[1].fields | characters + size(name) + 100)
 ] AS sizes
-WITH total, longer, found, [one IN sizes | coalesce(one, 0)] AS sizes
-WITH total, longer, found, <entity._fitting> AS fitting
-CALL (found, fitting) {
-  UNWIND found[..fitting] AS one
-  WITH one[0] AS type, one[1] AS schema
+WITH total, longer, listed, [size IN sizes | coalesce(size, 0)] AS sizes
+WITH total, longer, listed, <entity._fitting> AS fitting
+CALL (listed, fitting) {
+  UNWIND listed[..fitting] AS pair
+  WITH pair[0] AS type, pair[1] AS schema
   OPTIONAL MATCH (counted:Count {owner: $owner, kind: 'entity', type: type})
   WITH type, schema, counted ORDER BY type
   RETURN collect(<schema._row>) AS page
 }
-RETURN page, size(found) > fitting AS truncated, longer OR size(found) > fitting AS more, total
+RETURN page, size(listed) > fitting AS truncated, longer OR size(listed) > fitting AS more, total

@@ -1,11 +1,11 @@
-// schema.sample: some types of an owner, each with the newest observations, their values cut short.
+// schema.sample: some types of an owner, each with its newest observations, whose values are cut short.
 //
 // params  entity_type: STRING, types: INTEGER, limit: INTEGER, cut: INTEGER
 // returns types: LIST<LIST>
 // mode    read
 // index   schema_head (owner, head), observation_by_type (owner, entity_type, observed_at, id), entity_id
 // cost    heavy
-// `types` bounds the types, `limit` the observations of each, and `cut` the characters of each value.
+// `types` limits the number of types, `limit` the observations of each type, and `cut` the characters of each value.
 MATCH (schema:Schema)
 USING INDEX SEEK schema:Schema(owner, head)
 WHERE schema.owner = $owner AND schema.head IS NOT NULL AND ($entity_type IS NULL OR schema.head = $entity_type)
@@ -22,12 +22,12 @@ CALL (schema) {
   WHERE entity.live AND observation.kind IN <fact._value_kinds>
   WITH observation
   ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
-  WITH collect(observation) AS found
-  WITH found, [one IN found | 100 * size(one.fields)] AS sizes
-  WITH found, <entity._fitting> AS fitting
-  CALL (found, fitting) {
-    UNWIND found[..fitting] AS observation
-    RETURN collect(<schema._said>) AS sample
+  WITH collect(observation) AS observations
+  WITH observations, [observation IN observations | 100 * size(observation.fields)] AS sizes
+  WITH observations, <entity._fitting> AS fitting
+  CALL (observations, fitting) {
+    UNWIND observations[..fitting] AS observation
+    RETURN collect(<schema._sampled_observation>) AS sample
   }
   RETURN sample
 }

@@ -1,5 +1,5 @@
-// schema.sample_of_entity: the type of an entity with the newest observations of the entity, their values cut short;
-// no row if it is not the owner's, or is deleted.
+// schema.sample_of_entity: the type of an entity, with the newest observations of the entity, whose values are cut
+// short; no row if it is not the owner's, or is deleted.
 //
 // params  entity_id: STRING, limit: INTEGER, cut: INTEGER
 // returns type: STRING, document: STRING, sample: LIST<LIST>
@@ -18,12 +18,12 @@ CALL () {
   WITH seen, observation
   ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
   WITH observation WHERE observation.kind IN <fact._value_kinds>
-  WITH collect(observation) AS found
-  WITH found, [one IN found | 100 * size(one.fields)] AS sizes
-  WITH found, <entity._fitting> AS fitting
-  CALL (found, fitting) {
-    UNWIND found[..fitting] AS observation
-    RETURN collect(<schema._said>) AS sample
+  WITH collect(observation) AS observations
+  WITH observations, [observation IN observations | 100 * size(observation.fields)] AS sizes
+  WITH observations, <entity._fitting> AS fitting
+  CALL (observations, fitting) {
+    UNWIND observations[..fitting] AS observation
+    RETURN collect(<schema._sampled_observation>) AS sample
   }
   RETURN sample
 }

@@ -1,4 +1,5 @@
-// The entities that one of `$pairs` names, each with the place of its strongest kind in `$kinds`. A few seeks.
+// The live entities that one of `$pairs` names, each with `strength`: the index of its strongest kind in `$kinds`.
+// Takes `$types`; none means every type. It costs a seek for each pair.
 UNWIND $pairs AS pair
 MATCH (identifier:Identifier)
 USING INDEX SEEK identifier:Identifier(owner, kind, value)

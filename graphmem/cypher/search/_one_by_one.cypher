@@ -1,16 +1,16 @@
-// The meanings of an owner's entities compared with `$vector` one by one: all of them where `indexed` is false, else
-// those outside the index, at most `$unindexed_limit`. Takes `types`, `asked` and `indexed`. While few vectors are
-// outside the index, the planner would read those of all owners: hence the hints. No list is carried along where rows
-// are sorted: each row would count with all of it against the memory that a transaction may use.
-CALL (types, asked, indexed) {
-  CALL (types, asked, indexed) {
-    UNWIND CASE WHEN asked AND NOT indexed THEN types ELSE [] END AS type
+// The vectors of an owner's entities, compared with `$vector` one by one: all of them where `indexed` is false, else
+// at most `$unindexed_limit` of those outside the index. Takes `types`, `by_meaning` and `indexed`. The hints keep
+// the planner from reading the vectors of all owners while few of them are outside the index. No list is carried
+// along where rows are sorted: each row would count with the whole list against the memory of the transaction.
+CALL (types, by_meaning, indexed) {
+  CALL (types, by_meaning, indexed) {
+    UNWIND CASE WHEN by_meaning AND NOT indexed THEN types ELSE [] END AS type
     MATCH (meaning:Meaning)
     USING INDEX SEEK meaning:Meaning(owner, type, model)
     WHERE meaning.owner = $owner AND meaning.type = type AND meaning.model = $model
     RETURN meaning
     UNION ALL
-    UNWIND CASE WHEN asked AND indexed THEN types ELSE [] END AS type
+    UNWIND CASE WHEN by_meaning AND indexed THEN types ELSE [] END AS type
     MATCH (meaning:Meaning)
     USING INDEX SEEK meaning:Meaning(fresh, owner)
     WHERE meaning.fresh = type AND meaning.owner = $owner AND meaning.model = $model
@@ -21,15 +21,15 @@ CALL (types, asked, indexed) {
   WITH id, similarity ORDER BY similarity DESC, id LIMIT $meaning_limit
   RETURN collect([id, similarity]) AS compared
 }
-CALL (types, asked, indexed) {
-  CALL (types, asked, indexed) {
-    UNWIND CASE WHEN asked AND NOT indexed THEN types ELSE [] END AS type
+CALL (types, by_meaning, indexed) {
+  CALL (types, by_meaning, indexed) {
+    UNWIND CASE WHEN by_meaning AND NOT indexed THEN types ELSE [] END AS type
     MATCH (meaning:Meaning)
     USING INDEX SEEK meaning:Meaning(owner, type, model)
     WHERE meaning.owner = $owner AND meaning.type = type AND meaning.model = $model
     RETURN count(meaning) AS vectors
     UNION ALL
-    UNWIND CASE WHEN asked AND indexed THEN types ELSE [] END AS type
+    UNWIND CASE WHEN by_meaning AND indexed THEN types ELSE [] END AS type
     MATCH (meaning:Meaning)
     USING INDEX SEEK meaning:Meaning(fresh, owner)
     WHERE meaning.fresh = type AND meaning.owner = $owner

@@ -1,6 +1,7 @@
-// The listed entities that say every one of `$patterns`, at most `$list_limit` of them, with a score: how often they say it
-// for their length, and whether their name does. The index proposes, by words and by owner; what it proposes is read.
-// The index follows the commits: all of it that was committed before is waited for.
+// The listed entities whose text contains every one of `$patterns`, at most `$list_limit` of them. The score rises
+// with the number of matches for the text's length, and with matches in the name. The index proposes entities by
+// words and by owner, and the text of each proposal is compared with the patterns. The index is updated after a
+// commit: the query waits until every earlier commit is in it.
 WITH $lucene AS lucene WHERE lucene IS NOT NULL
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('entity_words', lucene, {limit: $list_limit}) YIELD node AS entity

@@ -1,5 +1,5 @@
-// search.find: the entities that identifiers name, that contain the words and that mean the same, each list best first,
-// and one page of the lists fused by reciprocal rank.
+// search.find: the entities that identifiers name, that contain the words, and that mean the same, each list best
+// first; and one page of the three lists, fused by reciprocal rank.
 //
 // params  pairs: LIST<LIST>, kinds: LIST<STRING>, types: LIST<STRING>, lucene: STRING, patterns: LIST<STRING>,
 //         list_limit: INTEGER, vector: LIST<FLOAT>, model: STRING, floor: FLOAT, meaning_limit: INTEGER,
@@ -8,19 +8,21 @@
 // returns page: LIST<LIST>, truncated: BOOLEAN, ranked: LIST<LIST>, exact: LIST<LIST>, text: LIST<LIST>,
 //         meaning: LIST<LIST>, coverage: LIST
 // mode    read
-// index   identifier_value, entity_words, count_type, meaning_by_type (owner, type, model), meaning_fresh (fresh, owner),
-//         meaning_vector, entity_id
+// index   identifier_value, entity_words, count_type, meaning_by_type (owner, type, model), meaning_fresh (fresh,
+//         owner), meaning_vector, entity_id
 // cost    heavy
-// Pairs and kinds as in entity.find. No `lucene` (or no `vector`): words (or meaning) are not searched. With
-// `only_without_words` meaning is searched only if no word matches.
+// Pairs and kinds are those of entity.find. If `lucene` is null, words are not searched; if `vector` is null, meaning
+// is not. With `only_without_words`, meaning is searched only if no entity contains the words.
 //
-// Meaning compares an owner's entities one by one (20 microseconds each) or reads the vector index (1 microsecond for
-// each vector of any owner): the index where the owner has more than `one_by_one_limit` entities and at least one of
-// `index_share` vectors. Both find the same, up to `exact_limit` entities; beyond, the index answers neighbours that it
-// deems near. `coverage` says what was compared (VectorCoverage in graphmem/reading/search_engine.py): whether meaning
-// was searched, entities in all, entities compared one by one, whether the index was read, how many rows of it, their
-// least similarity, and whether entities are left that could not be compared: they have no vector of the model yet, or
-// more than `unindexed_limit` are outside the index.
+// Meaning either compares an owner's entities one by one (20 microseconds each) or reads the vector index (1
+// microsecond for each vector of any owner). It reads the index if the owner has more than `one_by_one_limit`
+// entities and at least one of `index_share` vectors. Both ways answer the same up to `exact_limit` entities; beyond,
+// the index may miss some of the nearest vectors.
+//
+// `coverage` says what was compared (VectorCoverage in graphmem/reading/search_engine.py): whether meaning was
+// searched; the number of entities; how many of them were compared one by one; whether the index was read; how many
+// of its rows; the least similarity of these; and whether some entities could not be compared, because they have no
+// vector of the model yet, or because more than `unindexed_limit` are outside the index.
 CALL () {
   CALL () {
     <search._exact>
@@ -42,16 +44,16 @@ CALL () {
   RETURN collect(counted.type) AS types, sum(counted.total) AS total
 }
 CALL () {
-  MATCH (every:Vector)
-  RETURN count(every) AS every
+  MATCH (vector:Vector)
+  RETURN count(vector) AS all_vectors
 }
-WITH exact, text, types, total, every, $vector IS NOT NULL AND NOT ($only_without_words AND size(text) > 0) AS asked
-WITH exact, text, types, total, asked, every,
-  total > $one_by_one_limit AND every > 0 AND (total * $index_share >= every OR total > $exact_limit) AS indexed
-CALL (types, asked, indexed) {
+WITH exact, text, types, total, all_vectors, $vector IS NOT NULL AND NOT ($only_without_words AND size(text) > 0) AS by_meaning
+WITH exact, text, types, total, by_meaning, all_vectors,
+  total > $one_by_one_limit AND all_vectors > 0 AND (total * $index_share >= all_vectors OR total > $exact_limit) AS indexed
+CALL (types, by_meaning, indexed) {
   <search._one_by_one>
 }
-CALL (types, total, every, asked, indexed) {
+CALL (types, total, all_vectors, by_meaning, indexed) {
   <search._by_index>
 }
 CALL (types) {
@@ -76,9 +78,9 @@ CALL (compared, near) {
   RETURN collect([id, similarity]) AS meaning
 }
 WITH exact, text, meaning,
-  [asked, total, CASE WHEN indexed AND waiting > $unindexed_limit THEN $unindexed_limit ELSE waiting END, indexed,
+  [by_meaning, total, CASE WHEN indexed AND waiting > $unindexed_limit THEN $unindexed_limit ELSE waiting END, indexed,
     index_rows, least, any(old IN olds WHERE old)
-      OR asked AND CASE WHEN indexed THEN waiting > $unindexed_limit ELSE waiting < total END] AS coverage
+      OR by_meaning AND CASE WHEN indexed THEN waiting > $unindexed_limit ELSE waiting < total END] AS coverage
 CALL (exact, text, meaning) {
   WITH [exact, text, meaning] AS strategies
   UNWIND range(0, 2) AS strategy
@@ -92,9 +94,9 @@ CALL (ranked) {
   UNWIND ranked[$offset..$offset + $limit] AS ranking
   MATCH (entity:Entity {id: ranking[0]})
   WHERE entity.owner = $owner
-  RETURN collect(entity) AS found
+  RETURN collect(entity) AS entities
 }
-WITH *, [entity IN found | entity.size] AS sizes
+WITH *, [entity IN entities | entity.size] AS sizes
 WITH *, <entity._fitting> AS fitting
 <entity._rows>
-RETURN page, size(found) > fitting AS truncated, ranked, exact, text, meaning, coverage
+RETURN page, size(entities) > fitting AS truncated, ranked, exact, text, meaning, coverage

@@ -1,5 +1,5 @@
-// source.get: one source with a page of the entities that were observed from it, by id, and their total; no row if it
-// is not the owner's.
+// source.get: one source with a page of the entities that were observed from it, by id, and the number of these
+// entities; no row if the source is not the owner's.
 //
 // params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, offset: INTEGER, limit: INTEGER
 // returns source: LIST, entities: LIST<STRING>, total: INTEGER, known: INTEGER
@@ -20,6 +20,6 @@ CALL (source, known) {
   }
   WITH id WHERE lived
   ORDER BY id
-  RETURN collect(id) AS found
+  RETURN collect(id) AS ids
 }
-RETURN [source.id] AS source, found[$offset..$offset + $limit] AS entities, size(found) AS total, known
+RETURN [source.id] AS source, ids[$offset..$offset + $limit] AS entities, size(ids) AS total, known

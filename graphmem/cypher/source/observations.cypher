@@ -1,11 +1,11 @@
-// source.observations: the newest observations from one source, as of two clocks.
+// source.observations: the newest observations of entities from one source, as of two clocks; none of an entity that
+// was deleted by then.
 //
 // params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
 // returns observations: LIST<LIST>
 // mode    read
 // index   entity_id
 // cost    light
-// Observations of entities and of relationships; those of subjects that were deleted by then are left out.
 MATCH (source:Source {id: $source_id})
 WHERE source.owner = $owner
 CALL (source) {
@@ -18,11 +18,11 @@ CALL (source) {
   }
   WITH observation WHERE lived
   ORDER BY observation.observed_at DESC, observation.id DESC LIMIT $limit
-  WITH collect(observation) AS found
-  WITH found, [one IN found | one.size] AS sizes
-  WITH found[..<entity._fitting>] AS fitting
-  CALL (fitting) {
-    UNWIND fitting AS observation
+  WITH collect(observation) AS newest
+  WITH newest, [observation IN newest | observation.size] AS sizes
+  WITH newest[..<entity._fitting>] AS page
+  CALL (page) {
+    UNWIND page AS observation
     MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
     RETURN collect(<observation._row>) AS observations
   }

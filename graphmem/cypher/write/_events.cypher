@@ -1,6 +1,6 @@
-// Write the timeline events of a turn, after its entities. A superseded event moves to the history of its entity, out
-// of all indexes of the timeline: its id is still found there. Properties are set one by one, and edges in a pass of
-// their own: otherwise the planner holds every event of the turn in memory twice.
+// Write the timeline events of a turn, after its entities. A superseded event moves to the history of its entity, and
+// thus out of every index of the timeline; its id still names it. Properties are set one by one, and edges are made
+// in a second pass: otherwise the planner holds every event of the turn in memory twice.
 CALL () {
   CALL () {
     UNWIND $renewed AS subject_id
@@ -17,15 +17,15 @@ CALL () {
   MERGE (history)-[:HAD_EVENT]->(event)
 }
 CALL () {
-  UNWIND $events AS one
-  MERGE (event:TimelineEvent {id: one.id})
-  SET event.owner = one.owner, event.entity_id = one.entity_id, event.entity_type = one.entity_type,
-    event.event_type = one.event_type, event.field = one.field, event.at = one.at, event.listed_at = one.listed_at,
-    event.text = one.text, event.precision = one.precision, event.observation_id = one.observation_id
+  UNWIND $events AS row
+  MERGE (event:TimelineEvent {id: row.id})
+  SET event.owner = row.owner, event.entity_id = row.entity_id, event.entity_type = row.entity_type,
+    event.event_type = row.event_type, event.field = row.field, event.at = row.at, event.listed_at = row.listed_at,
+    event.text = row.text, event.precision = row.precision, event.observation_id = row.observation_id
 }
 CALL () {
-  UNWIND $events AS one
-  MATCH (entity:Entity {id: one.entity_id})
-  MATCH (event:TimelineEvent {id: one.id})
+  UNWIND $events AS row
+  MATCH (entity:Entity {id: row.entity_id})
+  MATCH (event:TimelineEvent {id: row.id})
   MERGE (entity)-[:HAS_EVENT]->(event)
 }

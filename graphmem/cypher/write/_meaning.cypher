@@ -1,13 +1,14 @@
-// Write the text of an entity that is embedded: nothing if the text has not changed; the node is deleted if the entity
-// is no longer listed. A new vector is not in the index yet. Takes `row`.
+// Write the vector of an entity's text with the text's key. Takes `row`. If the text has not changed, `row.meaning`
+// is null and nothing is written; if the entity is no longer listed, the node is deleted. A new vector is not in the
+// index yet.
 CALL (row) {
   WITH row WHERE row.meaning IS NOT NULL AND row.meaning.of IS NULL
-  MATCH (gone:Meaning {entity_id: row.home})
+  MATCH (gone:Meaning {entity_id: row.subject_id})
   DETACH DELETE gone
 }
 CALL (row) {
   WITH row WHERE row.meaning.of IS NOT NULL
-  MERGE (meaning:Meaning {entity_id: row.home})
+  MERGE (meaning:Meaning {entity_id: row.subject_id})
   SET meaning.owner = $owner, meaning.type = row.properties.type, meaning.of = row.meaning.of,
     meaning.model = row.meaning.model, meaning.fresh = row.meaning.fresh
   REMOVE meaning:Vector

@@ -1,8 +1,8 @@
-// Write the new observations of one row below its history. Takes `row` and `history`.
-UNWIND row.observations AS said
-MATCH (transaction:Transaction {id: said.transaction_id})
+// Write the new observations of one row below the history of its subject. Takes `row` and `history`.
+UNWIND row.observations AS observation_row
+MATCH (transaction:Transaction {id: observation_row.transaction_id})
 CREATE (observation:Observation)
-SET observation = said.properties
-CREATE (history)-[:OBSERVED {home: row.home, at: observation.observed_at,
+SET observation = observation_row.properties
+CREATE (history)-[:OBSERVED {home: row.subject_id, at: observation.observed_at,
   recorded_at: observation.recorded_at, observation_id: observation.id, kind: observation.kind}]->(observation)
 CREATE (observation)-[:IN_TRANSACTION]->(transaction)

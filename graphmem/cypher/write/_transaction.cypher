@@ -1,3 +1,3 @@
-// The columns of a transaction from which its answer is given again.
+// The columns of a transaction from which a repeated request is answered.
 [transaction.id, transaction.idempotency_key, transaction.request_hash, transaction.recorded_at,
  transaction.sequence, transaction.answer]

@@ -1,4 +1,4 @@
-// write.look: what the waiting requests of a turn touch, and the owner's sequence, in one round trip.
+// write.look: what the waiting requests of a turn touch, and the owner's sequence and revision, in one round trip.
 //
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, moved: LIST<STRING>, onto: STRING
@@ -8,18 +8,20 @@
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
 //         type_alias_name, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// `types` may hold other names of types: `aliases` says of which. `keys` are idempotency keys. `transactions` are the
-// ids of requests whose acknowledgement may have been lost. Entities come with all entities that are merged with them.
-// `relationships` are [key, type, source, target]; they come with their survivors and with all members of these.
-// `moved` are entities that a merge moves `onto` another entity, or that an unmerge moves off: their relationships
-// come as well, with those that they will be merged with.
-// The sequence is read before everything else: if a commit comes after it, the write finds another sequence. Read
-// later, it could be that of a commit whose entities were read before. The LIMIT keeps the planner from moving it. As
-// in write.turn, the plan is not made again.
+// `keys` are idempotency keys. `transactions` are the ids of requests whose acknowledgement may have been lost.
+// `types` may hold aliases: the column `aliases` gives the type of each. `entities` come with all entities that are
+// merged with them. `relationships` are [key, type, source, target]; each comes with its survivor and with all
+// members of that survivor. `moved` are the entities that a merge moves `onto` another entity, or that an unmerge
+// moves back: their relationships come as well, with those that will be merged with them.
+//
+// The sequence is read before everything else: if a commit comes after it, the write sees another sequence and writes
+// nothing. Read later, it could be that of a commit that the entities do not show. The LIMIT keeps the planner from
+// moving it. `replan=skip` is explained in write.turn.
 CYPHER replan=skip
-OPTIONAL MATCH (found:Owner {id: $owner})
-WITH CASE WHEN found IS NULL THEN null
-  ELSE [found.sequence, found.revision, found.recorded_at, found.state_hash] END AS owner LIMIT 1
+OPTIONAL MATCH (stored_owner:Owner {id: $owner})
+WITH CASE WHEN stored_owner IS NULL THEN null
+  ELSE [stored_owner.sequence, stored_owner.revision, stored_owner.recorded_at, stored_owner.state_hash] END AS owner
+  LIMIT 1
 CALL () {
   UNWIND $entities AS id
   MATCH (entity:Entity {id: id})
@@ -37,18 +39,18 @@ CALL () {
 }
 CALL () {
   CALL () {
-    UNWIND $relationships AS given
-    RETURN given[0] AS key
+    UNWIND $relationships AS reference
+    RETURN reference[0] AS key
     UNION
-    UNWIND $relationships AS given
-    MATCH (source:Entity {id: given[2]})
-    MATCH (target:Entity {id: given[3]})
-    WITH given, source, target WHERE source.merged_into IS NOT NULL OR target.merged_into IS NOT NULL
+    UNWIND $relationships AS reference
+    MATCH (source:Entity {id: reference[2]})
+    MATCH (target:Entity {id: reference[3]})
+    WITH reference, source, target WHERE source.merged_into IS NOT NULL OR target.merged_into IS NOT NULL
     MATCH (source)-[:MERGED_INTO*0..]->(from:Entity)
     WHERE from.merged_into IS NULL
     MATCH (target)-[:MERGED_INTO*0..]->(to:Entity)
     WHERE to.merged_into IS NULL
-    RETURN given[1] + ':' + from.id + ':' + to.id AS key
+    RETURN reference[1] + ':' + from.id + ':' + to.id AS key
     UNION
     UNWIND $moved AS id
     MATCH (moved:Entity {id: id})<-[:MERGED_INTO*0..]-(part:Entity)
@@ -67,9 +69,10 @@ CALL () {
       RETURN relationship, 2 AS end
     }
     OPTIONAL MATCH (relationship)-[:SHOWN_AS]->(above:Relationship)
-    WITH id, end, relationship, coalesce(above, relationship) AS shown,
-      split(CASE coalesce(relationship.shown_as, '') WHEN '' THEN relationship.key ELSE relationship.shown_as END, ':') AS placed
-    UNWIND [relationship.key, shown.key, placed[0] + ':'
+    WITH id, end, relationship, coalesce(above, relationship) AS survivor,
+      split(CASE coalesce(relationship.shown_as, '') WHEN '' THEN relationship.key ELSE relationship.shown_as END,
+        ':') AS placed
+    UNWIND [relationship.key, survivor.key, placed[0] + ':'
       + CASE end WHEN 1 THEN coalesce($onto, id) ELSE placed[1] END + ':'
       + CASE end WHEN 2 THEN coalesce($onto, id) ELSE placed[2] END,
       placed[0] + ':'
@@ -80,13 +83,13 @@ CALL () {
   MATCH (relationship:Relationship {key: key})
   WHERE relationship.owner = $owner
   OPTIONAL MATCH (relationship)-[:SHOWN_AS]->(above:Relationship)
-  WITH DISTINCT coalesce(above, relationship) AS shown, relationship
-  CALL (shown, relationship) {
-    RETURN shown AS member
+  WITH DISTINCT coalesce(above, relationship) AS survivor, relationship
+  CALL (survivor, relationship) {
+    RETURN survivor AS member
     UNION
     RETURN relationship AS member
     UNION
-    MATCH (shown)<-[:SHOWN_AS]-(member:Relationship)
+    MATCH (survivor)<-[:SHOWN_AS]-(member:Relationship)
     RETURN member
   }
   RETURN collect(DISTINCT member) AS related
@@ -111,7 +114,7 @@ RETURN owner,
   } AS observations,
   [thing IN related | [thing.key, thing.type, <write._thing>, thing.shown_as, null]] AS relationships,
   COLLECT {
-    UNWIND $types + [one IN members | one.type] AS type
+    UNWIND $types + [member IN members | member.type] AS type
     WITH DISTINCT type
     MATCH (schema:Schema)
     USING INDEX SEEK schema:Schema(owner, head)

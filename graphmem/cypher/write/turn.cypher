@@ -3,16 +3,18 @@
 //
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
-//         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>,
-//         aliases: LIST<MAP>, counts: LIST<MAP>, probes: LIST<MAP>, reach: INTEGER, compared: LIST<STRING>
-// returns sequence: INTEGER, near: LIST<LIST>, found: LIST<LIST>
+//         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
+//         probes: LIST<MAP>, reach: INTEGER, compared: LIST<STRING>
+// returns sequence: INTEGER, near: LIST<LIST>, profiles: LIST<LIST>
 // mode    write
 // index   owner_id and the constraints of every label that it writes
 // cost    light
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
-// without transactions folds entities by changed rules: it raises the revision alone. Each seek is demanded, so the
-// plan does not depend on what Neo4j counts. `replan=skip` keeps the plan: otherwise a writer would wait for half a
-// second whenever the data has grown.
+// without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
+// plan does not depend on Neo4j's counts. `replan=skip` keeps the plan: otherwise a writer would wait half a second
+// for a new plan whenever the data has grown. In a row of a relationship, `survivor_key` is the relationship that it
+// is newly merged into, and `former_survivor_key` the one that it was merged into before; both are null if that has
+// not changed.
 CYPHER replan=skip
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
@@ -30,9 +32,9 @@ CALL () {
 }
 CALL () {
   UNWIND $entities AS row
-  MERGE (entity:Entity {id: row.home})
+  MERGE (entity:Entity {id: row.subject_id})
   SET entity += row.properties
-  MERGE (entity)-[:HAS_HISTORY]->(history:History {home: row.home})
+  MERGE (entity)-[:HAS_HISTORY]->(history:History {home: row.subject_id})
   WITH row, entity, history
   CALL (row, history) {
     <write._observe>
@@ -63,7 +65,7 @@ CALL () {
   // After all entities: a merge may name one that this turn creates.
   UNWIND $entities AS row
   WITH row WHERE row.merged IS NOT NULL
-  MATCH (entity:Entity {id: row.home})
+  MATCH (entity:Entity {id: row.subject_id})
   MATCH (into:Entity {id: row.merged})
   CREATE (entity)-[:MERGED_INTO]->(into)
   MERGE (entity)-[:MERGED]->(into)
@@ -71,45 +73,45 @@ CALL () {
 <write._events>
 CALL () {
   UNWIND $relationships AS row
-  MERGE (relationship:Relationship {key: row.home})
+  MERGE (relationship:Relationship {key: row.subject_id})
   SET relationship += row.properties
   WITH row, relationship
   CALL (row, relationship) {
-    // What only stands for others has no history of its own.
+    // A relationship that only shows its members has no history of its own.
     WITH row, relationship WHERE size(row.observations) > 0
-    MERGE (relationship)-[:HAS_HISTORY]->(history:History {home: row.home})
+    MERGE (relationship)-[:HAS_HISTORY]->(history:History {home: row.subject_id})
     WITH row, history
     CALL (row, history) {
       <write._observe>
     }
   }
   CALL (row, relationship) {
-    WITH row, relationship WHERE row.unshown IS NOT NULL
+    WITH row, relationship WHERE row.former_survivor_key IS NOT NULL
     MATCH (relationship)-[gone:SHOWN_AS]->(:Relationship)
     DELETE gone
   }
-  WITH row WHERE row.created OR row.turned
+  WITH row WHERE row.created OR row.liveness_changed
   MATCH (source:Entity {id: row.properties.source})
   MATCH (target:Entity {id: row.properties.target})
   CALL (row, source, target) {
     // The type comes from the registered vocabulary; one edge per key, for ever.
     WITH row, source, target WHERE row.created
     CREATE (source)-[edge:$(row.properties.type)]->(target)
-    SET edge.key = row.home, edge.live = row.properties.live
+    SET edge.key = row.subject_id, edge.live = row.properties.live
   }
   CALL (row, source, target) {
-    WITH row, source, target WHERE row.turned
+    WITH row, source, target WHERE row.liveness_changed
     MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target)
-    WHERE edge.key = row.home
+    WHERE edge.key = row.subject_id
     SET edge.live = row.properties.live
   }
 }
 CALL () {
   UNWIND $relationships AS row
-  WITH row WHERE row.shown IS NOT NULL
-  MATCH (relationship:Relationship {key: row.home})
-  MATCH (shown:Relationship {key: row.shown})
-  CREATE (relationship)-[:SHOWN_AS]->(shown)
+  WITH row WHERE row.survivor_key IS NOT NULL
+  MATCH (relationship:Relationship {key: row.subject_id})
+  MATCH (survivor:Relationship {key: row.survivor_key})
+  CREATE (relationship)-[:SHOWN_AS]->(survivor)
 }
 CALL () {
   UNWIND $schemas AS row
@@ -144,7 +146,7 @@ CALL () {
     counted.observations = counted.observations + row.observations, counted.recorded = counted.recorded + row.recorded
 }
 CALL () {
-  // What is created here is there by now, so that twins of one turn are found as well.
+  // This runs after the writes, so that likely duplicates within one turn are read as well.
   <duplicate._near>
 }
-RETURN owner.sequence AS sequence, near, found
+RETURN owner.sequence AS sequence, near, profiles

@@ -1,3 +1,0 @@
-// One observation of a sample, with the beginning of each value; in Python: graphmem.matching.schema_candidates.Said.
-[observation.entity_id, observation.kind, observation.identity_basis, observation.fields,
- [value IN observation.values | left(value, $cut)]]
