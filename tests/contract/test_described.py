@@ -13,6 +13,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_headers_conformance,
@@ -30,10 +32,12 @@ CHECKS = [
     response_schema_conformance,
 ]  # fmt: skip
 DESCRIBED = schemathesis.openapi.from_dict(openapi.document())
-OPERATIONS = {
-    f"{found.ok().method.upper()} {found.ok().path}": found.ok() for found in DESCRIBED.get_all_operations()
+OPERATIONS: dict[str, APIOperation] = {
+    f"{operation.method.upper()} {operation.path}": operation
+    for operation in (result.ok() for result in DESCRIBED.get_all_operations() if isinstance(result, Ok))
 }
 QUICK, DEEP = 3, 300
+HEALTH_CHECKS: list[Any] = list(HealthCheck)
 THINGS = ("entity_id", "source_entity_id", "target_entity_id")
 
 
@@ -111,7 +115,7 @@ def holds(world: World, name: str, examples: int) -> None:
         derandomize=True,
         database=None,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=HEALTH_CHECKS,
     )
     def ask(case: schemathesis.Case, pick: int | None) -> None:
         if pick is not None:

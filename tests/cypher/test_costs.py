@@ -60,6 +60,7 @@ def owner(loop: Loop, services: Services) -> Owner:
             run("schemas.register", entity_type=kind, schema=document)
         fold_all(loop, services, run)
         size = ENTITIES if name == names[0] else ENTITIES // 2
+        ids: list[str] = []
         for start in range(0, size, BATCH):
             items = [
                 {
@@ -69,7 +70,7 @@ def owner(loop: Loop, services: Services) -> Owner:
                 for i in range(start, start + BATCH)
             ]  # fmt: skip
             stored = run("store", entities=items, find_duplicates=False)
-        ids = [one["entity_id"] for one in stored["entities"]]
+            ids = [entity["entity_id"] for entity in stored["entities"]]
         for entity_id in ids[:10]:
             run("entities.delete", entity_id=entity_id)
         hub = {"relationship_type": "PART_OF", "target_entity_id": ids[-1]}
@@ -90,7 +91,7 @@ def profiled(loop: Loop, services: Services, owner: Owner) -> Profile:
     async def ask(name: str, params: dict[str, Any]) -> tuple[dict[str, Any], int, set[str]]:
         async with services.database._driver.session() as session:
             text = f"PROFILE {cypher.query(name).text}"
-            result = await session.run(text, cypher.bind(name, params, owner.id))  # pyright: ignore
+            result = await session.run(text, cypher.bind(name, params, owner.id))
             (row,) = [dict(record.items()) async for record in result]
             plan = (await result.consume()).profile
             assert plan is not None

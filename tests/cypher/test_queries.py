@@ -57,7 +57,7 @@ def world(services: Services, loop: Loop) -> None:
     for kind in sorted(BUILTIN):
         loop.run(services.database.script(f"CALL db.createRelationshipType('{kind}')"))  # pyright: ignore
     for name in WRITTEN_LATER:
-        loop.run(services.database.script(f"CALL db.createProperty('{name}')"))  # pyright: ignore
+        loop.run(services.database.script(f"CALL db.createProperty('{name}')"))
     loop.run(services.database.script("CALL db.createRelationshipType('FROM_SOURCE')"))
     loop.run(services.database.script("CALL db.createLabel('Source')"))
     run = by_runner(loop, services, str(uuid.uuid4()))

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings as hypothesis_settings
-from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import precondition, rule
 
 from graphmem.registry import Services
 from tests.reliability.test_machine import Machine
 from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
+from tests.support.state_machine import run_machine
 
 
 class Losing(Machine):
@@ -38,4 +39,4 @@ class Losing(Machine):
 @pytest.mark.timeout(3600)
 def test_nothing_shows_that_everything_was_lost_and_restored(loop: Loop, services: Services) -> None:
     chosen = hypothesis_settings(examples(3), stateful_step_count=12)
-    run_state_machine_as_test(lambda: Losing(loop, services), settings=chosen)
+    run_machine(Losing, loop, services, chosen)

@@ -174,9 +174,10 @@ def test_mcp_wants_the_token_too(guarded: Service, loop: Loop) -> None:
 
 
 def test_an_actor_without_owner_or_scopes_cannot_be_made() -> None:
-    for given in ({}, {"owner": DEFAULT_OWNER}, {"scopes": ALL_SCOPES}):
+    incomplete: list[dict[str, Any]] = [{}, {"owner": DEFAULT_OWNER}, {"scopes": ALL_SCOPES}]
+    for arguments in incomplete:
         with pytest.raises(TypeError):
-            Actor(**given)
+            Actor(**arguments)
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/stats"), ("GET", "/metrics"), ("POST", "/mcp")])

@@ -109,7 +109,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def words(name: str, stored: list[str]) -> list[str]:
-    known = dict(zip(("$one", "$two", "$key", "$link", "$event"), stored, strict=True))
+    known: dict[str, str] = dict(zip(("$one", "$two", "$key", "$link", "$event"), stored, strict=True))
 
     def fill(value: Any) -> Any:
         if isinstance(value, dict):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
@@ -64,9 +64,9 @@ def test_an_address_that_is_none_fails_and_its_secrets_are_not_shown(look: Exami
 @pytest.fixture
 def undone(loop: Loop, services: Services) -> Iterator[Callable[..., None]]:
     """Run a statement now, and another one at the end."""
-    later: list[tuple[str, dict[str, Any]]] = []
+    later: list[tuple[LiteralString, dict[str, Any]]] = []
 
-    def do(statement: str, undo: str, **params: Any) -> None:
+    def do(statement: LiteralString, undo: LiteralString, **params: Any) -> None:
         later.append((undo, params))
         loop.run(services.database.script(statement, **params))
 

@@ -303,8 +303,9 @@ def test_large_values_end_a_page_that_goes_on_by_cursor(run: Call) -> None:
     for i, one in enumerate(stored):
         run("relationships.create", relationship_type="OWNS", source_entity_id=a, target_entity_id=one,
             metadata={"why": text if i < 3 else ""})  # fmt: skip
-    for asked in ({}, {"depth": 2}, {"at": "2100-01-01"}):
-        found = list(pages(run, entity_id=a, **asked))
+    options: list[dict[str, Any]] = [{}, {"depth": 2}, {"at": "2100-01-01"}]
+    for option in options:
+        found = list(pages(run, entity_id=a, **option))
         assert len(found) > 1
         assert [one for page in found for one in ids(page)] == sorted(stored)
         assert sum(len(keys(page)) for page in found) == 10

@@ -17,6 +17,7 @@ import httpx
 import pytest
 import yaml
 from mcp import Client, StdioServerParameters
+from mcp.types import TextContent
 from typer.testing import CliRunner
 
 from graphmem import worker
@@ -176,7 +177,9 @@ def by_wire(world: World) -> Outcomes:
 async def ask_tools(world: World, client: Client) -> Outcomes:
     async def ask(row: Row) -> list[Outcome]:
         answer = await client.call_tool(REGISTRY[row.name].tool, row.arguments)
-        text = answer.content[0].text
+        (content,) = answer.content
+        assert isinstance(content, TextContent)
+        text = content.text
         assert json.dumps(canonical.decode(text)) == json.dumps(answer.structured_content)
         return [refused(text) if answer.is_error else answered(row, text)]
 

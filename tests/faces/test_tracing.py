@@ -105,7 +105,7 @@ def test_what_reaches_no_operation_is_a_span_too(traced: Traced) -> None:
 def test_a_header_that_is_none_begins_a_trace(traced: Traced, header: str) -> None:
     service, collector = traced
     with service.http() as http:
-        answer = http.get("/schemas", headers={"traceparent": header.encode("latin-1")})
+        answer = http.get("/schemas", headers=[(b"traceparent", header.encode("latin-1"))])
     assert answer.status_code == 200
     (span,) = collector.wait(lambda s: s.trace == answer.headers["x-trace-id"] and s.name == "schemas.list")
     assert span.parent == ""
@@ -225,9 +225,13 @@ def test_the_trace_goes_on_to_the_service_that_makes_vectors(loop: Loop) -> None
     loop.run(ask())
     spans.close()
     made = {span.name: span for span in exporter.get_finished_spans()}
-    assert sent[0].headers["traceparent"] == f"00-{trace}-{made['embeddings'].context.span_id:016x}-01"
+    embeddings, request = made["embeddings"], made["POST"]
+    assert embeddings.context
+    assert embeddings.parent
+    assert request.context
+    assert sent[0].headers["traceparent"] == f"00-{trace}-{embeddings.context.span_id:016x}-01"
     assert "baggage" not in sent[0].headers
-    assert made["embeddings"].parent.span_id == made["POST"].context.span_id
+    assert embeddings.parent.span_id == request.context.span_id
 
 
 def test_without_a_collector_opentelemetry_is_not_loaded() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
@@ -153,7 +153,7 @@ def _ancestors(tree: list[Any], mark: str) -> list[str]:
     return []
 
 
-async def _plan(services: Services, text: str) -> list[Any]:
+async def _plan(services: Services, text: LiteralString) -> list[Any]:
     async with services.database._driver.session() as session:
         names = ("keys", "transactions", "entities", "observations", "relationships", "types")
         none: dict[str, Any] = {name: [] for name in names}

@@ -113,11 +113,13 @@ def test_processes_whose_clocks_differ_have_one_order(rest: Call, late: httpx.Cl
         return answer.json()
 
     # Its clock is behind: what it writes alone says so.
-    assert times.parse(store(0)["recorded_at"]) < times.now() - HOUR // 2
+    stored = store(0)
+    subject_id = stored["entities"][0]["entity_id"]
+    assert times.parse(stored["recorded_at"]) < times.now() - HOUR // 2
     for count in range(1, 12):
         stored = store(count)
         recorded.append(stored["recorded_at"])
-        subject_id = stored["entities"][0]["entity_id"]
+        assert stored["entities"][0]["entity_id"] == subject_id
         # Each sees what the other wrote, at once.
         assert rest("entities.get", entity_id=subject_id)["snapshot"]["n"] == count
         assert late.get(f"/entities/{subject_id}").json()["snapshot"]["n"] == count

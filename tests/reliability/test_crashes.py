@@ -23,7 +23,7 @@ from tests.support.write_load import Ledger, SentWrite
 
 CLIENTS = 16 if LONG else 8
 QUICK = ("service", "both")
-LONG = ("service", "neo4j", "both", "twice")
+EVERY = ("service", "neo4j", "both", "twice")
 CYCLES = int(os.environ.get("GRAPHMEM_TEST_CRASHES", "200"))
 
 
@@ -59,7 +59,7 @@ def test_what_was_acknowledged_outlives_many_kills(
 ) -> None:
     dice, every = random.Random(), []
     for number in range(CYCLES):
-        what = LONG[number % len(LONG)]
+        what = EVERY[number % len(EVERY)]
         every.append(asyncio.run(kill_under_load(victims, what, CLIENTS, 1.5, dice)))
         figures(f"{number:4} {what:8} {every[-1]}")
     slowest = max(one.seconds for one in every)

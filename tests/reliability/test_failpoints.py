@@ -82,14 +82,14 @@ class Doom:
     def dies(self, place: str, *words: str, worker: bool = False) -> None:
         """Have a command, a service unless said, die by itself."""
         words = words or ("serve", "--port", str(free_port()))
-        armed = {"GRAPHMEM_FAILPOINTS": place}
+        armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": place}
         pid = self.forks.start(self.settings, self.folder, *words, worker=worker, **armed)
         assert self.forks.wait(pid) == failpoints.KILLED, (self.folder / "console").read_text()
 
     def asked(self, place: str, path: str, body: dict[str, Any], *, lock: bool = False) -> None:
         """Have a service die while it is asked: whoever asks gets no answer."""
         port = free_port()
-        armed = {"GRAPHMEM_FAILPOINTS": f"{place}=exit"}
+        armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{place}=exit"}
         words = ("serve", "--port", str(port))
         pid = self.forks.start(self.settings, self.folder, *words, lock=lock, **armed)
         headers = {"Authorization": f"Bearer {self.owner}", "X-Client-Name": "test"}
@@ -255,7 +255,7 @@ def test_migrations_that_are_cut_short_are_finished_by_the_next_start(
         while code == failpoints.KILLED:
             statement += 1
             for side in ("before", "after"):
-                armed = {"GRAPHMEM_FAILPOINTS": f"{side}:script=exit@{statement}"}
+                armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{side}:script=exit@{statement}"}
                 code = forks.wait(forks.start(own, own.data_path, "stats", **armed))
         assert code == 0, (own.data_path / "console").read_text()
         assert statement > 50

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, precondition, rule
 
 from graphmem.errors import GraphmemError
 from graphmem.registry import Services
@@ -18,7 +18,7 @@ from tests.support.examples import examples
 from tests.support.expected_answers import NOT_FOUND, agrees, counted, exactly, later
 from tests.support.knowledge_model import TURNS, edge_id, shown
 from tests.support.reduction_model import Declared, Schema, is_refused, model_settings
-from tests.support.state_machine import ComparedService
+from tests.support.state_machine import ComparedService, run_machine
 from tests.support.strategies import (
     DECLARED,
     EDGES,
@@ -392,4 +392,4 @@ def otherwise(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 @pytest.mark.timeout(3600)  # a failure is made small before it is told
 def test_every_read_agrees_with_the_model_after_every_write(loop: Loop, services: Services) -> None:
     chosen = hypothesis_settings(examples(5), stateful_step_count=15)
-    run_state_machine_as_test(lambda: Machine(loop, services), settings=chosen)
+    run_machine(Machine, loop, services, chosen)

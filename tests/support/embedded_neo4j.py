@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import neo4j
 import psutil
@@ -31,7 +31,7 @@ def engine_settings(data_dir: Path, **overrides: Any) -> Settings:
     )
 
 
-def query(connection: neo4j_local.Connection, text: str, **parameters: Any) -> list[dict[str, Any]]:
+def query(connection: neo4j_local.Connection, text: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
     """Run one statement on a driver of its own."""
     auth = (connection.username, connection.password)
     with neo4j.GraphDatabase.driver(

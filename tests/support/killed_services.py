@@ -12,7 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, LiteralString
 
 import httpx
 
@@ -106,7 +106,7 @@ class KillableService:
             self.service.wait()
         neo4j_local.stop(self.settings)
 
-    def ask(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
+    def ask(self, text: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
         """Ask the database itself."""
         return query(neo4j_local.info(self.settings), text, **parameters)
 

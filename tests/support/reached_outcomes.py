@@ -65,8 +65,8 @@ def install(path: Path) -> None:
         recorder.record("-", caller_face(), self.code)
         return envelope(self, *args, **kwargs)
 
-    Operation.run = recorded_run  # type: ignore[method-assign]
-    GraphmemError.envelope = recorded_envelope  # type: ignore[method-assign]
+    Operation.run = recorded_run
+    GraphmemError.envelope = recorded_envelope
 
 
 def install_if_wanted() -> None:

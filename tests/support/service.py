@@ -118,7 +118,7 @@ def start(settings: Settings, folder: Path, owner: str, port: int | None = None,
 @contextlib.contextmanager
 def running(settings: Settings, folder: Path, owner: str, **variables: str) -> Iterator[Service]:
     """Start a service, wait until it is healthy, and stop it at the end."""
-    service = start(settings, folder, owner, **variables)
+    service = start(settings, folder, owner, None, **variables)
     process = service.process
     try:
         wait_until_healthy(service)

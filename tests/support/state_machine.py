@@ -6,10 +6,17 @@ import asyncio
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    run_state_machine_as_test,
+)
 
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
@@ -249,10 +256,10 @@ class ComparedService(RuleBasedStateMachine):
     def every_read_agrees(self) -> None:
         if not hasattr(self, "data"):
             return
-        entity, edge, at, at_ingested, *how = self.data.draw(VIEWPOINT)
+        entity, edge, at, at_ingested, *options = self.data.draw(VIEWPOINT)
         times: list[str | None] = [None, *moments(self.known)]
         clocks = times[at % len(times)], times[at_ingested % len(times)]
-        where = Viewpoint(self.entity(entity), self.edge(edge), *clocks, *how, self.actor.owner)
+        where = Viewpoint(self.entity(entity), self.edge(edge), *clocks, *options, owner=self.actor.owner)
         self.compare(expectations(self.known, where, self.sequence))
 
     # What was folded under another schema counts as it was until it is touched again.
@@ -313,3 +320,12 @@ class ComparedService(RuleBasedStateMachine):
                 continue
             assert not isinstance(answer, GraphmemError), f"{said}: {answer.code}: {answer}"
             agrees(answer, look.wanted, said)
+
+
+def run_machine(
+    machine: type[ComparedService], loop: Loop, services: Services, settings: hypothesis_settings
+) -> None:
+    """Run a state machine on these services; fail where the service and the model disagree."""
+    # Hypothesis types the factory as a class, but only calls it.
+    factory: Any = partial(machine, loop, services)
+    run_state_machine_as_test(factory, settings=settings)

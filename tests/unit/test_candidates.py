@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ WHEN = ["2026-01-31", "2026-02-01", "2026-02-02", "2026-02-03", "2026-02-04"]
 
 
 def sample(
-    *rows: dict[str, object], kind: str = "value", basis: str | None = "name"
+    *rows: Mapping[str, object], kind: str = "value", basis: str | None = "name"
 ) -> list[SampledObservation]:
     """Observations of an entity each."""
     return [

@@ -55,7 +55,9 @@ def test_what_the_image_and_the_service_set_are_settings() -> None:
     assert ours
     assert ours - VARIABLES == set()
     values = {name: interpolated(value) for name, value in given.items() if name in ours}
-    fields = {name: values[variable(name)] for name in Settings.model_fields if variable(name) in values}
+    fields: dict[str, Any] = {
+        name: values[variable(name)] for name in Settings.model_fields if variable(name) in values
+    }
     settings = Settings(**fields)
     settings.check_bind()
     assert settings.neo4j_uri == "bolt://neo4j:7687"

@@ -29,9 +29,11 @@ def classes(*roots: type[Exception]) -> Iterator[type[Exception]]:
         yield from classes(*root.__subclasses__())
 
 
-@pytest.mark.parametrize(
-    "kind", sorted(set(classes(*ROOTS)), key=lambda k: k.__name__), ids=lambda k: k.__name__
-)
+def class_name(kind: type[Exception]) -> str:
+    return kind.__name__
+
+
+@pytest.mark.parametrize("kind", sorted(set(classes(*ROOTS)), key=class_name), ids=class_name)
 def test_an_exception_of_the_driver_is_a_fault_of_ours_or_may_pass(kind: type[Exception]) -> None:
     error = translate(kind(SECRET))
     assert isinstance(error, InternalError if kind.__name__ in OURS else Unavailable)

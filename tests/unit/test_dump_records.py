@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,7 +101,7 @@ def test_what_is_no_record_is_refused(line: bytes) -> None:
         *({"values": [text]} for text in ("", "Ada", "1,2", "1]", "NaN", "1e999", '"\\ud800"', "[" * 200)),
     ],
 )  # fmt: skip
-def test_an_observation_that_the_graph_could_not_hold_is_refused(changed: dict[str, object]) -> None:
+def test_an_observation_that_the_graph_could_not_hold_is_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         observation(**changed)
 

@@ -36,8 +36,8 @@ def drawn() -> Iterator[tuple[str, str, int | None, int | None, str | None]]:
         depth = len(match["indent"]) // 4
         parent = above[depth - 1] if depth else ""
         above[depth:] = [match["name"]]
-        status, leaves = match["status"], match["exit"]
-        yield match["name"], parent, status and int(status), leaves and int(leaves), match["code"]
+        status, exit_code = (int(match[name]) if match[name] else None for name in ("status", "exit"))
+        yield match["name"], parent, status, exit_code, match["code"]
 
 
 def test_the_tree_names_every_class_once():

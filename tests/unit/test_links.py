@@ -25,7 +25,7 @@ def faults(raw: dict[str, Any], count: int = 2) -> list[tuple[str, str]]:
     """Return code and path of each fault of a relationship, the fifth of its request."""
     read = reader()
     assert read.link(4, raw, count) is None
-    assert all(issue["index"] == 4 and issue["message"] for issue in read.issues)
+    assert all(issue.get("index") == 4 and issue["message"] for issue in read.issues)
     return [(issue["code"], issue["path"].removeprefix("$.relationships[4]")) for issue in read.issues]
 
 

@@ -21,7 +21,9 @@ MOMENT = st.integers(1, 12)
 def facts(moment: st.SearchStrategy[tuple[int, int]]) -> st.SearchStrategy[list[MergeFact]]:
     """Draw merges and unmerges; ``moment`` gives (observed, recorded)."""
     fact = st.builds(
-        lambda subject, into, moment, number: MergeFact(subject, *moment, f"obs_{number:04d}", into),
+        lambda subject, into, moment, number: MergeFact(
+            subject, moment[0], moment[1], f"obs_{number:04d}", into
+        ),
         st.sampled_from(ENTITIES),
         st.none() | st.sampled_from(ENTITIES),
         moment,

@@ -197,7 +197,9 @@ def test_the_canonical_name_is_folded_and_not_shown():
 
 
 def test_the_fields_of_a_snapshot_are_in_canonical_order():
-    found = reduction.snapshot_fields(folded([said(1, 1, **{"\ufb33": 1, "\U0001f600": 2, "b": 3, "B": 4})]))
+    found = reduction.snapshot_fields(
+        folded([said(1, 1, kind="value", **{"\ufb33": 1, "\U0001f600": 2, "b": 3, "B": 4})])
+    )
     assert [name for name, _ in found] == ["B", "b", "\U0001f600", "\ufb33"]
 
 

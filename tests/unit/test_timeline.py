@@ -39,6 +39,7 @@ def test_an_event_has_this_id(vector):
 def test_this_is_a_date(vector):
     text, iso, instant, precision, offset = vector
     written = dates.parse(text)
+    assert written is not None
     assert written == (times.parse(instant), iso, precision, offset)
     assert times.render(written.at) == instant
 
@@ -76,7 +77,7 @@ def test_a_field_is_a_time_by_its_name(vector):
     assert timeline.is_temporal(name, PLAIN) == (event_type is not None)
     if event_type is not None:
         assert timeline.event_type("thing", name) == event_type
-        assert found(**{name: "2026-01-31"}) == [(name, event_type, "2026-01-31")]
+        assert found(PLAIN, **{name: "2026-01-31"}) == [(name, event_type, "2026-01-31")]
 
 
 @vectors("event_types")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from graphmem.model.items import Defaults, End, Item, Link, Reader
 from graphmem.model.schema import Change
@@ -10,7 +11,7 @@ from graphmem.writing import MergeRequest, Merging, SchemaRequest, StoreRequest
 
 OWNER = "00000000-0000-0000-0000-000000000001"
 TRANSACTION = "txn_" + "0" * 32
-FIELDS = {"owner": OWNER, "agent": "a", "client": "c", "transaction_id": TRANSACTION}
+FIELDS: dict[str, Any] = {"owner": OWNER, "agent": "a", "client": "c", "transaction_id": TRANSACTION}
 
 
 def items() -> list[Item]:
