@@ -13,7 +13,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, LiteralString, TypeVar, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Generic, LiteralString, TypeVar, get_type_hints
 
 import orjson
 import structlog
@@ -24,7 +24,7 @@ from graphmem.auth import Actor, Scope
 from graphmem.database.availability import Availability
 from graphmem.database.driver import Database, round_trips
 from graphmem.database.queries import OwnerGraph
-from graphmem.database.rows import Row, typed
+from graphmem.database.rows import typed
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.meaning import Embedder
@@ -96,23 +96,9 @@ class Context:
         """The graph, bound to the actor's owner."""
         return OwnerGraph(self.services.database, self.actor.owner)
 
-    @overload
     async def walk(
         self, name: LiteralString, row: type[W], /, *, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> W | None: ...
-    @overload
-    async def walk(
-        self, name: LiteralString, /, *, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> Row | None: ...
-    async def walk(
-        self,
-        name: LiteralString,
-        row: type[W] | None = None,
-        /,
-        *,
-        edge_types: frozenset[str] | None = None,
-        **params: Any,
-    ) -> Any:
+    ) -> W | None:
         """Run a read that follows edges of ``edge_types``, or of every type of the vocabulary.
 
         Such a read answers the ``revision`` of the vocabulary. If this process knows an older revision, the
@@ -126,9 +112,7 @@ class Context:
             rows = await self.graph.rows(name, edge_types=known.names, **params)
             if rows and rows[0]["revision"] != known.revision:
                 rows = await self.graph.rows(name, edge_types=(await vocabulary.refresh()).names, **params)
-        if not rows:
-            return None
-        return typed(row, rows[0]) if row else rows[0]
+        return typed(row, rows[0]) if rows else None
 
 
 A = TypeVar("A", bound=Arguments)

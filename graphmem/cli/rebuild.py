@@ -8,7 +8,7 @@ from graphmem.auth import local_actor
 from graphmem.cli.session import Session, fetching, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
 from graphmem.operations.server import SnapshotHealth, told
-from graphmem.reading.snapshot_check import audit
+from graphmem.reading.snapshot_check import StoredTypes, audit
 from graphmem.registry import Context
 
 
@@ -28,12 +28,12 @@ def rebuild(session: Session) -> SnapshotHealth:
 
         async with open_services(chosen, fetching()) as services:
             context = Context(local_actor("cli"), services)
-            row = await context.graph.one("audit.types")
+            types = await context.graph.only("audit.types", StoredTypes)
             columns = (
                 TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
             )  # fmt: skip
             with Progress(*columns, console=stderr) as progress:
-                task = progress.add_task("entities and relationships", total=row["total"] if row else None)
+                task = progress.add_task("entities and relationships", total=types.total)
                 report = await audit(
                     context, fix=True, deep=True, progress=lambda done: progress.advance(task, done)
                 )

@@ -26,7 +26,7 @@ from graphmem.database import failpoints, pool
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import TIMEOUT_CODES, FirstRunTimeout, setting_error, translate
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
-from graphmem.database.queries import Queries, Reads, Transaction, Writes, fetch_rows
+from graphmem.database.queries import Queries, Statements, Transaction, fetch_rows
 from graphmem.database.rows import Row
 from graphmem.errors import (
     DatabaseCrowded,
@@ -170,11 +170,11 @@ class Database:
 
     def reads(self, owner: str | None) -> Queries:
         """Return the reads of one owner, or of no owner, with row classes."""
-        return Reads(self, owner)
+        return Statements(self.read, owner)
 
     def writes(self, owner: str | None) -> Queries:
         """Return the write statements of one owner, or of no owner, with row classes."""
-        return Writes(self, owner)
+        return Statements(self.write, owner)
 
     @contextlib.asynccontextmanager
     async def transaction(self, owner: str) -> AsyncIterator[Transaction]:

@@ -1,6 +1,6 @@
 """Queries by name, their rows as row classes: what operations, the writer and checks use.
 
-:class:`Reads` and :class:`Writes` run single statements, :class:`Transaction` an explicit transaction.
+:class:`Statements` runs single reads or writes, :class:`Transaction` an explicit transaction.
 
 ``one`` is for a query that has one row or none, ``only`` for a query that always has exactly one row, ``all``
 for any number of rows. ``tests/cypher`` compares the row class of every call with the query's header.
@@ -9,7 +9,7 @@ for any number of rows. ``tests/cypher`` compares the row class of every call wi
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any, LiteralString, TypeVar, overload
+from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeVar
 
 from neo4j import AsyncManagedTransaction, AsyncResult, AsyncTransaction
 
@@ -36,23 +36,14 @@ class Queries(abc.ABC):
             edge_types: the relationship types of a query that has a place for them.
         """
 
-    @overload
-    async def all(self, name: LiteralString, row: type[R], /, **params: Any) -> list[R]: ...
-    @overload
-    async def all(self, name: LiteralString, /, **params: Any) -> list[Row]: ...
-    async def all(self, name: LiteralString, row: type[R] | None = None, /, **params: Any) -> Any:
+    async def all(self, name: LiteralString, row: type[R], /, **params: Any) -> list[R]:
         """Run a query by name; return its rows."""
-        rows = await self.rows(name, **params)
-        return rows if row is None else [typed(row, each) for each in rows]
+        return [typed(row, values) for values in await self.rows(name, **params)]
 
-    @overload
-    async def one(self, name: LiteralString, row: type[R], /, **params: Any) -> R | None: ...
-    @overload
-    async def one(self, name: LiteralString, /, **params: Any) -> Row | None: ...
-    async def one(self, name: LiteralString, row: type[R] | None = None, /, **params: Any) -> Any:
+    async def one(self, name: LiteralString, row: type[R], /, **params: Any) -> R | None:
         """Run a query by name; return its row, ``None`` if it has none."""
-        rows = await self.all(name, row, **params) if row else await self.rows(name, **params)
-        return rows[0] if rows else None
+        rows = await self.rows(name, **params)
+        return typed(row, rows[0]) if rows else None
 
     async def only(self, name: LiteralString, row: type[R], /, **params: Any) -> R:
         """Run a query that always has exactly one row; return the row.
@@ -85,39 +76,33 @@ class Transaction(Queries):
             return await fetch_rows(await self._tx.run(self._database.query_text(name, edge_types), bound))
 
 
-class Reads(Queries):
-    """Reads of one owner, or of no owner; see :meth:`Database.read`."""
+class Run(Protocol):
+    """:meth:`Database.read` or :meth:`Database.write`."""
 
-    def __init__(self, database: Database, owner: str | None) -> None:
-        self._database = database
+    async def __call__(
+        self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]: ...
+
+
+class Statements(Queries):
+    """Single statements of one owner, or of no owner: reads or writes."""
+
+    def __init__(self, run: Run, owner: str | None) -> None:
+        self._run = run
         self._owner = owner
 
     async def rows(
         self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
-        """Run a read by name; return its rows as they are."""
-        return await self._database.read(name, self._owner, edge_types, **params)
+        """Run a query by name; return its rows as they are."""
+        return await self._run(name, self._owner, edge_types, **params)
 
 
-class Writes(Queries):
-    """Write statements of one owner, or of no owner; see :meth:`Database.write`."""
-
-    def __init__(self, database: Database, owner: str | None) -> None:
-        self._database = database
-        self._owner = owner
-
-    async def rows(
-        self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
-    ) -> list[Row]:
-        """Run a write by name, once; return its rows as they are."""
-        return await self._database.write(name, self._owner, edge_types, **params)
-
-
-class OwnerGraph(Reads):
+class OwnerGraph(Statements):
     """The graph as operations see it: every query is a read of this owner."""
 
     def __init__(self, database: Database, owner: str) -> None:
-        super().__init__(database, owner)
+        super().__init__(database.read, owner)
         self.owner = owner
 
 

@@ -12,11 +12,12 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import Unit
 from graphmem.reading import answers, cursors
-from graphmem.reading.answers import EntityRow
+from graphmem.reading.answers import EntityResult
 from graphmem.reading.context_lines import known_lines
 from graphmem.reading.context_page import ContextPage, fitted
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.lookup import ExactHits
 from graphmem.reading.search_engine import search
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers, words
@@ -106,10 +107,12 @@ async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str
     """
     entity_ids: list[str] = []
     if arguments.entity_id is not None:
-        row = await context.graph.one("entity.get", entity_id=arguments.entity_id, include_deleted=False)
+        row = await context.graph.one(
+            "entity.get", EntityResult, entity_id=arguments.entity_id, include_deleted=False
+        )
         if row is None:
             raise answers.no_entity(arguments.entity_id)
-        entity_ids.append(EntityRow(*row["entity"]).id)
+        entity_ids.append(row.entity.id)
     if arguments.question is None:
         return entity_ids, ""
     types = [arguments.entity_type] if arguments.entity_type else []
@@ -126,13 +129,13 @@ async def _named(context: Context, question: str, types: list[str]) -> list[str]
     """Return the ids of entities whose name or identifier occurs in a question, the longest name first."""
     region = context.services.settings.phone_region
     pairs = {pair for phrase in lines_of.phrases(question) for pair in identifiers.candidates(phrase, region)}
-    row = await context.graph.one(
+    row = await context.graph.only(
         "entity.find",
+        ExactHits,
         pairs=sorted(map(list, pairs)),
         kinds=list(identifiers.KINDS),
         types=types,
         limit=ENTITIES_LIMIT,
     )
-    assert row is not None
-    rows = [EntityRow(*one) for one, _ in row["hits"]]
-    return [one.id for one in sorted(rows, key=lambda one: (-len(one.name), one.id))]
+    entities = sorted((hit.entity for hit in row.hits), key=lambda entity: (-len(entity.name), entity.id))
+    return [entity.id for entity in entities]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -23,7 +23,7 @@ from graphmem.arguments import (
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import identity, times
 from graphmem.reading import answers, as_of, cursors, related_pages, timeline_pages
-from graphmem.reading.answers import EntityRow, ObservationRow
+from graphmem.reading.answers import EntityRow, ObservationRows, ObservationsOfEntity
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
@@ -31,7 +31,7 @@ from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.reading.timeline_pages import Event
-from graphmem.reading.walk import Asked, Place, walk
+from graphmem.reading.walk import Place, WalkRequest, walk
 from graphmem.registry import Context, Scope, operation
 from graphmem.settings import LIMITS
 
@@ -70,6 +70,21 @@ class SourceNode(TypedDict):
     """A source, by its id."""
 
     source_id: str
+
+
+class _SourcesOfEntity(NamedTuple):
+    """The row of ``source/of_entity.cypher``."""
+
+    sources: list[str]
+
+
+class _StoredSource(NamedTuple):
+    """The row of ``source/get.cypher``; ``known`` is the latest recorded_at that was read."""
+
+    source: list[Any]
+    entities: list[str]
+    total: int
+    known: int
 
 
 class NeighbourhoodPage(AsOf):
@@ -181,6 +196,7 @@ async def _observations(
         return []
     row = await context.graph.one(
         "observation.of_entity",
+        ObservationsOfEntity,
         entity_id=arguments.node_id,
         at=bounds["at"],
         after=cursors.LAST,
@@ -192,16 +208,20 @@ async def _observations(
         limit=arguments.limit,
         reach=arguments.limit,
     )
-    return [answers.observation(ObservationRow(*one)) for one in row["page"]] if row else []
+    return [answers.observation(observation) for observation in row.page] if row else []
 
 
 async def _sources(context: Context, arguments: Neighbourhood, bounds: Bounds) -> list[SourceNode]:
     if not arguments.include_sources:
         return []
     row = await context.graph.one(
-        "source.of_entity", entity_id=arguments.node_id, most=SOURCED_OBSERVATIONS_LIMIT, **bounds
+        "source.of_entity",
+        _SourcesOfEntity,
+        entity_id=arguments.node_id,
+        most=SOURCED_OBSERVATIONS_LIMIT,
+        **bounds,
     )
-    return [{"source_id": one} for one in row["sources"]] if row else []
+    return [{"source_id": source_id} for source_id in row.sources] if row else []
 
 
 async def _events(context: Context, arguments: Neighbourhood, clocks: Clocks) -> list[Event]:
@@ -219,6 +239,7 @@ async def _of_source(
     """Return the answer for a source, and how many entities its page has."""
     row = await context.graph.one(
         "source.get",
+        _StoredSource,
         source_id=arguments.node_id,
         offset=arguments.offset,
         limit=arguments.limit,
@@ -226,23 +247,27 @@ async def _of_source(
     )
     if row is None:
         raise NotFound(f"there is no source {arguments.node_id}", source_id=arguments.node_id)
-    answer = _answer(arguments, row["total"])
+    answer = _answer(arguments, row.total)
     answer["source"] = {"source_id": arguments.node_id}
-    then = clocks if clocks.now else clocks.pinned(row["known"])
-    size = len(row["entities"])
+    then = clocks if clocks.now else clocks.pinned(row.known)
+    size = len(row.entities)
     if arguments.include_relationships:
         answer["relationships"] = []
     if arguments.include_related:
-        entities = await as_of.entities(context, row["entities"], then)
+        entities = await as_of.entities(context, row.entities, then)
         if entities:
-            size = row["entities"].index(entities[-1].id) + 1
+            size = row.entities.index(entities[-1].id) + 1
         answer["related_entities"] = [answers.entity(one) for one in entities]
     if arguments.include_observations:
-        told = await context.graph.one(
-            "source.observations", source_id=arguments.node_id, limit=arguments.limit, **then.bounds
+        newest = await context.graph.one(
+            "source.observations",
+            ObservationRows,
+            source_id=arguments.node_id,
+            limit=arguments.limit,
+            **then.bounds,
         )
-        rows = told["observations"] if told else []
-        answer["observations"] = [answers.observation(ObservationRow(*one)) for one in rows]
+        rows = newest.observations if newest else []
+        answer["observations"] = [answers.observation(observation) for observation in rows]
     if arguments.include_events:
         answer["events"] = []
     return answer, size
@@ -300,7 +325,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     query = cursors.fingerprint(context, "entities.related", arguments)
     clocks, place = _from(query, arguments)
     paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
-    asked = Asked(
+    request = WalkRequest(
         arguments.entity_id,
         frozenset(await known_types(context, paths)),
         arguments.depth,
@@ -308,7 +333,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         arguments.through_hubs,
         arguments.limit,
     )
-    found = await walk(context, asked, clocks, place)
+    found = await walk(context, request, clocks, place)
     page = await related_pages.fitting(
         context, found, arguments.limit, include_entities=arguments.include_entities
     )

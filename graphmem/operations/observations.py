@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NamedTuple, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -25,7 +25,7 @@ from graphmem.arguments import (
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors
-from graphmem.reading.answers import ObservationRow
+from graphmem.reading.answers import ObservationRow, ObservationRows, ObservationsOfEntity
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.lookup import find_exactly
 from graphmem.reading.pages import Page, PageEnvelope
@@ -101,57 +101,99 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     query = cursors.fingerprint(context, "observations.query", arguments)
-    row = await _page(context, arguments, query)
-    rows = [ObservationRow(*values) for values in row["page"]]
-    place = {"at": rows[-1].observed_at, "id": rows[-1].id} if row["more"] and rows else None
+    listed = await _page(context, arguments, query)
+    rows = listed.rows
+    place = {"at": rows[-1].observed_at, "id": rows[-1].id} if listed.more and rows else None
     total = None
     if arguments.include_total_count:
-        total = await _total(context, arguments.filters, arguments.include_deleted, row)
-    found = Page(rows, place, row["truncated"], total)
-    page: ObservationPage = {
-        "observations": [answers.observation(row) for row in found.items],
-        **found.envelope(arguments, query),
+        total = await _total(context, arguments.filters, arguments.include_deleted, listed)
+    answer: ObservationPage = {
+        "observations": [answers.observation(row) for row in rows],
+        **Page(rows, place, listed.truncated, total).envelope(arguments, query),
     }
-    if "version" in row:
-        page["version"] = row["version"]
-    return page
+    if listed.entity is not None:
+        answer["version"] = listed.entity.version
+    return answer
+
+
+class _PageRows(NamedTuple):
+    """The row of ``observation/page.cypher`` and ``observation/page_by_type.cypher``."""
+
+    page: list[ObservationRow]
+    truncated: bool
+    more: bool
+    total: int
+
+
+class _RecordedRows(NamedTuple):
+    """The row of ``observation/page_since.cypher``."""
+
+    page: list[ObservationRow]
+    truncated: bool
+    more: bool
+
+
+class _Total(NamedTuple):
+    """The row of the queries that count observations."""
+
+    total: int
+
+
+class _Listed(NamedTuple):
+    """The observations of a page.
+
+    Attributes:
+        total: how many observations fit the filters, times left out; ``None`` where that is not known.
+        entity: the version and the type of the entity that the filters name.
+    """
+
+    rows: list[ObservationRow]
+    truncated: bool = False
+    more: bool = False
+    total: int | None = 0
+    entity: ObservationsOfEntity | None = None
 
 
 async def _total(
-    context: Context, filters: ObservationFilters, include_deleted: bool, row: dict[str, Any]
-) -> int:
-    """Return how many observations fit the filters. ``row`` holds the number where no time is filtered by."""
+    context: Context, filters: ObservationFilters, include_deleted: bool, listed: _Listed
+) -> int | None:
+    """Return how many observations fit the filters. The page has the number unless a time is filtered by."""
     if not filters.by_time or filters.observation_id is not None or filters.source_id is not None:
-        return row["total"]
+        return listed.total
     until = times.LATEST if filters.observed_until is None else filters.observed_until
     since = times.EARLIEST if filters.created_since is None else filters.created_since
     types = [filters.entity_type] if filters.entity_type else []
-    if filters.entity_id is not None:
-        if filters.entity_type not in (None, row["type"]):
+    if listed.entity is not None:
+        if filters.entity_type not in (None, listed.entity.type):
             return 0
-        counted = await context.graph.one(
+        counted = await context.graph.only(
             "observation.count_of_entity",
+            _Total,
             entity_id=filters.entity_id,
             recorded_since=since,
             observed_until=until,
         )
     elif filters.created_since is None:
-        counted = await context.graph.one(
-            "observation.count_until", observed_until=until, types=types, include_deleted=include_deleted
+        counted = await context.graph.only(
+            "observation.count_until",
+            _Total,
+            observed_until=until,
+            types=types,
+            include_deleted=include_deleted,
         )
     else:
-        counted = await context.graph.one(
+        counted = await context.graph.only(
             "observation.count_since",
+            _Total,
             recorded_since=since,
             observed_until=until,
             types=types,
             include_deleted=include_deleted,
         )
-    assert counted is not None
-    return counted["total"]
+    return counted.total
 
 
-async def _page(context: Context, arguments: QueryObservations, query: str) -> dict[str, Any]:
+async def _page(context: Context, arguments: QueryObservations, query: str) -> _Listed:
     """Read the page along the index that fits the filters."""
     filters = arguments.filters
     latest = times.LATEST if filters.observed_until is None else filters.observed_until
@@ -163,27 +205,33 @@ async def _page(context: Context, arguments: QueryObservations, query: str) -> d
         "offset": arguments.offset,
         "limit": arguments.limit,
     }
-    reach, kind = arguments.offset + arguments.limit + 1, filters.entity_type
+    reach, entity_type = arguments.offset + arguments.limit + 1, filters.entity_type
     if filters.observation_id is not None or filters.source_id is not None:
         return await _named_observation(context, arguments)
     if filters.entity_id is not None:
         return await _of_entity(context, filters, reach, window)
     if filters.created_since is not None:
-        types = [kind] if kind else []
-        row = await context.graph.one(
-            "observation.page_since", recorded_since=filters.created_since, types=types, **window
+        types = [entity_type] if entity_type else []
+        recorded = await context.graph.only(
+            "observation.page_since",
+            _RecordedRows,
+            recorded_since=filters.created_since,
+            types=types,
+            **window,
         )
-    elif kind is not None:
-        row = await context.graph.one("observation.page_by_type", entity_type=kind, reach=reach, **window)
+        return _Listed(*recorded, total=None)
+    if entity_type is not None:
+        row = await context.graph.only(
+            "observation.page_by_type", _PageRows, entity_type=entity_type, reach=reach, **window
+        )
     else:
-        row = await context.graph.one("observation.page", reach=reach, **window)
-    assert row is not None
-    return row
+        row = await context.graph.only("observation.page", _PageRows, reach=reach, **window)
+    return _Listed(*row)
 
 
 async def _of_entity(
     context: Context, filters: ObservationFilters, reach: int, window: dict[str, Any]
-) -> dict[str, Any]:
+) -> _Listed:
     """Return a page of one entity's observations.
 
     Raises:
@@ -191,6 +239,7 @@ async def _of_entity(
     """
     row = await context.graph.one(
         "observation.of_entity",
+        ObservationsOfEntity,
         entity_id=filters.entity_id,
         recorded_since=times.EARLIEST if filters.created_since is None else filters.created_since,
         recorded_until=times.LATEST,
@@ -200,28 +249,27 @@ async def _of_entity(
     )
     if row is None:
         raise answers.no_entity(filters.entity_id)
-    if filters.entity_type not in (None, row["type"]):
-        return {**row, "page": [], "more": False, "total": 0}
-    return row
+    if filters.entity_type not in (None, row.type):
+        return _Listed([], row.truncated, entity=row)
+    return _Listed(row.page, row.truncated, row.more, row.total, row)
 
 
-async def _named_observation(context: Context, arguments: QueryObservations) -> dict[str, Any]:
+async def _named_observation(context: Context, arguments: QueryObservations) -> _Listed:
     """Return the observation that the filters name, if it fits the other filters.
 
     No observation has a source yet, so a page of a source is empty.
     """
     filters = arguments.filters
-    empty: dict[str, Any] = {"page": [], "truncated": False, "more": False, "total": 0}
     if filters.observation_id is None:
-        return empty
-    row = await context.graph.one(
+        return _Listed([])
+    row = await context.graph.only(
         "observation.by_id",
+        ObservationRows,
         observation_ids=[filters.observation_id],
         include_deleted=arguments.include_deleted,
     )
-    assert row is not None
-    fitting = [values for values in row["observations"] if _fits(ObservationRow(*values), filters)]
-    return {**empty, "page": fitting[arguments.offset :], "total": len(fitting)}
+    fitting = [observation for observation in row.observations if _fits(observation, filters)]
+    return _Listed(fitting[arguments.offset :], total=len(fitting))
 
 
 def _fits(row: ObservationRow, filters: ObservationFilters) -> bool:

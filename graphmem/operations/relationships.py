@@ -25,7 +25,7 @@ from graphmem.arguments import (
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
-from graphmem.reading.answers import ObservationRow
+from graphmem.reading.answers import ObservationRows
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
@@ -249,9 +249,13 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
     row, keys, then = await find_relationship(
         context, await arguments.key(context), arguments.include_deleted, clocks
     )
-    history = await context.graph.one(
-        "relationship.observations", keys=keys, include_members=clocks.now, limit=PAGE_LIMIT, **then.bounds
+    history = await context.graph.only(
+        "relationship.observations",
+        ObservationRows,
+        keys=keys,
+        include_members=clocks.now,
+        limit=PAGE_LIMIT,
+        **then.bounds,
     )
-    assert history is not None
-    observations = [answers.relationship_observation(ObservationRow(*one)) for one in history["observations"]]
+    observations = [answers.relationship_observation(row) for row in history.observations]
     return {**answers.relationship(row), **clocks.said, "observations": observations}

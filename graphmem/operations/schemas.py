@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -18,7 +18,7 @@ from graphmem.reading import cursors, schema_rows
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.receipts import SchemaReceipt, Writing, change_schema
-from graphmem.reading.schema_rows import VERSIONS_TOLD, Declared, Schema, SchemaRow, declared
+from graphmem.reading.schema_rows import VERSIONS_TOLD, Declared, Schema, SchemaRow, VersionRow, declared
 from graphmem.registry import Context, Scope, operation
 
 
@@ -52,6 +52,15 @@ class SchemaPage(PageEnvelope):
     schemas: list[Schema]
 
 
+class _SchemaRows(NamedTuple):
+    """The row of ``schema/page.cypher``."""
+
+    page: list[SchemaRow]
+    truncated: bool
+    more: bool
+    total: int
+
+
 @operation(
     "schemas.list",
     "GET /schemas",
@@ -69,8 +78,9 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     )
     keyword = arguments.keyword.strip().lower() if arguments.keyword else ""
     named = [name for name in schema.shipped_types() if _stands_in(keyword, name)]
-    row = await context.graph.one(
+    row = await context.graph.only(
         "schema.page",
+        _SchemaRows,
         keyword=keyword or None,
         named=named,
         shipped=named if arguments.include_shipped else [],
@@ -78,11 +88,10 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
         offset=arguments.offset,
         limit=arguments.limit,
     )
-    assert row is not None
-    found = [schema_rows.answer(SchemaRow(*one)) for one in row["page"]]
-    place = {"type": found[-1]["entity_type"]} if row["more"] and found else None
-    page = Page(found, place, row["truncated"], row["total"])
-    return {"schemas": found, **page.envelope(arguments, query)}
+    schemas = [schema_rows.answer(schema_row) for schema_row in row.page]
+    place = {"type": schemas[-1]["entity_type"]} if row.more and schemas else None
+    page = Page(schemas, place, row.truncated, row.total)
+    return {"schemas": schemas, **page.envelope(arguments, query)}
 
 
 def _stands_in(keyword: str, entity_type: str) -> bool:
@@ -91,6 +100,13 @@ def _stands_in(keyword: str, entity_type: str) -> bool:
     return keyword in entity_type or any(
         keyword in name.lower() for name in (document.fields if document else ())
     )
+
+
+class _SchemaResult(NamedTuple):
+    """The row of ``schema/get.cypher``."""
+
+    schema: SchemaRow
+    versions: list[VersionRow]
 
 
 class GetSchema(Arguments):
@@ -115,9 +131,9 @@ async def get_schema(context: Context, arguments: GetSchema) -> Schema:
     holds the types under which each field was stored.
     """
     kind = arguments.entity_type
-    row = await context.graph.one("schema.get", entity_type=kind, limit=VERSIONS_TOLD)
+    row = await context.graph.one("schema.get", _SchemaResult, entity_type=kind, limit=VERSIONS_TOLD)
     if row is not None:
-        return schema_rows.answer(SchemaRow(*row["schema"]), row["versions"])
+        return schema_rows.answer(row.schema, row.versions)
     if schema.shipped(kind) is not None:
         return schema_rows.answer(schema_rows.unstored(kind), [])
     raise schema_rows.unknown_type(kind)

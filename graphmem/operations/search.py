@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import starmap
 from typing import Annotated
 
 from pydantic import Field
@@ -20,7 +19,6 @@ from graphmem.arguments import (
 )
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
-from graphmem.reading.answers import EntityRow
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import LookupHits, by_words, find_exactly
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
@@ -205,7 +203,7 @@ def _hits(results: Results, name: search_engine.Strategy, limit: int) -> list[Hi
 def _explained(results: Results, offset: int) -> list[Explained]:
     named = dict(results.hits["exact"])
     found: list[Explained] = []
-    for row, one in zip(starmap(EntityRow, results.rows), results.ranked[offset:], strict=False):
+    for row, one in zip(results.rows, results.ranked[offset:], strict=False):
         answers.entity(row)
         matched: list[str] = [identifiers.KINDS[int(named[row.id])]] if row.id in named else []
         found.append({

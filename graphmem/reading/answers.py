@@ -202,15 +202,37 @@ class RelationshipRow(NamedTuple):
 
 
 class ObservationRows(NamedTuple):
-    """The row of ``observation/by_id.cypher``."""
+    """The row of ``observation/by_id.cypher``, ``relationship/observations.cypher`` and
+    ``source/observations.cypher``.
+    """
 
     observations: list[ObservationRow]
+
+
+class ObservationsOfEntity(NamedTuple):
+    """The row of ``observation/of_entity.cypher``; ``version`` and ``type`` are the entity's."""
+
+    page: list[ObservationRow]
+    truncated: bool
+    more: bool
+    total: int
+    version: int
+    type: str
 
 
 class EntityResult(NamedTuple):
     """The row of ``entity/get.cypher``."""
 
     entity: EntityRow
+
+
+class MergedEntity(NamedTuple):
+    """A merged entity, its survivor, and the survivor's projection and schema version."""
+
+    id: str
+    survivor_id: str
+    projection: str | None
+    schema_version: str | None
 
 
 class TypeCount(NamedTuple):
@@ -296,7 +318,7 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
     return answer
 
 
-def entities(rows: Iterable[list[Any]], *, snapshot: bool = True) -> list[Entity]:
+def entities(rows: Iterable[EntityRow], *, snapshot: bool = True) -> list[Entity]:
     """Return the answers for some rows of entities.
 
     Raises:
@@ -306,36 +328,30 @@ def entities(rows: Iterable[list[Any]], *, snapshot: bool = True) -> list[Entity
     return [entity(row, snapshot=snapshot) for row in fresh(rows)]
 
 
-def listed(page: Iterable[EntityRow], merged: Iterable[list[Any]]) -> list[EntityRow]:
+def listed(page: Iterable[EntityRow], merged: Iterable[MergedEntity]) -> list[EntityRow]:
     """Return a page of ``entity/_page.cypher``; a merged entity has the schema version of its survivor.
-
-    Args:
-        merged: of each merged entity its id, the id of its survivor, and the survivor's projection and schema
-            version.
 
     Raises:
         Stale: some entities were folded under an older schema; the error names all of them.
     """
-    survivors = {entity_id: rest for entity_id, *rest in merged}
-    rows = []
+    merged_by_id = {entity.id: entity for entity in merged}
+    rows: list[EntityRow] = []
     for row in page:
-        if row.id in survivors:
-            into, projection, version = survivors[row.id]
-            rows.append(row._replace(merged_into=into, head=[[projection, version]]))
+        if (entity := merged_by_id.get(row.id)) is not None:
+            head: list[list[str | None]] = [[entity.projection, entity.schema_version]]
+            rows.append(row._replace(merged_into=entity.survivor_id, head=head))
         else:
             rows.append(row)
-    if stale := [row.id for row in rows if row.is_stale]:
-        raise Stale(stale)
-    return rows
+    return fresh(rows)
 
 
-def fresh(rows: Iterable[list[Any]]) -> list[EntityRow]:
+def fresh(rows: Iterable[EntityRow]) -> list[EntityRow]:
     """Return rows of entities.
 
     Raises:
         Stale: some entities were folded under an older schema; the error names all of them.
     """
-    entity_rows = [EntityRow(*row) for row in rows]
+    entity_rows = list(rows)
     if stale := [row.id for row in entity_rows if row.is_stale]:
         raise Stale(stale)
     return entity_rows

@@ -74,7 +74,7 @@ class Clocks:
 class _EntityRows(NamedTuple):
     """The row of ``entity/by_id.cypher``."""
 
-    entities: list[list[Any]]
+    entities: list[EntityRow]
 
 
 class _RelationshipRows(NamedTuple):

@@ -1,9 +1,9 @@
-"""What is known about some entities, as lines of context."""
+"""Lines of context: the values and the relationships of some entities."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import About, Contest, Line
@@ -26,121 +26,159 @@ RELATIONSHIPS_LIMIT: Final = 25
 """Relationships of an entity in each direction."""
 
 
-class Known(NamedTuple):
-    """``context/gather.cypher``: what is known about one entity."""
+class _WinnerTime(NamedTuple):
+    """When an observation that set a field was observed."""
 
-    row: EntityRow
+    observation_id: str
+    observed_at: int
+
+
+class _ContestRow(NamedTuple):
+    """A value that contests the value of a field."""
+
+    field: str
+    value: str
+    observed_at: int
+    observation_id: str
+    observation_source: str
+
+
+class _RelatedRow(NamedTuple):
+    """A relationship of an entity, and the entity at its other end."""
+
+    relationship_key: str
+    relationship_type: str
+    direction: str
+    entity_id: str
+    entity_type: str
+    entity_name: str
+    last_observation_at: int
+    observation_id: str
+
+
+class _KnownEntity(NamedTuple):
+    """An entity with the facts that lines are made from."""
+
+    entity: EntityRow
     ranks: list[str]
-    winners: dict[str, int]
-    contested: list[list[Any]]
-    related: list[list[Any]]
+    winners: list[_WinnerTime]
+    contested: list[_ContestRow]
+    related: list[_RelatedRow]
 
 
-async def _gathered(context: Context, entity_ids: Sequence[str]) -> list[Known]:
-    """Return what is known about some entities.
+class _KnownEntities(NamedTuple):
+    """The row of ``context/gather.cypher``."""
+
+    entities: list[_KnownEntity]
+
+
+async def _known(context: Context, entity_ids: Sequence[str]) -> list[_KnownEntity]:
+    """Return the facts about some entities, in the order of the ids, as many as fit into an answer.
 
     Raises:
-        Stale, Torn: some must be folded, or read, again.
+        Stale: some entities were folded under an older schema.
+        Torn: a commit changed an entity during the read.
     """
     if not entity_ids:
         return []
-    row = await context.graph.one(
+    row = await context.graph.only(
         "context.gather",
+        _KnownEntities,
         entity_ids=list(entity_ids),
         newest=OBSERVATIONS_LIMIT,
         relationships=RELATIONSHIPS_LIMIT,
         earliest=times.EARLIEST,
     )
-    assert row is not None
-    rows = answers.fresh(one[0] for one in row["entities"])
-    for one in rows:
-        answers.entity(one, snapshot=False)
-    return [
-        Known(row, ranks, dict(winners), contested, related)
-        for row, (_, ranks, winners, contested, related) in zip(rows, row["entities"], strict=True)
-    ]
+    answers.entities((known.entity for known in row.entities), snapshot=False)
+    return row.entities
 
 
 async def known_lines(context: Context, entity_ids: Sequence[str]) -> list[Line]:
-    """Return all that is known about some entities, and about those that the first of them are related to."""
-    direct = await _gathered(context, entity_ids)
-    found: list[Line] = []
-    weights = {one.row.id: 1.0 / (1 + place) for place, one in enumerate(direct)}
-    further: dict[str, float] = {}
-    for one in direct[:ORIGINS_LIMIT]:
-        for related in one.related:
-            if related[3] not in weights:
-                weight = weights[one.row.id] * lines_of.RELATED_WEIGHT_FACTOR
-                further[related[3]] = max(further.get(related[3], 0.0), weight)
-    nearest = sorted(further, key=lambda one: (-further[one], one))[:RELATED_LIMIT]
-    told: set[str] = set()
-    for place, one in enumerate([*direct, *await _gathered(context, nearest)]):
-        weight = weights.get(one.row.id) or further[one.row.id]
-        found += _fields(place, weight, one)
-        if one.row.id in weights:
-            fresh = [related for related in one.related if related[0] not in told]
-            told.update(related[0] for related in fresh)
-            found += [_relationship(place, weight, one.row, related) for related in fresh]
-    return found
+    """Return the lines about some entities, and about those that the first of them are related to.
+
+    A relationship between two of the entities is one line, of the entity that comes first.
+    """
+    requested = await _known(context, entity_ids)
+    weights = {known.entity.id: 1.0 / (1 + place) for place, known in enumerate(requested)}
+    related_weights: dict[str, float] = {}
+    for known in requested[:ORIGINS_LIMIT]:
+        for related in known.related:
+            if related.entity_id not in weights:
+                weight = weights[known.entity.id] * lines_of.RELATED_WEIGHT_FACTOR
+                previous = related_weights.get(related.entity_id, 0.0)
+                related_weights[related.entity_id] = max(previous, weight)
+    nearest = sorted(related_weights, key=lambda entity_id: (-related_weights[entity_id], entity_id))
+    lines: list[Line] = []
+    listed_keys: set[str] = set()
+    for place, known in enumerate([*requested, *await _known(context, nearest[:RELATED_LIMIT])]):
+        weight = weights.get(known.entity.id) or related_weights[known.entity.id]
+        lines += _fields(place, weight, known)
+        if known.entity.id in weights:
+            new = [related for related in known.related if related.relationship_key not in listed_keys]
+            listed_keys.update(related.relationship_key for related in new)
+            lines += [_relationship(place, weight, known.entity, related) for related in new]
+    return lines
 
 
-def _fields(place: int, weight: float, known: Known) -> list[Line]:
-    """Return a line for each field that holds something; the name alone where nothing else does."""
-    row = known.row
-    held = zip(row.fields, row.values, row.winners, known.ranks, strict=True)
-    shown = [one for one in held if one[1] != "null"]
-    said = [one for one in shown if one[0] != CANONICAL_NAME] or shown
-    return [
-        Line(
-            place=place,
-            weight=weight,
-            about=About(row.id, row.type, row.name),
-            field=name,
-            value=value,
-            observed_at=known.winners[newest],
-            observation_id=newest,
-            words=_words(row.name, name, *words.strings_of(value)),
-            contested=() if arrays.is_union(rank) else _contests(known, name, value),
+def _fields(place: int, weight: float, known: _KnownEntity) -> list[Line]:
+    """Return a line for each field that is not null, the name left out unless the entity has nothing else."""
+    entity = known.entity
+    observed_at = dict(known.winners)
+    snapshot = zip(entity.fields, entity.values, entity.winners, known.ranks, strict=True)
+    shown = [(name, value, winners, rank) for name, value, winners, rank in snapshot if value != "null"]
+    named = [each for each in shown if each[0] != CANONICAL_NAME] or shown
+    lines: list[Line] = []
+    for name, value, winners, rank in named:
+        # A union of lists has several winners.
+        newest = max(winners.split(","), key=lambda winner: (observed_at[winner], winner))
+        lines.append(
+            Line(
+                place=place,
+                weight=weight,
+                about=About(entity.id, entity.type, entity.name),
+                field=name,
+                value=value,
+                observed_at=observed_at[newest],
+                observation_id=newest,
+                words=_words(entity.name, name, *words.strings_of(value)),
+                contested=() if arrays.is_union(rank) else _contests(known, name, value),
+            )
         )
-        for name, value, newest, rank in (
-            (name, value, max(winners.split(","), key=lambda one: (known.winners[one], one)), rank)
-            for name, value, winners, rank in said
-        )
-    ]
+    return lines
 
 
-def _contests(known: Known, name: str, value: str) -> tuple[Contest, ...]:
-    """Return what contests a value, newest first, each other value once."""
-    others: dict[str, Contest] = {}
-    rows = sorted((one for one in known.contested if one[0] == name), key=lambda one: (one[2], one[3]))
-    for _, other, observed_at, observation_id, source in reversed(rows):
+def _contests(known: _KnownEntity, name: str, value: str) -> tuple[Contest, ...]:
+    """Return the values that contest a value, newest first, equal ones once."""
+    rows = [row for row in known.contested if row.field == name]
+    rows.sort(key=lambda row: (row.observed_at, row.observation_id), reverse=True)
+    contests: dict[str, Contest] = {}
+    for _, other, observed_at, observation_id, source in rows:
         if other != "null" and not _is_same(value, other):
-            others.setdefault(other, Contest(other, observed_at, observation_id, source))
-    return tuple(others.values())[:CONTESTS_LIMIT]
+            contests.setdefault(other, Contest(other, observed_at, observation_id, source))
+    return tuple(contests.values())[:CONTESTS_LIMIT]
 
 
-def _is_same(one: str, other: str) -> bool:
+def _is_same(value: str, other: str) -> bool:
     """Return whether two values differ by their type alone, as a schema may have converted one."""
-    return one.strip('"') == other.strip('"')
+    return value.strip('"') == other.strip('"')
 
 
-def _relationship(place: int, weight: float, row: EntityRow, related: list[Any]) -> Line:
-    _, kind, direction, other_id, other_type, other_name, last, turn = related
+def _relationship(place: int, weight: float, entity: EntityRow, related: _RelatedRow) -> Line:
     return Line(
         place=place,
         weight=weight,
-        about=About(row.id, row.type, row.name),
-        field=kind,
-        value=canonical.encode(other_name),
-        observed_at=last,
-        observation_id=turn,
-        words=_words(row.name, kind, other_type, other_name),
-        direction=direction,
-        related=About(other_id, other_type, other_name),
+        about=About(entity.id, entity.type, entity.name),
+        field=related.relationship_type,
+        value=canonical.encode(related.entity_name),
+        observed_at=related.last_observation_at,
+        observation_id=related.observation_id,
+        words=_words(entity.name, related.relationship_type, related.entity_type, related.entity_name),
+        direction=related.direction,
+        related=About(related.entity_id, related.entity_type, related.entity_name),
     )
 
 
 def _words(name: str, *texts: str) -> frozenset[str]:
     """Return the words of some texts without those of an entity's name, which all of its lines share."""
-    said = {word for text in texts for word in words.tokens(text.replace("_", " "))}
-    return frozenset(said - set(words.tokens(name)))
+    every = {word for text in texts for word in words.tokens(text.replace("_", " "))}
+    return frozenset(every - set(words.tokens(name)))

@@ -18,7 +18,7 @@ from graphmem.errors import InvalidInput
 from graphmem.model import identity
 from graphmem.model.comparison import Filter
 from graphmem.reading import answers, cursors
-from graphmem.reading.answers import EntityRow
+from graphmem.reading.answers import EntityRow, MergedEntity
 from graphmem.reading.pages import Page
 from graphmem.registry import Context
 
@@ -130,7 +130,7 @@ class _PageRows(NamedTuple):
     """The row of ``entity/page.cypher``."""
 
     page: list[EntityRow]
-    merged: list[list[Any]]
+    merged: list[MergedEntity]
     truncated: bool
     more: bool
     total: int | None
@@ -140,7 +140,7 @@ class _SortedRows(NamedTuple):
     """The row of ``entity/sorted.cypher``; ``keys`` are the values of the sorted property."""
 
     page: list[EntityRow]
-    merged: list[list[Any]]
+    merged: list[MergedEntity]
     keys: list[Key]
     truncated: bool
     more: bool

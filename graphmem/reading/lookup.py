@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import starmap
 from typing import Any, NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
@@ -51,7 +50,7 @@ class LookupHits(TypedDict):
 class ExactHit(NamedTuple):
     """An entity, and which of the kinds of identifiers matched: an index into ``identifiers.KINDS``."""
 
-    entity: list[Any]
+    entity: EntityRow
     kind: int
 
 
@@ -106,8 +105,8 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
     matches = [(row, kind) for row, kind in matches if (kind in identifiers.EXACT) == (mode == "identifier")]
     entities = answers.entities(row for row, _ in matches)
     hits: list[LookupHit] = []
-    for entity, (values, kind) in zip(entities, matches, strict=True):
-        field = identifiers.matching_field(_identifying_fields(EntityRow(*values)), kind, candidates)
+    for entity, (row, kind) in zip(entities, matches, strict=True):
+        field = identifiers.matching_field(_identifying_fields(row), kind, candidates)
         hits.append({**entity, "matched": kind, "matched_field": field, "score": 1.0})
     return {"entities": hits, "total": sum(by_stage[mode]), "match_mode": mode}
 
@@ -124,7 +123,7 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     mode = "text" if results.hits["text"] else "meaning"
     scores = dict(results.hits[mode])
     hits: list[LookupHit] = []
-    for entity, row in zip(entities, starmap(EntityRow, results.rows), strict=True):
+    for entity, row in zip(entities, results.rows, strict=True):
         hit: LookupHit = {**entity, "matched": mode, "score": scores[row.id]}
         if mode == "text":
             snapshot = zip(row.fields, row.values, strict=True)

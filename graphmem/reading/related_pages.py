@@ -117,7 +117,7 @@ def _count_within(counts: list[int], most: int) -> int:
 async def origin(context: Context, found: Reached) -> tuple[str, str, int]:
     """Return type, name and version of the entity that the walk started from."""
     if found.origin is not None:
-        return found.origin
+        return found.origin.type, found.origin.name, found.origin.version
     (row,) = await as_of.entities(context, [found.root], found.clocks)
     return row.type, row.name, row.version
 

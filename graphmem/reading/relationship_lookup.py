@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -21,28 +21,40 @@ RelationshipType = Annotated[
 """In the caller's spelling; :func:`known_types` normalises it and refuses unknown types."""
 
 
-async def known_types(context: Context, given: Mapping[str, str]) -> list[str]:
+class _StoredRelationship(NamedTuple):
+    """The row of ``relationship/get.cypher``."""
+
+    relationship: RelationshipRow
+
+
+class _RelationshipKey(NamedTuple):
+    """The row of ``relationship/named.cypher``."""
+
+    key: str
+
+
+async def known_types(context: Context, names: Mapping[str, str]) -> list[str]:
     """Return relationship types in canonical spelling.
 
     Args:
-        given: names in any spelling, by their JSON paths in the arguments.
+        names: names in any spelling, by their JSON paths in the arguments.
 
     Raises:
         InvalidInput: a type is unknown; each issue names the ``nearest`` types.
     """
-    known = await context.services.vocabulary.covering(given.values())
-    found: list[str] = []
+    known = await context.services.vocabulary.covering(names.values())
+    types: list[str] = []
     issues: list[dict[str, Any]] = []
-    for path, name in given.items():
+    for path, name in names.items():
         try:
             suggest = len(issues) < relationship.SUGGESTIONS_LIMIT
-            found.append(relationship.normalise(name, known, suggest=suggest))
+            types.append(relationship.normalise(name, known, suggest=suggest))
         except relationship.UnknownRelationshipType as exc:
             nearest = {"nearest": exc.nearest} if exc.nearest else {}
             issues.append({"path": path, "message": str(exc), "type": "value_error", **nearest})
     if issues:
         raise invalid(issues)
-    return found
+    return types
 
 
 class RelationshipReference(Arguments):
@@ -63,8 +75,8 @@ class RelationshipReference(Arguments):
         Raises:
             InvalidInput: there is neither a key nor a type with both ends, or the type is unknown.
         """
-        given = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
-        types = await known_types(context, given)
+        names = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
+        types = await known_types(context, names)
         if self.relationship_key is not None:
             return self.relationship_key
         if types and self.source_entity_id and self.target_entity_id:
@@ -85,15 +97,16 @@ async def find_relationship(
     """
     if not clocks.now:
         keys, then = await written_keys(context, key, clocks)
-        found = await as_of.relationships(context, keys, then, include_deleted=include_deleted)
-        if found:
-            return found[0], keys, then
+        rows = await as_of.relationships(context, keys, then, include_deleted=include_deleted)
+        if rows:
+            return rows[0], keys, then
         raise no_relationship(key)
-    row = await context.graph.one("relationship.get", key=key, include_deleted=include_deleted)
+    row = await context.graph.one(
+        "relationship.get", _StoredRelationship, key=key, include_deleted=include_deleted
+    )
     if row is None:
         raise no_relationship(key)
-    found_row = RelationshipRow(*row["relationship"])
-    return found_row, [found_row.key], clocks
+    return row.relationship, [row.relationship.key], clocks
 
 
 async def written_keys(context: Context, key: str, clocks: Clocks) -> tuple[list[str], Clocks]:
@@ -106,17 +119,19 @@ async def written_keys(context: Context, key: str, clocks: Clocks) -> tuple[list
     _, clocks = await as_of.pinned(context, [], clocks)
     into = await as_of.merged(context, ids.ends(key), clocks)
     sources, targets = (membership.members(membership.survivor(end, into), into) for end in ids.ends(key))
-    kind = key.partition(":")[0]
-    keys = [ids.relationship_key(kind, source, target) for source in sources for target in targets]
+    relationship_type = key.partition(":")[0]
+    keys = [
+        ids.relationship_key(relationship_type, source, target) for source in sources for target in targets
+    ]
     return keys, clocks
 
 
 async def key_of_id(context: Context, relationship_id: str) -> str:
     """Return the key of the relationship with an id, deleted and merged ones included."""
-    row = await context.graph.one("relationship.named", id=relationship_id)
+    row = await context.graph.one("relationship.named", _RelationshipKey, id=relationship_id)
     if row is None:
         raise no_relationship(relationship_id)
-    return row["key"]
+    return row.key
 
 
 def no_relationship(key: str) -> NotFound:

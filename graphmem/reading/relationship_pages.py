@@ -14,10 +14,15 @@ from graphmem.registry import Context
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which relationships: those at one entity, or all of the owner; ``other`` is what is at the far end.
+    """Which relationships a page lists: those of an entity, or all of the owner.
 
-    With ``entity_type``, an entity of this type is at the far end, or at either end of those of the owner.
-    They follow the place of ``time`` (microseconds) and ``after`` in the order of the newest first.
+    Attributes:
+        outgoing, incoming: the directions that are listed, seen from ``entity_id``.
+        other: the entity at the far end.
+        entity_type: the type of the entity at the far end; without ``entity_id``, of that at either end.
+        counted: whether ``total`` is wanted.
+        expanded: whether the entities at the far ends are wanted.
+        time, after: the place that the page follows: ``last_observation_at`` in microseconds, and an id.
     """
 
     entity_id: str | None
@@ -35,12 +40,55 @@ class Wanted:
     after: str = cursors.LAST
 
 
+class _PageRows(NamedTuple):
+    """The row of ``relationship/page.cypher`` and ``relationship/page_by_type.cypher``."""
+
+    page: list[RelationshipRow]
+    others: list[EntityRow]
+    truncated: bool
+    more: bool
+    total: int
+
+
+class _PageOfEntity(NamedTuple):
+    """The row of ``relationship/of_entity.cypher``; ``root`` is the survivor of the entity."""
+
+    version: int
+    root: str
+    page: list[RelationshipRow]
+    others: list[EntityRow]
+    truncated: bool
+    more: bool
+    total: int
+
+
+class _WrittenRelationship(NamedTuple):
+    """The key under which a relationship was written, its last observation by then, and whether it lived."""
+
+    key: str
+    last_observation_at: int
+    live: bool
+
+
+class _WrittenRelationships(NamedTuple):
+    """The row of ``relationship/at_all.cypher`` and ``relationship/at_entities.cypher``."""
+
+    relationships: list[_WrittenRelationship]
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page with the entities at the far ends, where it is ``expanded``; ``total`` where it is ``counted``.
+    """The rows of a page of relationships.
 
-    ``version`` is that of the entity, now; ``root`` is what shows it, ``homes`` as of a time all that it
-    showed. ``clocks`` are those that further queries of the answer must use.
+    Attributes:
+        others: the entities at the far ends, if the page is ``expanded``.
+        total: how many relationships all pages have together, if the page is ``counted``.
+        truncated: the values end the page before its limit.
+        more: further relationships follow.
+        version: the version of the entity now; ``None`` as of a time.
+        root: the survivor of the entity.
+        subject_ids: as of a time, the members of ``root``.
+        clocks: the clocks for further queries of the same answer.
     """
 
     relationships: list[RelationshipRow]
@@ -60,23 +108,10 @@ async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) ->
     Raises:
         NotFound: there is no such entity, or it was deleted by then.
     """
-    if not clocks.now:
-        return await _then(context, wanted, clocks)
-    row = await _now(context, wanted)
-    if row is None:
-        raise answers.no_entity(wanted.entity_id)
-    return Found(
-        [RelationshipRow(*one) for one in row["page"]],
-        answers.fresh(row["others"]),
-        row["total"],
-        row["truncated"],
-        row["more"],
-        row.get("version"),
-        row.get("root"),
-    )
+    return await _now(context, wanted) if clocks.now else await _then(context, wanted, clocks)
 
 
-async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
+async def _now(context: Context, wanted: Wanted) -> Found:
     common: dict[str, Any] = {
         "entity_type": wanted.entity_type,
         "include_deleted": wanted.include_deleted,
@@ -89,8 +124,9 @@ async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
         "reach": wanted.offset + wanted.limit + 1,
     }
     if wanted.entity_id is not None:
-        return await context.graph.one(
+        row = await context.graph.one(
             "relationship.of_entity",
+            _PageOfEntity,
             **common,
             entity_id=wanted.entity_id,
             outgoing=wanted.outgoing,
@@ -98,17 +134,27 @@ async def _now(context: Context, wanted: Wanted) -> dict[str, Any] | None:
             other=wanted.other,
             type=wanted.relationship_type,
         )
+        if row is None:
+            raise answers.no_entity(wanted.entity_id)
+        others = answers.fresh(row.others)
+        return Found(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
     if wanted.relationship_type is not None:
-        return await context.graph.one("relationship.page_by_type", **common, type=wanted.relationship_type)
-    return await context.graph.one("relationship.page", **common)
+        row = await context.graph.only(
+            "relationship.page_by_type", _PageRows, **common, type=wanted.relationship_type
+        )
+    else:
+        row = await context.graph.only("relationship.page", _PageRows, **common)
+    return Found(row.page, answers.fresh(row.others), row.total, row.truncated, row.more)
 
 
 async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
-    """Return a page as of a time: everything that was written is asked, and shown as it was shown then."""
+    """Return a page as of a time. Every relationship that was recorded by then is read."""
     lived, clocks = await as_of.pinned(context, filter(None, [wanted.entity_id]), clocks)
     root, subject_ids = wanted.entity_id, None
     if wanted.entity_id is None:
-        row = await context.graph.one("relationship.at_all", type=wanted.relationship_type, **clocks.bounds)
+        row = await context.graph.only(
+            "relationship.at_all", _WrittenRelationships, type=wanted.relationship_type, **clocks.bounds
+        )
     else:
         if wanted.entity_id not in lived:
             raise answers.no_entity(wanted.entity_id)
@@ -119,43 +165,45 @@ async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
         if not (lived[root] or wanted.include_deleted):
             raise answers.no_entity(wanted.entity_id)
         subject_ids = membership.members(root, into)
-        row = await context.graph.one(
+        row = await context.graph.only(
             "relationship.at_entities",
+            _WrittenRelationships,
             subject_ids=subject_ids,
             outgoing=wanted.outgoing,
             incoming=wanted.incoming,
             type=wanted.relationship_type,
             **clocks.bounds,
         )
-    assert row is not None
-    shown = await _shown(context, row["relationships"], wanted, root, clocks)
-    behind = [one for one in shown if (one.last, one.relationship_id) < (wanted.time, wanted.after)]
-    page = behind[wanted.offset : wanted.offset + wanted.limit]
-    found = await _recomputed(context, wanted, root, clocks, [key for one in page for key in one.members])
-    truncated = len(found.relationships) < len(page)
-    more = truncated or len(behind) > wanted.offset + len(page)
-    return replace(
-        found, root=root, subject_ids=subject_ids, total=len(shown), truncated=truncated, more=more
-    )
+    shown = await _shown(context, row.relationships, wanted, root, clocks)
+    rest = [each for each in shown if (each.last, each.relationship_id) < (wanted.time, wanted.after)]
+    page = rest[wanted.offset : wanted.offset + wanted.limit]
+    rows = await _recomputed(context, wanted, root, clocks, [key for each in page for key in each.keys])
+    truncated = len(rows.relationships) < len(page)
+    more = truncated or len(rest) > wanted.offset + len(page)
+    return replace(rows, root=root, subject_ids=subject_ids, total=len(shown), truncated=truncated, more=more)
 
 
 class _Shown(NamedTuple):
-    """A relationship as it was shown: its place in the order, and the keys under which it was written."""
+    """A relationship as of a time: its place in the order, and the keys under which it was written."""
 
     last: int
     relationship_id: str
-    members: list[str]
+    keys: list[str]
 
 
 async def _shown(
-    context: Context, found: list[list[Any]], wanted: Wanted, root: str | None, clocks: Clocks
+    context: Context,
+    written: list[_WrittenRelationship],
+    wanted: Wanted,
+    root: str | None,
+    clocks: Clocks,
 ) -> list[_Shown]:
-    """Return what some relationships were shown as, newest first."""
-    ends = {end for key, _, _ in found for end in ids.ends(key)} | set(filter(None, [wanted.other]))
+    """Return the relationships that the written ones were shown as, newest first."""
+    ends = {end for member in written for end in ids.ends(member.key)} | set(filter(None, [wanted.other]))
     into = await as_of.merged(context, ends, clocks)
-    groups: dict[str, list[list[Any]]] = {}
-    for one in found:
-        groups.setdefault(membership.surviving_key(one[0], into), []).append(one)
+    groups: dict[str, list[_WrittenRelationship]] = {}
+    for member in written:
+        groups.setdefault(membership.surviving_key(member.key, into), []).append(member)
     shown_ends = {end for key in groups for end in ids.ends(key)}
     lived = await as_of.living(context, shown_ends, clocks)
     types = await as_of.types(context, shown_ends, clocks) if wanted.entity_type else {}
@@ -168,25 +216,25 @@ async def _shown(
         far_ends = [end for end in (source, target) if end != root]
         if wanted.entity_type and wanted.entity_type not in map(types.get, far_ends):
             continue
-        live = any(alive for _, _, alive in members) and lived.get(source) and lived.get(target)
+        live = any(member.live for member in members) and lived.get(source) and lived.get(target)
         if live or wanted.include_deleted:
-            last = max(when for _, when, _ in members)
-            shown.append(_Shown(last, ids.relationship_id(key), [one[0] for one in members]))
-    return sorted(shown, key=lambda one: (one.last, one.relationship_id), reverse=True)
+            last = max(member.last_observation_at for member in members)
+            shown.append(_Shown(last, ids.relationship_id(key), [member.key for member in members]))
+    return sorted(shown, key=lambda each: (each.last, each.relationship_id), reverse=True)
 
 
 async def _recomputed(
     context: Context, wanted: Wanted, root: str | None, clocks: Clocks, keys: list[str]
 ) -> Found:
-    """Return the page of these keys, as much of it as fits: one relationship at least."""
+    """Return the relationships with these keys, as many as fit into an answer; at least one."""
     deleted = wanted.include_deleted
     rows = await as_of.relationships(context, keys, clocks, include_deleted=deleted)
     others: list[EntityRow] = []
     if wanted.expanded:
-        ends = (end for one in rows for end in (one.source, one.target))
-        far = list(dict.fromkeys(end for end in ends if end != root))
-        others = await as_of.entities(context, far, clocks, include_deleted=deleted)
-        held = {one.id for one in others} | {root}
-        fitting = next((i for i, one in enumerate(rows) if not {one.source, one.target} <= held), len(rows))
+        ends = (end for row in rows for end in (row.source, row.target))
+        far_ends = list(dict.fromkeys(end for end in ends if end != root))
+        others = await as_of.entities(context, far_ends, clocks, include_deleted=deleted)
+        known = {entity.id for entity in others} | {root}
+        fitting = next((i for i, row in enumerate(rows) if not {row.source, row.target} <= known), len(rows))
         rows = rows[: max(fitting, 1)]
     return Found(rows, others, 0, truncated=False, clocks=clocks)

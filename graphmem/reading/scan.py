@@ -15,7 +15,7 @@ from graphmem import cypher
 from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import answers
-from graphmem.reading.answers import EntityRow
+from graphmem.reading.answers import EntityRow, MergedEntity
 from graphmem.reading.entity_pages import EntityRequest, Key, Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.registry import Context
@@ -60,7 +60,7 @@ class _EntityRows(NamedTuple):
     """The row of ``entity/rows.cypher``."""
 
     page: list[EntityRow]
-    merged: list[list[Any]]
+    merged: list[MergedEntity]
     truncated: bool
     more: bool
 

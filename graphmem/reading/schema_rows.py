@@ -99,6 +99,15 @@ class SchemaRow(NamedTuple):
     observations: int
 
 
+class VersionRow(NamedTuple):
+    """A registered version of a schema; ``change`` is canonical JSON."""
+
+    version: str
+    recorded_at: int
+    transaction_id: str
+    change: str | None
+
+
 def declared(document: Document, version: str | None) -> Declared:
     """Return the answer for a document."""
     given = document.as_json()
@@ -130,7 +139,7 @@ def _exact(value: Any) -> Any:
     return value
 
 
-def answer(row: SchemaRow, versions: list[list[Any]] | None = None) -> Schema:
+def answer(row: SchemaRow, versions: list[VersionRow] | None = None) -> Schema:
     """Return the answer for the schema of a type that is stored, registered or shipped."""
     shapes = zip(row.fields, row.seen, strict=True)
     seen = {name: discovery.describe(filter(None, one.split("|"))) for name, one in shapes}
@@ -154,12 +163,12 @@ def answer(row: SchemaRow, versions: list[list[Any]] | None = None) -> Schema:
     if versions is not None:
         found["versions"] = [
             {
-                "version": version,
-                "registered_at": times.render(recorded_at),
-                "transaction_id": transaction_id,
-                "change": orjson.Fragment(change) if change else None,
+                "version": version.version,
+                "registered_at": times.render(version.recorded_at),
+                "transaction_id": version.transaction_id,
+                "change": orjson.Fragment(version.change) if version.change else None,
             }
-            for version, recorded_at, transaction_id, change in versions
+            for version in versions
         ]
     return found
 

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from graphmem.arguments import Text
 from graphmem.errors import EmbeddingUnavailable
+from graphmem.reading.answers import EntityRow
 from graphmem.registry import Context
 from graphmem.settings import Limits
 from graphmem.text import identifiers, words
@@ -65,9 +66,41 @@ class Ranked(NamedTuple):
     ranks: dict[Strategy, int]
 
 
+class StrategyHit(NamedTuple):
+    """An entity in the list of one strategy."""
+
+    id: str
+    score: float
+
+
+class _StrategyRank(NamedTuple):
+    """The rank of an entity in the list of a strategy; ``strategy`` is an index into ``STRATEGIES``."""
+
+    strategy: int
+    rank: int
+
+
+class _RankedRow(NamedTuple):
+    id: str
+    points: float
+    ranks: list[_StrategyRank]
+
+
+class _SearchRows(NamedTuple):
+    """The row of ``search/find.cypher``."""
+
+    page: list[EntityRow]
+    truncated: bool
+    ranked: list[_RankedRow]
+    exact: list[StrategyHit]
+    text: list[StrategyHit]
+    meaning: list[StrategyHit]
+    coverage: VectorCoverage
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The answer of a search: ``rows`` are one page of ``ranked``, each ``entity/_row.cypher``.
+    """The answer of a search: ``rows`` are one page of ``ranked``.
 
     ``hits`` holds the ids and scores of each strategy, best first. The score is the place of the strongest
     kind of identifier, a score of words, or a cosine similarity. ``notes`` says what was left out, and why.
@@ -75,10 +108,10 @@ class Results:
 
     asked: words.TextQuery
     looked_up: bool
-    rows: list[list[Any]]
+    rows: list[EntityRow]
     truncated: bool
     ranked: list[Ranked]
-    hits: dict[Strategy, list[tuple[str, float]]]
+    hits: dict[Strategy, list[StrategyHit]]
     coverage: VectorCoverage
     semantic: Semantic
     notes: list[str] = field(default_factory=list)
@@ -150,20 +183,21 @@ async def search(
         "limit": limit,
     })  # fmt: skip
     read = time.perf_counter()
-    coverage = VectorCoverage(*row["coverage"])
     return Results(
         asked=asked,
         looked_up=bool(pairs),
-        rows=row["page"],
-        truncated=row["truncated"],
+        rows=row.page,
+        truncated=row.truncated,
         ranked=[
-            Ranked(entity_id, points, {STRATEGIES[strategy]: rank for strategy, rank in ranks})
-            for entity_id, points, ranks in row["ranked"]
+            Ranked(
+                ranked.id, ranked.points, {STRATEGIES[place.strategy]: place.rank for place in ranked.ranks}
+            )
+            for ranked in row.ranked
         ],
-        hits={name: [(entity_id, score) for entity_id, score in row[name]] for name in STRATEGIES},
-        coverage=coverage,
-        semantic="unavailable" if unavailable else "pending" if coverage.pending else "ready",
-        notes=notes + _left_out(limits, coverage, len(row["text"])),
+        hits={"exact": row.exact, "text": row.text, "meaning": row.meaning},
+        coverage=row.coverage,
+        semantic="unavailable" if unavailable else "pending" if row.coverage.pending else "ready",
+        notes=notes + _left_out(limits, row.coverage, len(row.text)),
         milliseconds={
             "embedding": round((embedded - start) * 1000, 2),
             "database": round((read - embedded) * 1000, 2),
@@ -171,7 +205,7 @@ async def search(
     )
 
 
-async def _find(context: Context, parameters: dict[str, Any]) -> dict[str, Any]:
+async def _find(context: Context, parameters: dict[str, Any]) -> _SearchRows:
     """Return the row of ``search.find`` that settles which entities mean the same.
 
     The rows of the index are in the order of similarity, and any of them may belong to other owners. So a few
@@ -181,12 +215,15 @@ async def _find(context: Context, parameters: dict[str, Any]) -> dict[str, Any]:
     index_rows = max(limits.index_rows, 2 * parameters["meaning_limit"])
     one_by_one_limit = limits.compared_one_by_one
     while True:
-        row = await context.graph.one(
-            "search.find", index_rows=index_rows, one_by_one_limit=one_by_one_limit, **parameters
+        row = await context.graph.only(
+            "search.find",
+            _SearchRows,
+            index_rows=index_rows,
+            one_by_one_limit=one_by_one_limit,
+            **parameters,
         )
-        assert row is not None
-        coverage = VectorCoverage(*row["coverage"])
-        if _is_settled(coverage, row["meaning"], index_rows, parameters):
+        coverage = row.coverage
+        if _is_settled(coverage, row.meaning, index_rows, parameters):
             return row
         index_rows *= ROWS_FACTOR
         if coverage.total > limits.compared_exactly:
@@ -199,7 +236,7 @@ async def _find(context: Context, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_settled(
-    coverage: VectorCoverage, meaning: list[list[Any]], index_rows: int, parameters: dict[str, Any]
+    coverage: VectorCoverage, meaning: list[StrategyHit], index_rows: int, parameters: dict[str, Any]
 ) -> bool:
     """Return whether further rows of the index cannot change the list of meaning."""
     if not coverage.indexed or coverage.least is None or coverage.index_rows < index_rows:
@@ -207,7 +244,7 @@ def _is_settled(
     if coverage.least < parameters["floor"]:
         return True
     # Equal similarities are in the order of ids: of those at the end all must have been read.
-    return len(meaning) >= parameters["meaning_limit"] and meaning[-1][1] > coverage.least
+    return len(meaning) >= parameters["meaning_limit"] and meaning[-1].score > coverage.least
 
 
 def _left_out(limits: Limits, coverage: VectorCoverage, text_hits: int) -> list[str]:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphmem.checking.audit import Audit, Report
 from graphmem.registry import Context
+
+
+class StoredTypes(NamedTuple):
+    """The row of ``audit/types.cypher``; ``total`` counts entities and relationships."""
+
+    entities: list[str]
+    relationships: list[str]
+    total: int
 
 
 async def audit(context: Context, *, fix: bool, deep: bool = False, progress: Any = None) -> Report:
@@ -17,8 +25,7 @@ async def audit(context: Context, *, fix: bool, deep: bool = False, progress: An
         progress: called with the number of things that were checked since the last call.
     """
     services = context.services
-    kinds = await context.graph.one("audit.types")
-    assert kinds is not None
+    types = await context.graph.only("audit.types", StoredTypes)
     owner = context.actor.owner
     every = Audit(services.database, owner, services.writers, fix=fix, deep=deep, progress=progress)
-    return await every.run(kinds["entities"], kinds["relationships"])
+    return await every.run(types.entities, types.relationships)

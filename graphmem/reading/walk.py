@@ -1,10 +1,10 @@
-"""A walk through relationships: breadth first, bounded, and resumed by a cursor.
+"""A walk through relationships: breadth first, bounded, and continued by a cursor.
 
-A small walk takes one round trip, any other one a level.
+A small walk takes one round trip; any other walk takes one for each level.
 
 Entities come nearest first, then by id; a relationship comes with the later of its two ends. A walk of one
-step is resumed where it stopped; a longer one is walked again as far as it may go, which its bound makes
-cheap, and what was answered before is skipped. So pages tile while nothing is written.
+step continues where its page ended. A longer walk runs again from the origin, which its limits make cheap,
+and leaves out the entities of earlier pages. So pages tile while nothing is written.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, LiteralString
+from typing import Any, NamedTuple
+
+from typing_extensions import TypedDict
 
 from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of
@@ -23,8 +25,71 @@ _NO_LIMIT = 2**31 - 2
 """More rows than there are. The database slices lists by 32 bits."""
 
 
+class Origin(NamedTuple):
+    """The entity that a walk starts from: the survivor of the requested one."""
+
+    id: str
+    type: str
+    name: str
+    version: int
+
+
+class _Level(NamedTuple):
+    """The row of ``relationship/expand.cypher``; each list of ``neighbours`` is for :class:`Neighbour`."""
+
+    origin: Origin
+    neighbours: list[list[str]]
+    total: int
+    links: int
+    hubs: list[str]
+    spent: int
+    unexplored: int
+    revision: int
+
+
+class _LevelAsOf(NamedTuple):
+    """The row of ``relationship/expand_as_of.cypher``."""
+
+    known: int
+    neighbours: list[list[str]]
+    total: int
+    links: int
+    hubs: list[str]
+    spent: int
+    unexplored: int
+    revision: int
+
+
+class _SmallWalk(NamedTuple):
+    """The row of ``relationship/reach.cypher``; ``whole`` is false if the walk is not small."""
+
+    origin: Origin
+    levels: list[list[list[str]]]
+    whole: bool
+    revision: int
+
+
+class Neighbour(NamedTuple):
+    """An entity that a step reaches, and the keys of the relationships that lead to it."""
+
+    id: str
+    keys: list[str]
+
+    @classmethod
+    def of(cls, values: list[str]) -> Neighbour:
+        """Return the neighbour that a row holds as one list: its id, then the keys."""
+        return cls(values[0], values[1:])
+
+
+class _Directions(TypedDict):
+    """The directions in which relationships are followed, as parameters of a query."""
+
+    outgoing: bool
+    incoming: bool
+
+
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WalkRequest:
     """The arguments of a walk. ``limit`` bounds the entities of a walk of one step."""
 
     entity_id: str
@@ -33,6 +98,16 @@ class Asked:
     direction: str
     through_hubs: bool
     limit: int
+
+    @property
+    def directions(self) -> _Directions:
+        """The directions in which relationships are followed."""
+        return {"outgoing": self.direction != "incoming", "incoming": self.direction != "outgoing"}
+
+    @property
+    def edge_types(self) -> frozenset[str] | None:
+        """The relationship types that are followed; ``None`` for every type."""
+        return self.relationship_types or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +121,23 @@ class Place:
 
 @dataclass(slots=True)
 class Reached:
-    """What a walk comes to from a place on.
+    """The entities that a walk reaches after a place, and the relationships to them.
 
-    ``entities`` are (depth, id) in order, ``limit`` at most of a walk of one step; ``links`` the keys that
-    come with each, ``more`` and ``more_links`` count what follows these. ``unexplored`` counts the entities
-    whose relationships the bound left out. ``paths`` holds the keys of one shortest path to each: the
-    smallest, key by key. ``origin`` is the type, name and version of where it started, ``None`` as of a
-    time; ``root`` is its id; ``clocks`` are those that further queries of the answer must use. ``written``
-    holds, as of a time, the keys under which each relationship was written.
+    Attributes:
+        origin: the entity that the walk started from; ``None`` as of a time.
+        clocks: the clocks for further queries of the same answer.
+        answered: how many entities earlier pages have.
+        entities: depth and id of each entity, in order; at most ``limit`` of a walk of one step.
+        links: for each entity, the keys of the relationships that come with it.
+        paths: for each entity, the keys of a shortest path to it; of several, the smallest, key by key.
+        hubs: entities that have too many relationships to be passed through.
+        root: the id of the entity that the walk started from.
+        written: as of a time, for each relationship the keys under which it was written.
+        more, more_links: how many entities and relationships follow those above.
+        unexplored: how many entities were reached whose relationships were not read.
     """
 
-    origin: tuple[str, str, int] | None
+    origin: Origin | None
     clocks: Clocks
     answered: int = 0
     entities: list[tuple[int, str]] = field(default_factory=list)
@@ -70,65 +151,69 @@ class Reached:
     unexplored: int = 0
 
 
-async def walk(context: Context, asked: Asked, clocks: Clocks, place: Place) -> Reached:
+async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Place) -> Reached:
     """Walk from a place on.
 
     Raises:
         NotFound: there is no such entity.
     """
-    whole = _Walk(context, asked, clocks)
+    whole = _Walk(context, request, clocks)
     await whole.start()
-    if asked.depth == 1 and clocks.now:
+    if request.depth == 1 and clocks.now:
         return await _one_step(whole, place)
     if not await whole.run():
-        # The origin alone is more than a walk may look at.
-        found = await _one_step(whole, place)
-        found.unexplored = place.answered + len(found.entities) + found.more
-        return found
+        # The relationships of the origin alone are more than a walk may read.
+        reached = await _one_step(whole, place)
+        reached.unexplored = place.answered + len(reached.entities) + reached.more
+        return reached
     order = sorted((depth, entity_id) for entity_id, depth in whole.depths.items() if depth)
     start = bisect_right(order, (place.depth, place.entity_id))
-    found = Reached(whole.origin, whole.clocks, start, order[start:])
-    found.hubs, found.unexplored, found.paths = whole.hubs, whole.unexplored, whole.paths
-    found.root, found.written = whole.root, whole.written
+    reached = Reached(whole.origin, whole.clocks, start, order[start:])
+    reached.hubs, reached.unexplored, reached.paths = whole.hubs, whole.unexplored, whole.paths
+    reached.root, reached.written = whole.root, whole.written
     ranks = {entity_id: i for i, (_, entity_id) in enumerate(order)}
     for key, ends in whole.edges.items():
         later = max(ends, key=lambda end: ranks.get(end, -1))
         if ranks[later] >= start:
-            found.links.setdefault(later, []).append(key)
-    return found
+            reached.links.setdefault(later, []).append(key)
+    return reached
 
 
 async def _one_step(whole: _Walk, place: Place) -> Reached:
     """Return the entities at one step after a place; a hub has any number of them."""
-    asked = whole.asked
     row = await whole.expand(
-        [whole.root], after=place.entity_id, room=asked.limit, most=_NO_LIMIT, through=True
+        [whole.root], after=place.entity_id, room=whole.request.limit, most=_NO_LIMIT, through=True
     )
-    await whole.note(row["neighbours"], 1)
+    neighbours = [Neighbour.of(values) for values in row.neighbours]
+    await whole.add(neighbours, 1)
     entities = sorted((1, entity_id) for entity_id, depth in whole.depths.items() if depth)
-    found = Reached(whole.origin, whole.clocks, place.answered, entities, paths=whole.paths)
-    found.root, found.written = whole.root, whole.written
+    reached = Reached(whole.origin, whole.clocks, place.answered, entities, paths=whole.paths)
+    reached.root, reached.written = whole.root, whole.written
     for key, ends in whole.edges.items():
-        found.links.setdefault(next(end for end in ends if end != whole.root), []).append(key)
-    found.more = row["total"] - len(row["neighbours"])
-    found.more_links = row["links"] - sum(len(one) - 1 for one in row["neighbours"])
-    return found
+        reached.links.setdefault(next(end for end in ends if end != whole.root), []).append(key)
+    reached.more = row.total - len(neighbours)
+    reached.more_links = row.links - sum(len(neighbour.keys) for neighbour in neighbours)
+    return reached
 
 
 class _Walk:
-    """What was walked so far; ``edges`` holds the two ends of each relationship by the key it is shown under.
+    """The state of a walk.
 
-    As of a time, ``into`` is what was merged into what, ``dead`` what showed others and was deleted, and
-    ``written`` the keys under which each relationship was written.
+    Attributes:
+        depths: the steps from the origin to each entity that was reached.
+        edges: the two ends of each relationship, by the key under which it is shown.
+        into: as of a time, the survivor of each merged entity.
+        dead: as of a time, survivors that were deleted.
+        written: as of a time, the keys under which each relationship was written.
     """
 
-    def __init__(self, context: Context, asked: Asked, clocks: Clocks) -> None:
+    def __init__(self, context: Context, request: WalkRequest, clocks: Clocks) -> None:
         self.context = context
         self.limits = context.services.limits
-        self.asked = asked
+        self.request = request
         self.clocks = clocks
-        self.origin: tuple[str, str, int] | None = None
-        self.root = asked.entity_id
+        self.origin: Origin | None = None
+        self.root = request.entity_id
         self.into: dict[str, str] = {}
         self.depths: dict[str, int] = {}
         self.edges: dict[str, tuple[str, str]] = {}
@@ -139,105 +224,110 @@ class _Walk:
         self.unexplored = 0
 
     async def start(self) -> None:
-        """Find what showed the entity to start from, as of the clocks."""
+        """As of a time, start at the survivor of the requested entity. Now, the first query answers it."""
         if not self.clocks.now:
             _, self.clocks = await as_of.pinned(self.context, [], self.clocks)
-            self.into = await as_of.merged(self.context, [self.asked.entity_id], self.clocks)
-            self._start_at(membership.survivor(self.asked.entity_id, self.into))
+            self.into = await as_of.merged(self.context, [self.request.entity_id], self.clocks)
+            self._start_at(membership.survivor(self.request.entity_id, self.into))
 
     def _start_at(self, root: str) -> None:
         self.root = root
         self.depths = {root: 0}
         self.paths = {root: ()}
 
+    def _start_from(self, origin: Origin) -> None:
+        self.origin = origin
+        if not self.depths:
+            self._start_at(origin.id)
+
     async def run(self) -> bool:
         """Walk level by level as far as may be; return false where even the first is too much."""
         if self.clocks.now and await self._run_at_once():
             return True
         frontier, left = [self.root], self.limits.walk_relationships
-        for depth in range(1, self.asked.depth + 1):
+        for depth in range(1, self.request.depth + 1):
             row = await self.expand(
-                frontier, after="", room=_NO_LIMIT, most=left, through=depth == 1 or self.asked.through_hubs
+                frontier, after="", room=_NO_LIMIT, most=left, through=depth == 1 or self.request.through_hubs
             )
-            if depth == 1 and row["unexplored"]:
+            if depth == 1 and row.unexplored:
                 return False
-            self.hubs.update(membership.survivor(one, self.into) for one in row["hubs"])
-            self.unexplored = row["unexplored"]
-            left -= row["spent"]
-            frontier = sorted(await self.note(row["neighbours"], depth))
+            self.hubs.update(membership.survivor(hub, self.into) for hub in row.hubs)
+            self.unexplored = row.unexplored
+            left -= row.spent
+            frontier = sorted(await self.add(map(Neighbour.of, row.neighbours), depth))
             if not frontier or self.unexplored:
                 break
         return True
 
     async def _run_at_once(self) -> bool:
-        """Walk all levels in one round trip; return false where the walk is not small."""
-        row = await self._asked(
+        """Walk all levels in one round trip; return false where the walk is not small.
+
+        Raises:
+            NotFound: there is no entity to start from.
+        """
+        row = await self.context.walk(
             "relationship.reach",
+            _SmallWalk,
+            edge_types=self.request.edge_types,
             origin=self.root,
-            outgoing=self.asked.direction != "incoming",
-            incoming=self.asked.direction != "outgoing",
-            depth=self.asked.depth,
+            depth=self.request.depth,
             hub=self.limits.hub_relationships,
             most=self.limits.walk_at_once,
+            **self.request.directions,
         )
-        if row["whole"]:
-            for depth, found in enumerate(row["levels"], 1):
-                await self.note(found, depth)
-        return row["whole"]
+        if row is None:
+            raise answers.no_entity(self.request.entity_id)
+        self._start_from(row.origin)
+        if row.whole:
+            for depth, level in enumerate(row.levels, 1):
+                await self.add(map(Neighbour.of, level), depth)
+        return row.whole
 
     async def expand(
         self, frontier: list[str], *, after: str, room: int, most: int, through: bool
-    ) -> dict[str, Any]:
-        """Return what is one step away from some entities.
+    ) -> _Level | _LevelAsOf:
+        """Return the entities one step away from some entities.
 
         Raises:
             NotFound: there is no entity to start from.
         """
         step: dict[str, Any] = {
-            "frontier": [subject_id for one in frontier for subject_id in membership.members(one, self.into)],
+            "frontier": [member for each in frontier for member in membership.members(each, self.into)],
             "origin": self.root,
-            "outgoing": self.asked.direction != "incoming",
-            "incoming": self.asked.direction != "outgoing",
             "hub": self.limits.hub_relationships,
             "through": through,
             "most": most,
             "after": after,
             "room": room,
+            **self.request.directions,
         }
+        edge_types = self.request.edge_types
         if self.clocks.now:
-            return await self._asked("relationship.expand", **step)
-        return await self._asked("relationship.expand_as_of", **step, **self.clocks.bounds)
-
-    async def _asked(self, query: LiteralString, **params: Any) -> dict[str, Any]:
-        """Run a query of the walk.
-
-        Raises:
-            NotFound: there is no entity to start from.
-        """
-        row = await self.context.walk(query, edge_types=self.asked.relationship_types or None, **params)
+            row = await self.context.walk("relationship.expand", _Level, edge_types=edge_types, **step)
+        else:
+            row = await self.context.walk(
+                "relationship.expand_as_of", _LevelAsOf, edge_types=edge_types, **step, **self.clocks.bounds
+            )
         if row is None:
-            missing = self.asked.entity_id
-            raise answers.no_entity(missing)
-        if self.clocks.now:
-            self.origin = (row["origin"][1], row["origin"][2], row["origin"][3])
-            if not self.depths:
-                self._start_at(row["origin"][0])
+            raise answers.no_entity(self.request.entity_id)
+        if isinstance(row, _Level):
+            self._start_from(row.origin)
         return row
 
-    async def note(self, found: Iterable[list[str]], depth: int) -> list[str]:
-        """Take in what a step found: an id with the keys that lead to it, each; return what is new."""
-        rows = list(found)
-        await self._resolve({end for _, *keys in rows for key in keys for end in ids.ends(key)})
+    async def add(self, neighbours: Iterable[Neighbour], depth: int) -> list[str]:
+        """Add the entities that a step reaches; return the ids of those that no earlier step reached."""
+        neighbours = list(neighbours)
+        await self._resolve({end for _, keys in neighbours for key in keys for end in ids.ends(key)})
         fresh: list[str] = []
-        ways: dict[str, list[tuple[str, str]]] = {}
-        for far, *keys in rows:
-            to = membership.survivor(far, self.into)
+        steps_to: dict[str, list[tuple[str, str]]] = {}
+        for far_id, keys in neighbours:
+            to = membership.survivor(far_id, self.into)
             for key in keys:
-                near = membership.survivor(self._near(key, far), self.into)
+                near = membership.survivor(self._near(key, far_id), self.into)
                 if near != to and to not in self.dead:
-                    ways.setdefault(to, []).append((near, membership.surviving_key(key, self.into)))
+                    steps_to.setdefault(to, []).append((near, membership.surviving_key(key, self.into)))
                     self.written.setdefault(membership.surviving_key(key, self.into), set()).add(key)
-        for to, steps in sorted(ways.items()):
+        for to, steps in sorted(steps_to.items()):
             self.edges.update((key, (near, to)) for near, key in steps)
             if to not in self.depths:
                 self.depths[to] = depth
@@ -246,16 +336,16 @@ class _Walk:
         return fresh
 
     async def _resolve(self, entity_ids: set[str]) -> None:
-        """Learn what shows some entities as of the clocks, and which of those were deleted."""
+        """Read the survivors of some entities as of the clocks, and which of the survivors were deleted."""
         more = await as_of.merged(self.context, entity_ids, self.clocks)
         self.into |= more
-        roots = {membership.survivor(one, more) for one in more}
+        roots = {membership.survivor(entity_id, more) for entity_id in more}
         if roots:
             lived = await as_of.living(self.context, roots, self.clocks)
-            self.dead.update(one for one in roots if not lived.get(one))
+            self.dead.update(root for root in roots if not lived.get(root))
 
     @staticmethod
     def _near(key: str, far: str) -> str:
-        """Return the entity from which a relationship led to ``far``."""
+        """Return the other end of a relationship."""
         source, target = ids.ends(key)
         return target if source == far else source
