@@ -26,7 +26,7 @@ from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import Writers, placement, refolding, rows, vectors
 from graphmem.writing import state as states
 from graphmem.writing.schema_heads import Head
-from graphmem.writing.state import LookRow, State
+from graphmem.writing.state import LockedOwner, LookRow, State
 from graphmem.writing.things import Thing, Things
 
 STRETCH_SUBJECTS: Final = 100
@@ -85,11 +85,6 @@ class _StoredCounts(NamedTuple):
     counts: list[_StoredCount]
     revision: int
     state_hash: str | None
-
-
-class _LockedOwner(NamedTuple):
-    sequence: int
-    revision: int
 
 
 Progress = Callable[[int], None]
@@ -374,7 +369,7 @@ class Audit:
         compared under the owner's lock.
         """
         for _ in range(READS_LIMIT if self._tx is None else 0):
-            owner = await self.database.writes(self.owner).only("owner.lock", _LockedOwner)
+            owner = await self.database.writes(self.owner).only("owner.lock", LockedOwner)
             stretch = await self._compare(entities, relationships)
             if stretch.stored.revision == owner.revision and await self._mend(stretch):
                 return stretch

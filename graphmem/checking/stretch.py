@@ -58,7 +58,6 @@ class StoredNodes(NamedTuple):
 
     entities: list[StoredEntity]
     relationships: list[StoredRelationship]
-    revision: int
 
 
 class Stretch:

@@ -168,10 +168,6 @@ def _neighborhood(answer: Row) -> RenderableType:
     return Group(*parts)
 
 
-def _entity_snapshot(answer: Row) -> Snapshot:
-    return Snapshot(answer)
-
-
 def _relationship_snapshot(answer: Row) -> Snapshot:
     kind = answer.get("relationship_type", "")
     title = f"{answer.get('source_entity_id', '')} {kind} {answer.get('target_entity_id', '')}"
@@ -282,7 +278,7 @@ def _is_rows(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-_ENTITY = Layout(_entity_snapshot, frozenset({"snapshot"}), pairs=False)
+_ENTITY = Layout(Snapshot, frozenset({"snapshot"}), pairs=False)
 _RELATIONSHIP = Layout(_relationship_snapshot, frozenset({"snapshot"}), pairs=False)
 
 

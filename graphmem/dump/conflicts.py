@@ -94,12 +94,10 @@ class KeyRow(NamedTuple):
 
 
 class SchemaRow(NamedTuple):
-    """A version of a schema."""
+    """The document of a version of a schema."""
 
     id: str
     document: str
-    change: str
-    recorded_at: int
 
 
 class PresentRow(NamedTuple):
@@ -110,7 +108,6 @@ class PresentRow(NamedTuple):
     observations: list[StoredObservation]
     schemas: list[SchemaRow]
     entities: list[str]
-    relationships: list[str]
     foreign: list[str]
 
 

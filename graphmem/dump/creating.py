@@ -17,6 +17,7 @@ from graphmem.database.driver import Database
 from graphmem.dump import container, records
 from graphmem.errors import DatabaseFull, DumpRefused
 from graphmem.model.schema import version_order
+from graphmem.writing.state import LockedOwner
 
 PAGE_TRANSACTIONS: Final = 500
 """Transactions that one query reads; fewer where their values are large."""
@@ -86,13 +87,6 @@ async def create(
             _refuse_empty_replacement(path, database_name)
         result.path, result.size = path, file.tell()
     return result
-
-
-class _LockedOwner(NamedTuple):
-    """The row of ``owner.lock``; none for an owner who has written nothing."""
-
-    sequence: int
-    revision: int
 
 
 class _Counts(NamedTuple):
@@ -192,7 +186,7 @@ class _Creator:
 
         Waiting for the owner's lock makes sure that every write up to there can be read whole.
         """
-        locked = await self._database.writes(owner).one("owner.lock", _LockedOwner)
+        locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
         counts = await self._database.reads(owner).only("dump.cut", _Counts)
         return _Cut(locked.sequence if locked else 0, counts)
 

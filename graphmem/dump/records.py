@@ -17,7 +17,6 @@ from graphmem.errors import validation_message
 from graphmem.model import canonical, facts, ids, times
 from graphmem.model.schema import Document, version_order
 
-_NAME: Final = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 _ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
 _TYPE_NAME: Final = r"^[A-Z][A-Z0-9_]{0,63}$"
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"

@@ -28,6 +28,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
 from graphmem.writing import Writers, refolding
+from graphmem.writing.state import LockedOwner
 
 REPORTED_CONFLICTS_LIMIT: Final = 200
 """Conflicts that a result lists; all are counted."""
@@ -113,11 +114,6 @@ async def _for_each_portion(path: Path, work: Callable[[_Portion], Awaitable[Non
             await work(portion)
 
 
-class _LockedOwner(NamedTuple):
-    sequence: int
-    revision: int
-
-
 class _StoredTypes(NamedTuple):
     """The types of an owner's entities and relationships; ``total`` counts entities and relationships."""
 
@@ -188,7 +184,7 @@ class _Restorer:
         for contents in self.result.verified.manifest.contents["owners"]:
             owner = contents["owner"]
             # An owner without any transaction has no row, not even after the restore.
-            locked = await self._database.writes(owner).one("owner.lock", _LockedOwner)
+            locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
             has_more = locked is not None and locked.sequence > contents["transactions"]
             if not has_more and owner not in self._late:
                 continue

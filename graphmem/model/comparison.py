@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from graphmem.model import canonical, identity, ranks, times
+from graphmem.model.identity import fold_text
 
 Op = Literal["eq", "in", "gt", "lt", "gte", "lte", "contains", "contains_word"]
 OPS: Final = get_args(Op)
@@ -41,7 +42,7 @@ def typed(value: Any) -> Typed | None:
     if isinstance(value, int | float):
         return Typed(_NUMBER, value)
     if isinstance(value, str):
-        return Typed(_TIME, times.parse(value)) if times.is_time(value) else Typed(_TEXT, _folded(value))
+        return Typed(_TIME, times.parse(value)) if times.is_time(value) else Typed(_TEXT, fold_text(value))
     return None
 
 
@@ -96,10 +97,6 @@ EXACT_KEY_LENGTH: Final = identity.KEY_LIMIT
 """A longer key is cut and may stand for several texts."""
 
 
-def _folded(text: str) -> str:
-    return identity.fold_text(text)
-
-
 @dataclass(frozen=True)
 class Filter:
     """A condition on the value of one field.
@@ -115,8 +112,8 @@ class Filter:
     @cached_property
     def _test(self) -> Callable[[Any], bool]:
         if self.op in ("contains", "contains_word"):
-            wanted, whole = _folded(self.value), self.op == "contains_word"
-            return lambda one: isinstance(one, str) and _contains(_folded(one), wanted, whole)
+            wanted, whole = fold_text(self.value), self.op == "contains_word"
+            return lambda one: isinstance(one, str) and _contains(fold_text(one), wanted, whole)
         if self.op in ("eq", "in"):
             given = self.value if self.op == "in" else [self.value]
             among = {typed(one) for one in given}
@@ -145,7 +142,7 @@ class Filter:
         """
         if self.op in ("contains", "contains_word"):
             # The key of a time does not hold its text.
-            texts = [[f"{mark}{_TEXT}", f"{mark}{_BOOLEAN}", _folded(self.value)] for mark in ("", ELEMENT)]
+            texts = [[f"{mark}{_TEXT}", f"{mark}{_BOOLEAN}", fold_text(self.value)] for mark in ("", ELEMENT)]
             times_ = [[f"{mark}{_TIME}", f"{mark}{_TEXT}", ""] for mark in ("", ELEMENT)]
             return [*texts, *times_, [MANY_ELEMENTS, LACKING, ""]]
         found, key = typed(self.value), sort_key(self.value)
@@ -183,7 +180,7 @@ def problem(op: Any, value: Any) -> tuple[str, str] | None:
             return "value", f"in takes a list of 1 to {IN_LIMIT} values"
         return None if all(typed(one) for one in value) else ("value", _SCALAR)
     if op in ("contains", "contains_word"):
-        if not isinstance(value, str) or not _folded(value):
+        if not isinstance(value, str) or not fold_text(value):
             return "value", f"{op} takes a text that is not blank"
         return None
     return None if typed(value) else ("value", _SCALAR)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from graphmem.model import canonical, ids
 
@@ -45,7 +45,6 @@ TABLE: Final = (
     FactKind("unmerge", merges=True),
 )
 
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 VALUE_KINDS: Final = tuple(kind.name for kind in TABLE if kind.has_values)
 """Their fields are values of the subject."""
 LIFECYCLE_KINDS: Final = tuple(kind.name for kind in TABLE if kind.live is not None)

@@ -41,20 +41,21 @@ def observation_id(
     specificity: float,
     observation_source: str,
     agent: str,
-    source_id: str | None,
-    interpretation_id: str | None,
+    source_id: str | None = None,
+    interpretation_id: str | None = None,
 ) -> str:
     """Return the id of an observation whose time was given: what it says, whoever brings it and when.
 
     Args:
-        home: id of the entity, or key of the relationship, that it is about.
+        subject_id: id of the entity, or key of the relationship, that it is about.
         observed_at: microseconds.
         fields: canonical JSON by field name.
         agent: thumbprint of the writer's key, ``anonymous`` without one.
+        source_id, interpretation_id: part of every id, so that ids stay the same once there are sources.
     """
-    said = canonical.assemble(fields.items())
+    content = canonical.assemble(fields.items())
     rest = [kind, priority, specificity, observation_source, agent, source_id, interpretation_id]
-    return "obs_" + canonical.digest([subject_id, observed_at, said, *rest])[:32]
+    return "obs_" + canonical.digest([subject_id, observed_at, content, *rest])[:32]
 
 
 def unplaced_observation_id(transaction_id: str, index: int) -> str:

@@ -120,8 +120,6 @@ class Observation:
     specificity: float = 1.0
     observation_source: str = "llm_summary"
     agent: str = "anonymous"
-    source_id: str | None = None
-    interpretation_id: str | None = None
     basis: str | None = None
     shapes: Mapping[str, str | None] = field(default_factory=dict)
 

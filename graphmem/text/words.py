@@ -164,11 +164,6 @@ class TextQuery:
         found = [f" {' '.join(phrase)} " for phrase in self.phrases]
         return [*found[:-1], found[-1].rstrip(" ")] if self.last_begins else found
 
-    def matches(self, text: str) -> bool:
-        """Return whether a text (:func:`text_of`) has all phrases."""
-        padded = f" {text} "
-        return bool(self.phrases) and all(pattern in padded for pattern in self.patterns)
-
 
 def parse_query(query: str, *, begins: bool = False) -> TextQuery:
     """Return the phrases of a query; there are none where it has no word.

@@ -168,6 +168,5 @@ class Draft:
                 idempotency_key=key,
                 request_hash=properties["request_hash"],
                 recorded_at=properties["recorded_at"],
-                sequence=properties["sequence"],
                 answer=properties["answer"],
             )

@@ -20,7 +20,6 @@ class WrittenTransaction(NamedTuple):
     idempotency_key: str | None
     request_hash: str
     recorded_at: int
-    sequence: int
     answer: str
 
 
@@ -80,6 +79,13 @@ class OwnerRow(NamedTuple):
     revision: int
     recorded_at: int
     state_hash: str | None
+
+
+class LockedOwner(NamedTuple):
+    """The row of ``owner.lock``; no row for an owner who has written nothing."""
+
+    sequence: int
+    revision: int
 
 
 class AliasRow(NamedTuple):

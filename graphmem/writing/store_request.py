@@ -124,8 +124,6 @@ class StoreRequest(TransactionRequest):
             specificity=item.specificity,
             observation_source=item.observation_source,
             agent=self.agent,
-            source_id=None,
-            interpretation_id=None,
         )
 
     def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
@@ -147,8 +145,6 @@ class StoreRequest(TransactionRequest):
             specificity=1.0,
             observation_source=self.observation_source,
             agent=self.agent,
-            source_id=None,
-            interpretation_id=None,
         )
 
     def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:

@@ -2,12 +2,10 @@
 // them.
 //
 // params  entities: LIST<STRING>, relationships: LIST<STRING>
-// returns entities: LIST<LIST>, relationships: LIST<LIST>, revision: INTEGER
+// returns entities: LIST<LIST>, relationships: LIST<LIST>
 // mode    read
-// index   owner_id, entity_id, meaning_entity, relationship_key
+// index   entity_id, meaning_entity, relationship_key
 // cost    heavy
-OPTIONAL MATCH (owner:Owner {id: $owner})
-WITH coalesce(owner.revision, 0) AS revision LIMIT 1
 CALL () {
   UNWIND $entities AS id
   MATCH (entity:Entity {id: id})
@@ -31,4 +29,4 @@ CALL () {
     COLLECT { MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target) WHERE edge.key = key RETURN edge.live },
     COLLECT { MATCH (relationship)-[:SHOWN_AS]->(survivor:Relationship) RETURN survivor.key }]) AS relationships
 }
-RETURN entities, relationships, revision
+RETURN entities, relationships

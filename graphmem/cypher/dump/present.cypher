@@ -4,12 +4,11 @@
 // params  transactions: LIST<STRING>, keys: LIST<STRING>, observations: LIST<STRING>, schemas: LIST<STRING>,
 //         entities: LIST<STRING>, relationships: LIST<STRING>
 // returns transactions: LIST<LIST>, keys: LIST<LIST>, observations: LIST<LIST>, schemas: LIST<LIST>,
-//         entities: LIST<STRING>, relationships: LIST<STRING>, foreign: LIST<STRING>
+//         entities: LIST<STRING>, foreign: LIST<STRING>
 // mode    read
 // index   transaction_id, transaction_key, observation_id, schema_id, entity_id, relationship_key
 // cost    light
-// `entities` and `relationships` are those of the given ids that exist. `foreign` are ids that belong to another
-// owner.
+// `entities` are those of the ids that the owner has. `foreign` are ids that belong to another owner.
 CALL () {
   UNWIND $transactions AS id
   MATCH (node:Transaction {id: id})
@@ -34,7 +33,7 @@ CALL () {
   UNWIND $schemas AS id
   MATCH (node:Schema {id: id})
   WHERE node.owner = $owner
-  RETURN collect([id, node.document, node.change, node.recorded_at]) AS schemas
+  RETURN collect([id, node.document]) AS schemas
 }
 CALL () {
   UNWIND $entities AS id
@@ -45,8 +44,8 @@ CALL () {
 CALL () {
   UNWIND $relationships AS key
   MATCH (node:Relationship {key: key})
-  RETURN collect(CASE WHEN node.owner = $owner THEN key END) AS relationships,
-    collect(CASE WHEN node.owner <> $owner THEN key END) AS foreign_relationships
+  WHERE node.owner <> $owner
+  RETURN collect(key) AS foreign_relationships
 }
-RETURN transactions, keys, observations, schemas, entities, relationships,
+RETURN transactions, keys, observations, schemas, entities,
   foreign_transactions + foreign_observations + foreign_entities + foreign_relationships AS foreign
