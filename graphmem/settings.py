@@ -288,6 +288,14 @@ class Limits:
         walk_at_once: relationships that a walk reads in one round trip.
         hub_relationships: an entity with more relationships is reached by a walk but not passed through.
         page_relationships: relationships that one page of related entities names.
+        compared_entities: entities that one page compares with filters.
+        compared_characters: characters of values that one page reads of entities whose values were cut short.
+        compared_at_once: entities that each read of a page along an index takes; the last number is that of
+            all further reads. The first reads are small: a frequent value needs few.
+        reduced_entities: entities that one page as of a time reduces.
+        duplicate_entities: entities that one call compares for duplicates; more are compared in stretches, in
+            the order of names.
+        duplicate_rows: entities, or names, that one read of such a call takes.
     """
 
     search_list: int = 500
@@ -304,6 +312,12 @@ class Limits:
     walk_at_once: int = 2_000
     hub_relationships: int = 1_000
     page_relationships: int = 5_000
+    compared_entities: int = 20_000
+    compared_characters: int = 40_000_000
+    compared_at_once: tuple[int, ...] = (500, 2_000, 5_000)
+    reduced_entities: int = 2_000
+    duplicate_entities: int = 20_000
+    duplicate_rows: int = 2_500
 
 
 LIMITS: Final = Limits()

@@ -12,11 +12,8 @@ from graphmem.reading import value_index
 from graphmem.reading.answers import EntityRow
 from graphmem.reading.entity_pages import EntityRequest, Place, place_of, start_of, too_many
 from graphmem.reading.pages import Page
-from graphmem.reading.scan import COMPARED_LIMIT, Candidate, Scan, Stretch, Untrusted, place_at
+from graphmem.reading.scan import Candidate, Scan, Stretch, Untrusted, place_at
 from graphmem.registry import Context
-
-STRETCH_SIZES = (500, 2_000, 5_000)
-"""Entities that each read takes. The first reads are small: a frequent value needs few."""
 
 
 async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
@@ -35,7 +32,7 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
             if indexed.is_order or indexed.goes_by_id:
                 # Index hits fit, except values that the index stores cut short; those are compared below.
                 first = skip + request.limit + 1
-                return await _along(scan, indexed.stretch, place, skip, (first, *STRETCH_SIZES))
+                return await _along(scan, indexed.stretch, place, skip, (first,))
             candidates = await indexed.everything()
             if candidates is not None:
                 return await _chosen(scan, candidates, behind, skip)
@@ -45,24 +42,23 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
         if candidates is not None:
             return await _chosen(scan, candidates, behind, skip)
         if request.order.field is not None or request.counted:
-            raise _refused(request)
+            raise _refused(request, scan.limits.compared_entities)
     return await _along(scan, scan.stretch, place, skip)
 
 
-def _refused(request: EntityRequest) -> InvalidInput:
+def _refused(request: EntityRequest, limit: int) -> InvalidInput:
     narrower = (
         "narrow it by entity_type, updated_since or created_since, or declare the field filterable in the "
         "schema of one entity_type"
     )
     if request.order.field is not None:
         message = (
-            f"more than {COMPARED_LIMIT:,} entities would have to be compared: {narrower}, "
+            f"more than {limit:,} entities would have to be compared: {narrower}, "
             "or sort by what has an index"
         )
         return too_many("$.sort_by", message)
     message = (
-        f"more than {COMPARED_LIMIT:,} entities would have to be compared for a total: {narrower}, "
-        "or leave it out"
+        f"more than {limit:,} entities would have to be compared for a total: {narrower}, or leave it out"
     )
     return too_many("$.include_total_count", message)
 
@@ -124,16 +120,18 @@ async def _along(
     read: Callable[[Place, int], Awaitable[Stretch]],
     place: Place,
     skip: int,
-    stretches: Sequence[int] = STRETCH_SIZES,
+    first_sizes: Sequence[int] = (),
 ) -> Page[EntityRow]:
-    """Return a page by comparing the candidates along an index, until the page is full."""
-    request = scan.request
+    """Return a page by comparing the candidates along an index, until the page is full.
+
+    ``first_sizes``: how many candidates the first reads take, before those of ``Limits.compared_at_once``.
+    """
+    request, limit = scan.request, scan.limits.compared_entities
+    sizes, size_limit = [*first_sizes, *scan.limits.compared_at_once], scan.limits.compared_at_once[-1]
     fitting: list[Candidate] = []
-    steps, ended = iter(stretches), False
-    while len(fitting) <= skip + request.limit and not (
-        ended or scan.is_spent or scan.scanned >= COMPARED_LIMIT
-    ):
-        step = min(next(steps, STRETCH_SIZES[-1]), STRETCH_SIZES[-1], COMPARED_LIMIT - scan.scanned)
+    steps, ended = iter(sizes), False
+    while len(fitting) <= skip + request.limit and not (ended or scan.is_spent or scan.scanned >= limit):
+        step = min(next(steps, size_limit), size_limit, limit - scan.scanned)
         candidates, place, ended = await read(place, step)
         more, compared = await scan.fitting(candidates)
         fitting += more

@@ -45,9 +45,9 @@ async def name_likely(
     if receipt.replayed:
         return []
     many = sum(item.action == "created" for item in receipt.items)
-    if receipt.neighbours is None and many > duplicate_probe.PROBED_LIMIT:
-        reason = f"{many} entities were created, duplicates are listed for {duplicate_probe.PROBED_LIMIT}"
-        return [_not_looked_for(reason)]
+    limit = context.services.writers.limits.probed_entities
+    if receipt.neighbours is None and many > limit:
+        return [_not_looked_for(f"{many} entities were created, duplicates are listed for {limit}")]
     if many and not receipt.looked_for_duplicates:
         return [_not_looked_for("the database lacked the time or the memory")]
     try:

@@ -12,12 +12,8 @@ from graphmem.reading.answers import EntityResult, TypeCounts
 from graphmem.registry import Context
 from graphmem.writing import duplicate_probe
 
-COMPARED_LIMIT = 20_000
-"""Entities that one call compares at most; more are compared in stretches, in the order of names."""
 NAMES_LIMIT = 100_000
 """Names that one call reads at most, including those of entities of other types."""
-ROWS_PER_READ = 2_500
-"""Entities, or names, that one read takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +60,13 @@ async def profile_of(context: Context, entity_id: str) -> Profile:
 
 async def scan(context: Context, counts: dict[str, int], after: str | None) -> DuplicateScan:
     """Return all entities of some types, or a stretch of them if they are too many for one call."""
-    if after is not None or sum(counts.values()) > COMPARED_LIMIT:
+    limits = context.services.limits
+    if after is not None or sum(counts.values()) > limits.duplicate_entities:
         return await _along_names(context, sorted(counts), after or "")
     profiles: list[Profile] = []
     batch: list[str] = []
     for entity_type, count in sorted(counts.items()):
-        if batch and count + sum(map(counts.__getitem__, batch)) > ROWS_PER_READ:
+        if batch and count + sum(map(counts.__getitem__, batch)) > limits.duplicate_rows:
             profiles += await _of_types(context, batch)
             batch = []
         batch.append(entity_type)
@@ -79,6 +76,7 @@ async def scan(context: Context, counts: dict[str, int], after: str | None) -> D
 async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
     """Return the entities of one type, or of several types that fit into one read."""
     profiles: list[Profile] = []
+    limits = context.services.limits
     after = ""
     while True:
         row = await context.graph.only(
@@ -86,12 +84,13 @@ async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
             _TypeRows,
             types=types,
             after=after,
-            limit=ROWS_PER_READ,
+            limit=limits.duplicate_rows,
             compared=duplicate_probe.FIELDS,
         )
         page = list(map(duplicate_probe.profile, row.page))
         profiles += page
-        if len(types) > 1 or len(page) < ROWS_PER_READ or len(profiles) > COMPARED_LIMIT:
+        is_last = len(types) > 1 or len(page) < limits.duplicate_rows
+        if is_last or len(profiles) > limits.duplicate_entities:
             return profiles
         after = max(profile.entity_id for profile in page)
 
@@ -99,14 +98,15 @@ async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
 async def _along_names(context: Context, types: Sequence[str], after: str) -> DuplicateScan:
     """Return the entities of a stretch of the order of names, and those that share an identifier."""
     profiles: dict[str, Profile] = {}
+    limits = context.services.limits
     began = after
-    for _ in range(NAMES_LIMIT // ROWS_PER_READ):
+    for _ in range(NAMES_LIMIT // limits.duplicate_rows):
         row = await context.graph.only(
             "duplicate.by_name",
             _NameRows,
             types=types,
             after=after,
-            limit=ROWS_PER_READ,
+            limit=limits.duplicate_rows,
             compared=duplicate_probe.FIELDS,
         )
         if row.last is None:
@@ -114,6 +114,6 @@ async def _along_names(context: Context, types: Sequence[str], after: str) -> Du
         profiles.update((profile.entity_id, profile) for profile in map(duplicate_probe.profile, row.page))
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
         began, after = after, row.last
-        if len(profiles) >= COMPARED_LIMIT:
+        if len(profiles) >= limits.duplicate_entities:
             break
     return DuplicateScan(list(profiles.values()), began)

@@ -15,8 +15,6 @@ from graphmem.reading.pages import Page
 from graphmem.reading.scan import CandidateRows
 from graphmem.registry import Context
 
-REDUCED_LIMIT: Final = 2_000
-"""Entities that one call reduces at most."""
 _ENTITIES_PER_READ: Final = 50
 
 
@@ -37,7 +35,8 @@ async def page(
         return await _counted(context, request, clocks, after, skip)
     walk = _Walk(context, request, clocks, after)
     found: list[EntityRow] = []
-    while not walk.ended and walk.reduced < REDUCED_LIMIT and len(found) <= skip + request.limit:
+    limit = context.services.limits.reduced_entities
+    while not walk.ended and walk.reduced < limit and len(found) <= skip + request.limit:
         found += await walk.stretch()
         if walk.characters > answers.ANSWER_CHARACTERS and len(found) > skip:
             break
@@ -71,13 +70,11 @@ async def _counted(
     """Return a page with the total, for which every entity is reduced."""
     walk = _Walk(context, request, clocks, "")
     found: list[EntityRow] = []
-    total = 0
+    total, limit = 0, context.services.limits.reduced_entities
     while not walk.ended:
         some = await walk.stretch()
-        if walk.reduced > REDUCED_LIMIT:
-            message = (
-                f"more than {REDUCED_LIMIT:,} entities would have to be reduced for a total: leave it out"
-            )
+        if walk.reduced > limit:
+            message = f"more than {limit:,} entities would have to be reduced for a total: leave it out"
             raise too_many("$.include_total_count", message)
         total += len(some)
         room = skip + request.limit + 1 - len(found)

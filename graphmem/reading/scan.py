@@ -19,13 +19,10 @@ from graphmem.reading.answers import EntityRow, MergedEntity
 from graphmem.reading.entity_pages import EntityRequest, Key, Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.registry import Context
+from graphmem.settings import Limits
 
-COMPARED_LIMIT: Final = 20_000
-"""Entities that one call compares at most."""
 CANDIDATE_CHARACTERS: Final = 1_000
 """Characters of values that are read of each candidate, over all compared fields."""
-WHOLE_CHARACTERS_LIMIT: Final = 40_000_000
-"""Characters of values that one call reads of entities whose values were cut short."""
 ROWS_PER_READ: Final = 50
 REFOLDS_PER_CALL: Final = 200
 """Entities that are folded again with one write."""
@@ -92,9 +89,14 @@ class Scan:
         self.fields = sorted({*self.request.filters, *filter(None, [self.request.order.field])})
 
     @property
+    def limits(self) -> Limits:
+        """How much the call may read."""
+        return self.context.services.limits
+
+    @property
     def is_spent(self) -> bool:
         """Whether the call has read as many characters as it may."""
-        return self.characters > WHOLE_CHARACTERS_LIMIT
+        return self.characters > self.limits.compared_characters
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -106,7 +108,7 @@ class Scan:
 
     async def everything(self) -> list[Candidate] | None:
         """Return all candidates, or None if they are more than one call compares."""
-        request = self.request
+        request, limit = self.request, self.limits.compared_entities
         for _ in range(READ_ATTEMPTS):
             row = await self.context.graph.only(
                 "entity.candidates",
@@ -116,9 +118,9 @@ class Scan:
                 updated_since=request.updated_since,
                 created_since=request.created_since,
                 key=request.order.key,
-                most=COMPARED_LIMIT + 1,
+                most=limit + 1,
             )
-            if len(row.candidates) > COMPARED_LIMIT:
+            if len(row.candidates) > limit:
                 return None
             candidates = [
                 Candidate._make([*values, key])

@@ -14,7 +14,7 @@ from graphmem.model import comparison
 from graphmem.model.comparison import Filter
 from graphmem.reading.entity_pages import Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
-from graphmem.reading.scan import COMPARED_LIMIT, Candidate, Scan, Stretch, Untrusted
+from graphmem.reading.scan import Candidate, Scan, Stretch, Untrusted
 
 FREQUENT_ENTITIES: Final = 2_000
 """A filter that more entities fit is read along the index of the requested order."""
@@ -121,7 +121,7 @@ class ByValue:
         assert self.wanted is not None
         request, keys = self.scan.request, self.wanted.keys
         most = (
-            COMPARED_LIMIT
+            self.scan.limits.compared_entities
             if request.counted or request.order.field is not None or request.since
             else FREQUENT_ENTITIES
         )

@@ -13,8 +13,6 @@ from graphmem.model import canonical, identity
 from graphmem.text import identifiers
 from graphmem.writing.receipt import Neighbours, Receipt
 
-PROBED_LIMIT: Final = 200
-"""Created entities of one request; of more, no duplicates are looked for."""
 NEIGHBOURS_EACH_SIDE: Final = 4
 """Names that are read on each side of each name of a created entity."""
 VALUE_CHARACTERS_LIMIT: Final = 1_000

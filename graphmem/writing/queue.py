@@ -90,9 +90,10 @@ class Decided:
         """Whether there is anything to write."""
         return bool(self.state.transaction_rows or self.state.added or self.state.changed_heads)
 
-    def probes(self) -> list[dict[str, Any]]:
+    def probes(self, limit: int) -> list[dict[str, Any]]:
         """Return where to look for duplicates of what the requests create that ask for it.
 
+        Of a request that creates more than ``limit`` entities, none are looked for.
         A bug there must not keep facts from being written: it is logged, and that request looks for none.
         """
         probes: list[dict[str, Any]] = []
@@ -102,7 +103,7 @@ class Decided:
             if asks and isinstance(outcome, Receipt) and not outcome.replayed:
                 try:
                     created = duplicate_probe.created(outcome)
-                    if len(created) > duplicate_probe.PROBED_LIMIT:
+                    if len(created) > limit:
                         created = {}
                     probes += duplicate_probe.probes(created)
                 except Exception:

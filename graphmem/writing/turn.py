@@ -51,6 +51,7 @@ class TurnLimits:
         requests, observations, characters: a turn ends before it exceeds one of these; a single request may
             be larger.
         queue_characters: characters of values that may wait for one owner; more is refused with 503.
+        probed_entities: entities that one request creates; of more, no duplicates are looked for.
         losses_before_lock: turns lost to another process before the next one takes the owner's lock first.
     """
 
@@ -58,7 +59,11 @@ class TurnLimits:
     observations: int = 1_000
     characters: int = 8_000_000
     queue_characters: int = 64_000_000
+    probed_entities: int = 200
     losses_before_lock: int = 2
+
+
+TURN_LIMITS: Final = TurnLimits()
 
 
 @dataclass(slots=True)
@@ -317,7 +322,7 @@ class Writer:
 
     async def _params(self, decided: Decided) -> dict[str, Any]:
         """Return the parameters of a turn, vectors included, and the types of the edges that it changes."""
-        params = parameters(decided.state, self.owner, probes=decided.probes())
+        params = parameters(decided.state, self.owner, probes=decided.probes(self.limits.probed_entities))
         self.probing = decided.probing()
         await vectors.embed(params, self.embedder)
         return {"edge_types": edge_types(params), **params}

@@ -19,21 +19,19 @@ from graphmem.writing.queue import Waiting
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
 from graphmem.writing.requests import WriteRequest
-from graphmem.writing.turn import Known, TurnLimits, Writer
-
-DEFAULT_LIMITS = TurnLimits()
+from graphmem.writing.turn import TURN_LIMITS, Known, TurnLimits, Writer
 
 
 class Writers:
     """The writers of one process: one per owner that has something to write."""
 
     def __init__(
-        self, database: Database, settings: Settings, embedder: Embedder, limits: TurnLimits | None = None
+        self, database: Database, settings: Settings, embedder: Embedder, limits: TurnLimits = TURN_LIMITS
     ) -> None:
         self._database = database
         self.embedder = embedder
         self._settings = settings
-        self._limits = limits or DEFAULT_LIMITS
+        self.limits = limits
         self._writers: dict[str, Writer] = {}
         self._known = Known()
 
@@ -58,10 +56,10 @@ class Writers:
         writer = self._writers.get(request.owner)
         if writer is None:
             writer = Writer(
-                self._database, request.owner, self._settings, self.embedder, self._known, self._limits
+                self._database, request.owner, self._settings, self.embedder, self._known, self.limits
             )
             self._writers[request.owner] = writer
-        is_full = writer.characters > self._limits.queue_characters
+        is_full = writer.characters > self.limits.queue_characters
         if is_full or len(writer.waiting) >= self._settings.max_waiting:
             raise ServiceBusy(waiting=len(writer.waiting))
         loop = asyncio.get_running_loop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ import pytest
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.matching import blocking
 from graphmem.model import canonical
-from graphmem.reading import duplicate_pages
 from graphmem.registry import REGISTRY, OwnerGraph, Services
+from graphmem.settings import Limits
 from graphmem.text import identifiers
-from graphmem.writing import duplicate_probe
+from graphmem.writing import TurnLimits, Writers, duplicate_probe
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -153,17 +154,12 @@ def test_a_very_large_value_is_not_compared_and_does_no_harm(run: Call) -> None:
     assert pairs(run("entities.duplicates")) == {frozenset((a, b))}
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if few entities were many."""
-    monkeypatch.setattr(duplicate_pages, "COMPARED_LIMIT", 6)
-    monkeypatch.setattr(duplicate_pages, "ROWS_PER_READ", 3)
-
-
 @pytest.mark.parametrize("size", [4, 7, 23])
 def test_a_large_type_is_compared_in_stretches_that_say_where_to_go_on(
-    run: Call, small: None, size: int
+    loop: Loop, services: Services, owner: str, size: int
 ) -> None:
+    limits = Limits(duplicate_entities=6, duplicate_rows=3)
+    run = by_runner(loop, replace(services, limits=limits), owner)
     letters = "abcdefghijklmnopqrstuvwxyz"
     items = [{"entity_type": "thing", "name": f"{letter * 6} thing"} for letter in letters[:size]]
     # Neighbours in the order of names, and two that an identifier joins across it.
@@ -189,8 +185,8 @@ def test_a_large_type_is_compared_in_stretches_that_say_where_to_go_on(
     assert {frozenset((first, moved)), frozenset((fourth, slip)), frozenset((low, high))} == found
 
 
-def test_many_types_are_read_in_pages(run: Call, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicate_pages, "COMPARED_LIMIT", 1_000)
+def test_many_types_are_read_in_pages(loop: Loop, services: Services, owner: str) -> None:
+    run = by_runner(loop, replace(services, limits=Limits(duplicate_rows=3)), owner)
     counts = {"a": 1, "b": 2, "c": 7, "d": 3, "e": 1}
     items = [{"entity_type": kind, "intent": "create_new", "name": "Apollo"}
              for kind, count in counts.items() for _ in range(count)]  # fmt: skip
@@ -281,8 +277,10 @@ def test_they_can_be_left_out_and_are_no_part_of_the_request(run: Call) -> None:
     assert "duplicate_candidates" not in again["entities"][0]
 
 
-def test_a_store_of_very_many_says_that_it_named_none(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duplicate_probe, "PROBED_LIMIT", 2)
+def test_a_store_of_very_many_says_that_it_named_none(loop: Loop, services: Services, owner: str) -> None:
+    limits = TurnLimits(probed_entities=2)
+    writers = Writers(services.database, services.settings, services.embedder, limits)
+    run = by_runner(loop, replace(services, writers=writers), owner)
     twins = [{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(3)]
     assert "duplicate_candidates" in run("store", entities=twins[:2])["entities"][0]
     stored = run("store", entities=twins)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput
-from graphmem.reading import entities_as_of, scan
 from graphmem.registry import Services
+from graphmem.settings import Limits
 from tests.support.event_loop import Loop
-from tests.support.faces import Call
+from tests.support.faces import Call, by_runner
 
 WINE = {"entity_type": "wine", "fields": {"name": "string"}, "additional_fields": "show"}
 FIELD = {"type": "string", "filterable": True, "mismatch": "show"}
@@ -219,12 +220,9 @@ def test_every_list_goes_on_with_a_cursor(run: Call, name: str, more: dict[str, 
 # Bounds
 
 
-def test_more_than_one_call_compares_is_told(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "COMPARED_LIMIT", 20)
-    from graphmem.reading import compared_pages
-
-    monkeypatch.setattr(compared_pages, "COMPARED_LIMIT", 20)
-    monkeypatch.setattr(compared_pages, "STRETCH_SIZES", (7, 9))
+def test_more_than_one_call_compares_is_told(loop: Loop, services: Services, owner: str) -> None:
+    limits = Limits(compared_entities=20, compared_at_once=(7, 9))
+    run = by_runner(loop, replace(services, limits=limits), owner)
     stored = store(run, *({"name": f"n{i:02d}", "v": i, "last": i > 27} for i in range(30)))
     rare = {"snapshot_filters": {"last": {"op": "eq", "value": True}}}
     page = run("entities.query", filters=rare, sort_by="canonical_name")
@@ -245,8 +243,8 @@ def test_more_than_one_call_compares_is_told(run: Call, monkeypatch: pytest.Monk
     assert ids(rest) == stored[29:]
 
 
-def test_one_call_reads_so_many_long_values(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "WHOLE_CHARACTERS_LIMIT", 100_000)
+def test_one_call_reads_so_many_long_values(loop: Loop, services: Services, owner: str) -> None:
+    run = by_runner(loop, replace(services, limits=Limits(compared_characters=100_000)), owner)
     long = [{"name": f"n{i:03d}", "text": f"{'x' * 2_000} {i % 3}"} for i in range(140)]
     stored = store(run, *long)
     wanted = {"text": {"op": "contains_word", "value": "1"}}
@@ -259,8 +257,8 @@ def test_one_call_reads_so_many_long_values(run: Call, monkeypatch: pytest.Monke
     assert told(run, snapshot_filters=wanted, include_total_count=True)[0][0] == "$.filters"
 
 
-def test_as_of_a_time_one_call_reduces_so_many(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entities_as_of, "REDUCED_LIMIT", 50)
+def test_as_of_a_time_one_call_reduces_so_many(loop: Loop, services: Services, owner: str) -> None:
+    run = by_runner(loop, replace(services, limits=Limits(reduced_entities=50)), owner)
     stored = store(run, *({"name": f"n{i}"} for i in range(120)))
     page = run("entities.query", at="2100-01-01", limit=500)
     assert (len(ids(page)), page["truncated"], page["scanned"]) == (50, True, 50)

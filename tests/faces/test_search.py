@@ -467,7 +467,7 @@ def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
         pass
     run("store", entities=names, find_duplicates=False)
 
-    def asked(**limits: int) -> tuple[str, int, bool]:
+    def asked(**limits: Any) -> tuple[str, int, bool]:
         limited = replace(services, limits=Limits(search_meaning=1, index_share=2**31, **limits))
         told = by_runner(loop, limited, owner)("search.explain", search="a building", limit=1)
         compared = told["compared"]

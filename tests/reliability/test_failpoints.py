@@ -43,11 +43,12 @@ STORES = {
 LOCKED = {
     "before:owner.lock": NOT,
     "after:owner.lock": NOT,
-    "after:write.look": NOT,
+    "after:write.look@2": NOT,
     "after:write.turn": NOT,
     "before:commit": NOT,
     "after:commit": DONE,
 }
+"""A process looks, takes the lock and looks again where another process wrote for the owner before."""
 TAKEN_OVER = ("before:write.turn", "after:write.turn", "before:commit", "after:commit")
 """Where a process dies that writes for an owner for whom another process wrote before: under the lock."""
 WORK = (
@@ -57,7 +58,7 @@ WORK = (
 RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
 REGISTERS = ("before:relationship_type.register", "after:relationship_type.register")
 SETTLES = ("before:audit.settle", "after:audit.settle")
-COVERED = {*STORES, *LOCKED, *WORK, *RESTORES, *REGISTERS, *SETTLES}
+COVERED = {*STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES}
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""
 
@@ -86,12 +87,13 @@ class Doom:
         pid = self.forks.start(self.settings, self.folder, *words, worker=worker, **armed)
         assert self.forks.wait(pid) == failpoints.KILLED, (self.folder / "console").read_text()
 
-    def asked(self, place: str, path: str, body: dict[str, Any], *, lock: bool = False) -> None:
-        """Have a service die while it is asked: whoever asks gets no answer."""
+    def asked(self, place: str, path: str, body: dict[str, Any]) -> None:
+        """Have a service die at a failpoint while it is asked, ``@2`` at its second pass: no answer comes."""
         port = free_port()
-        armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{place}=exit"}
+        step, _, number = place.partition("@")
+        armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{step}=exit@{number or 1}"}
         words = ("serve", "--port", str(port))
-        pid = self.forks.start(self.settings, self.folder, *words, lock=lock, **armed)
+        pid = self.forks.start(self.settings, self.folder, *words, **armed)
         headers = {"Authorization": f"Bearer {self.owner}", "X-Client-Name": "test"}
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60.0) as http:
             # Not until it is healthy: that answer would be the place at which it dies.
@@ -138,7 +140,7 @@ def test_a_store_under_the_lock_that_was_not_answered_is_stored_once(
     doom: Doom, rest: Call, place: str
 ) -> None:
     rest("store", entities=[{"entity_type": "other", "name": "first"}])
-    doom.asked(place, "/store", {**STORE, **KEY}, lock=True)
+    doom.asked(place, "/store", {**STORE, **KEY})
     stored_once(rest, LOCKED[place], before=1)
 
 

@@ -38,7 +38,6 @@ class Forks:
         folder: Path,
         *words: str,
         worker: bool = False,
-        lock: bool = False,
         clock: int = 0,
         **variables: str,
     ) -> int:
@@ -46,12 +45,10 @@ class Forks:
 
         Args:
             worker: whether a service does what nobody waits for as well.
-            lock: whether its writers take the lock first.
             clock: how many microseconds its clock is ahead.
         """
         environ = environment(settings, folder, **variables)
-        said = {"environ": environ, "console": str(folder / "console"), "worker": worker}
-        said |= {"lock": lock, "clock": clock}
+        said = {"environ": environ, "console": str(folder / "console"), "worker": worker, "clock": clock}
         pid = self._ask({"words": words, **said})["pid"]
         self._living.add(pid)
         return pid
@@ -95,15 +92,12 @@ def _start(said: dict[str, Any]) -> int:
     from graphmem import worker
     from graphmem.cli.main import main
     from graphmem.model import times
-    from graphmem.writing import TurnLimits, writers
     from tests.support import reached_outcomes
 
     reached_outcomes.install_if_wanted()
 
     real, ahead = times.now, said["clock"]
     times.now = lambda: real() + ahead
-    if said["lock"]:
-        writers.DEFAULT_LIMITS = TurnLimits(losses_before_lock=0)
     if not said["worker"]:
         worker.work = no_work
     try:
