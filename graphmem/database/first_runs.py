@@ -13,6 +13,9 @@ import neo4j.exceptions
 FIRST_RUN_SECONDS: Final = 60.0
 """Seconds that the first run of a statement may take, its planning included."""
 
+TEXTS_LIMIT: Final = 1_000
+"""Texts that are remembered. A new relationship type makes new texts of the queries that name the types."""
+
 TRANSACTION: Final = "transaction"
 """Stands for the statements of an explicit transaction: its limit is set before they are known."""
 
@@ -24,10 +27,12 @@ class FirstRuns:
 
     A lost connection may mean that the server restarted, so all texts are forgotten then. A service sends
     statements all the time (its worker, its watch over the database), so it meets the lost connection.
+    Beyond :data:`TEXTS_LIMIT` the text whose last run is oldest is forgotten: its next run has more time.
     """
 
     def __init__(self) -> None:
-        self._texts: set[str] = set()
+        self._texts: dict[str, None] = {}
+        """In the order of their last runs."""
         self.server_life = 0
         """Counts how often a connection was lost."""
 
@@ -38,7 +43,10 @@ class FirstRuns:
     def finished(self, text: str, server_life: int) -> None:
         """Remember a run that began in this ``server_life`` and succeeded."""
         if server_life == self.server_life:
-            self._texts.add(text)
+            self._texts.pop(text, None)
+            self._texts[text] = None
+            if len(self._texts) > TEXTS_LIMIT:
+                del self._texts[next(iter(self._texts))]
 
     def failed(self, exc: BaseException) -> None:
         """Forget every text if the error says that a connection was lost."""

@@ -9,7 +9,7 @@ import pytest
 
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import FirstRunTimeout, translate
-from graphmem.database.first_runs import FirstRuns
+from graphmem.database.first_runs import TEXTS_LIMIT, FirstRuns
 from graphmem.errors import DatabaseTimeout, ServiceBusy
 
 
@@ -31,6 +31,17 @@ def test_a_run_that_began_before_a_connection_was_lost_does_not_count() -> None:
     runs.failed(ConnectionResetError())
     runs.finished("RETURN 1", began)
     assert runs.expects("RETURN 1")
+
+
+def test_texts_beyond_the_limit_are_forgotten_by_their_last_run() -> None:
+    runs = FirstRuns()
+    for number in range(TEXTS_LIMIT):
+        runs.finished(f"RETURN {number}", runs.server_life)
+    runs.finished("RETURN 0", runs.server_life)
+    runs.finished("RETURN 'more'", runs.server_life)
+    assert [runs.expects(f"RETURN {text}") for text in ("0", "1", "2", "'more'")] == [
+        False, True, False, False,
+    ]  # fmt: skip
 
 
 def test_a_first_run_that_takes_too_long_says_that_the_database_plans() -> None:
