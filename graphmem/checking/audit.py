@@ -14,20 +14,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.stretch import Difference, StoredNodes, Stretch
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.queries import Queries, Transaction
-from graphmem.model import canonical, discovery, ids, reduction, relationship, state_hash, times
-from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model import ids, relationship, state_hash
 from graphmem.model.membership import Membership
-from graphmem.model.reduction import OwnState, Winner
-from graphmem.model.rules import PLAIN, Rules
-from graphmem.writing import Writers, placement, refolding, rows, vectors
+from graphmem.writing import Writers, refolding, rows, vectors
 from graphmem.writing import state as states
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
-from graphmem.writing.things import Thing, Things
 
 STRETCH_SUBJECTS: Final = 100
 """Entities, or relationships, that are checked at once."""
@@ -47,23 +44,6 @@ class _Place(NamedTuple):
 class _SubjectPage(NamedTuple):
     subject_ids: list[str]
     last: _Place | None
-
-
-class _ReducedSubject(NamedTuple):
-    """The own state of an entity or a relationship, as the database reduces it."""
-
-    subject_id: str
-    version: int
-    updated_at: int | None
-    observation_count: int
-    created_at: int | None
-    last_observation_at: int | None
-    lifecycle: list[Any] | None
-    fold: list[list[Any]]
-
-
-class _ReducedSubjects(NamedTuple):
-    reduced: list[_ReducedSubject]
 
 
 class _StoredCount(NamedTuple):
@@ -134,7 +114,7 @@ class Audit:
     report: Report = field(default_factory=Report)
     mended: int = 0
     moved: set[str] = field(default_factory=set)
-    seen: dict[str, dict[str, discovery.Seen]] = field(default_factory=dict)
+    seen: Seen = field(default_factory=dict)
     _tx: Transaction | None = None
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
@@ -183,7 +163,7 @@ class Audit:
             if read is None:
                 break
             stored, merges = read
-            derived = await self._derived(stored, merges)
+            derived = await derive(self._queries, stored, merges, self.seen, deep=self.deep)
             nodes = await self._nodes(stored)
             stretch = Stretch(self.owner, stored, derived, subject_ids)
             stretch.compare(nodes, await vectors.expected(stretch.nodes, self.writers.embedder))
@@ -265,58 +245,6 @@ class Audit:
             onto=None,
         )
         return states.of_look(look, whole=False)
-
-    async def _derived(self, stored: State, merges: Membership) -> State:
-        """Return the state that follows from the facts."""
-        subject_ids = [*stored.entities, *stored.relationships]
-        row = await self._queries.only(
-            "audit.reduce",
-            _ReducedSubjects,
-            subject_ids=subject_ids,
-            at=times.LATEST,
-            at_ingested=times.LATEST,
-        )
-        reduced = {subject.subject_id: subject for subject in row.reduced}
-        into = merges.merged_into()
-        once_merged = [subject_id for subject_id in stored.entities if subject_id in merges.entity_ids]
-        changes = await refolding.changes(self._queries, merges, once_merged if merges.facts else [])
-        entities = Things(
-            replace(stored.entities[subject_id], into=into.get(subject_id)) for subject_id in stored.entities
-        )
-        derived = replace(stored, entities=Things(), relationships=Things())
-        derived.entities_before = stored.entities.copy()
-        derived.relationships_before = stored.relationships.copy()
-        for subject_id in stored.entities:
-            rules = stored.rules(entities.survivor(subject_id).kind)
-            thing = _reduced(entities[subject_id], reduced[subject_id])
-            if rules.key or self.deep:
-                thing = replace(thing, fold=await self._fold(thing, rules))
-            if subject_id in changes:
-                recorded = changes[subject_id]
-                thing = replace(thing, version=len(recorded), updated_at=max(recorded, default=0))
-            derived.entities.put(replace(thing, projection=rules.key))
-        for key in stored.relationships:
-            thing = _reduced(stored.relationships[key], reduced[key])
-            if self.deep:
-                thing = replace(thing, fold=await refolding.fold(self._queries, key, PLAIN))
-            # A merge raises the version of what it shows elsewhere: that is counted and cannot be derived.
-            version = max(stored.relationships[key].version, thing.version)
-            derived.relationships.put(replace(thing, version=version))
-        keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
-        placement.place(derived.entities, derived.relationships, keys)
-        return derived
-
-    async def _fold(self, thing: Thing, rules: Rules) -> dict[str, Winner]:
-        """Return the fold of an entity; note the shapes of its values for the discovered schema."""
-        folded: dict[str, Winner] = {}
-        seen = self.seen.setdefault(thing.kind, {})
-        async for observation in refolding.observations(self._queries, thing.subject_id):
-            folded = reduction.fold(folded, observation, rules)
-            for name, value in observation.fields.items():
-                shape = discovery.shape_of(canonical.decode(value))
-                if name != CANONICAL_NAME:
-                    seen[name] = seen.get(name, frozenset()) | ({shape} if shape else frozenset())
-        return folded
 
     async def _compare_heads(self, before: int) -> None:
         """Compare the shapes seen with the heads of the schemas, and correct the heads if asked to.
@@ -436,20 +364,3 @@ class Audit:
     def _queries(self) -> Queries:
         """The reads of the owner: under the lock, if it is held."""
         return self._tx or self.database.reads(self.owner)
-
-
-def _reduced(thing: Thing, reduced: _ReducedSubject) -> Thing:
-    """Return a thing with the state that its own observations give."""
-    state = OwnState.reduced(
-        reduced.observation_count,
-        reduced.created_at,
-        reduced.last_observation_at,
-        reduced.lifecycle,
-        reduced.fold,
-    )
-    return replace(
-        thing,
-        version=reduced.version,
-        updated_at=reduced.updated_at or 0,
-        **{**state._asdict(), "created_at": state.created_at or 0},
-    )

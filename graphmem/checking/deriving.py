@@ -1,0 +1,115 @@
+"""Deriving the state of entities and relationships again from their observations, for the audit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from graphmem.database.queries import Queries
+from graphmem.model import canonical, discovery, reduction, times
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.membership import Membership
+from graphmem.model.reduction import OwnState, Winner
+from graphmem.model.rules import PLAIN, Rules
+from graphmem.writing import placement, refolding
+from graphmem.writing.state import State
+from graphmem.writing.things import Thing, Things
+
+Seen = dict[str, dict[str, discovery.Seen]]
+"""The shapes of values by field, by entity type."""
+
+
+class _ReducedSubject(NamedTuple):
+    """The own state of an entity or a relationship, as the database reduces it."""
+
+    subject_id: str
+    version: int
+    updated_at: int | None
+    observation_count: int
+    created_at: int | None
+    last_observation_at: int | None
+    lifecycle: list[Any] | None
+    fold: list[list[Any]]
+
+
+class _ReducedSubjects(NamedTuple):
+    reduced: list[_ReducedSubject]
+
+
+async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen, *, deep: bool) -> State:
+    """Return the state of the stored entities and relationships that follows from the facts.
+
+    Args:
+        merges: those of the entities.
+        seen: gains the shapes of the values of each entity whose observations are folded here.
+        deep: fold all observations in Python, by the function that writes use; else the database reduces
+            those of types without rules.
+    """
+    subject_ids = [*stored.entities, *stored.relationships]
+    row = await queries.only(
+        "audit.reduce",
+        _ReducedSubjects,
+        subject_ids=subject_ids,
+        at=times.LATEST,
+        at_ingested=times.LATEST,
+    )
+    reduced = {subject.subject_id: subject for subject in row.reduced}
+    into = merges.merged_into()
+    once_merged = [subject_id for subject_id in stored.entities if subject_id in merges.entity_ids]
+    changes = await refolding.changes(queries, merges, once_merged if merges.facts else [])
+    entities = Things(
+        replace(stored.entities[subject_id], into=into.get(subject_id)) for subject_id in stored.entities
+    )
+    derived = replace(stored, entities=Things(), relationships=Things())
+    derived.entities_before = stored.entities.copy()
+    derived.relationships_before = stored.relationships.copy()
+    for subject_id in stored.entities:
+        rules = stored.rules(entities.survivor(subject_id).kind)
+        thing = _reduced(entities[subject_id], reduced[subject_id])
+        if rules.key or deep:
+            thing = replace(thing, fold=await _fold(queries, thing, rules, seen.setdefault(thing.kind, {})))
+        if subject_id in changes:
+            recorded = changes[subject_id]
+            thing = replace(thing, version=len(recorded), updated_at=max(recorded, default=0))
+        derived.entities.put(replace(thing, projection=rules.key))
+    for key in stored.relationships:
+        thing = _reduced(stored.relationships[key], reduced[key])
+        if deep:
+            thing = replace(thing, fold=await refolding.fold(queries, key, PLAIN))
+        # A merge raises the version of what it shows elsewhere: that is counted and cannot be derived.
+        version = max(stored.relationships[key].version, thing.version)
+        derived.relationships.put(replace(thing, version=version))
+    keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
+    placement.place(derived.entities, derived.relationships, keys)
+    return derived
+
+
+async def _fold(
+    queries: Queries, thing: Thing, rules: Rules, seen: dict[str, discovery.Seen]
+) -> dict[str, Winner]:
+    """Return the fold of an entity; note the shapes of its values, by field, in ``seen``."""
+    folded: dict[str, Winner] = {}
+    async for observation in refolding.observations(queries, thing.subject_id):
+        folded = reduction.fold(folded, observation, rules)
+        for name, value in observation.fields.items():
+            shape = discovery.shape_of(canonical.decode(value))
+            if name != CANONICAL_NAME:
+                seen[name] = seen.get(name, frozenset()) | ({shape} if shape else frozenset())
+    return folded
+
+
+def _reduced(thing: Thing, reduced: _ReducedSubject) -> Thing:
+    """Return a thing with the state that its own observations give."""
+    state = OwnState.reduced(
+        reduced.observation_count,
+        reduced.created_at,
+        reduced.last_observation_at,
+        reduced.lifecycle,
+        reduced.fold,
+    )
+    return replace(
+        thing,
+        version=reduced.version,
+        updated_at=reduced.updated_at or 0,
+        **{**state._asdict(), "created_at": state.created_at or 0},
+    )
