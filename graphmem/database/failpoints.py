@@ -72,8 +72,11 @@ def reach(side: Side, step: str) -> None:
     """Pass a failpoint: do the actions that are armed there and due."""
     if not _armed:
         return
-    for armed in _armed.get((side, step), ()):
+    passed = _armed.get((side, step), ())
+    # All are counted first: an action that raises must not keep the others from being counted.
+    for armed in passed:
         armed.passes_left -= 1
+    for armed in passed:
         if armed.passes_left == 0:
             armed.action()
 

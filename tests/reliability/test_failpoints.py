@@ -13,7 +13,7 @@ import pytest
 
 from graphmem import cypher, neo4j_local
 from graphmem.database import failpoints
-from graphmem.errors import ConfigurationInvalid
+from graphmem.errors import ConfigurationInvalid, InternalError
 from graphmem.registry import Services
 from graphmem.settings import Settings, load
 from graphmem.worker import index_vectors, make_vectors, refold_stale
@@ -289,6 +289,15 @@ def test_what_is_no_failpoint_is_refused(said: str) -> None:
 def test_failpoints_are_refused_where_it_is_no_test(env: str) -> None:
     with pytest.raises(ConfigurationInvalid, match="for tests"):
         failpoints.arm(load(env=env, failpoints="before:commit=exit"))
+    failpoints.reach("before", "commit")
+
+
+def test_failpoints_at_one_place_count_their_passes_apart(settings: Settings) -> None:
+    twice = "before:commit=raise@1,before:commit=raise@2"
+    failpoints.arm(settings.model_copy(update={"failpoints": twice}))
+    for _ in range(2):
+        with pytest.raises(InternalError):
+            failpoints.reach("before", "commit")
     failpoints.reach("before", "commit")
 
 
