@@ -30,7 +30,8 @@ from tests.faces.conftest import TOKEN, Together
 from tests.faces.test_http_edges import Http, envelope, sender
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
-from tests.support.faces import Call
+from tests.support.faces import Call, by_runner
+from tests.support.faulty_database import Write, faulty_services, lost
 from tests.support.tcp_proxy import proxied
 
 Counted = Callable[..., float]
@@ -46,11 +47,16 @@ def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
 @pytest.fixture
 def counted(services: Services) -> Counted:
     """How much a count has risen since the test began."""
+    return counts_from_now(services.metrics)
+
+
+def counts_from_now(metrics: Metrics) -> Counted:
+    """Return a function that returns how much a count has risen since this call."""
 
     def read(name: str, labels: dict[str, str]) -> float:
-        return samples(services.metrics.text().decode()).get((name, frozenset(labels.items())), 0.0)
+        return samples(metrics.text().decode()).get((name, frozenset(labels.items())), 0.0)
 
-    before = samples(services.metrics.text().decode())
+    before = samples(metrics.text().decode())
     return lambda name, **labels: read(name, labels) - before.get((name, frozenset(labels.items())), 0.0)
 
 
@@ -126,49 +132,41 @@ def test_a_cancelled_call_is_counted_and_logged_as_cancelled(
     assert counted("graphmem_requests_total", **requests, outcome="ok") == 0
 
 
-def test_turns_that_are_lost_torn_or_failed_are_counted(
-    run: Call, services: Services, counted: Counted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("store", entities=ANN)
-    real, seen = Database.write, []
+def test_turns_that_are_lost_torn_or_failed_are_counted(loop: Loop, services: Services, owner: str) -> None:
+    async def unavailable(write: Write) -> Any:
+        raise DatabaseUnavailable
 
-    async def write(self: Database, name: str, owner: str | None, /, *args: Any, **params: Any) -> Any:
-        seen.append(name)
-        if len(seen) == 1:
-            return []  # as when another process wrote first
-        if len(seen) == 2:
-            raise DatabaseUnavailable
-        if len(seen) == 3:
-            raise Torn
-        return await real(self, name, owner, *args, **params)
+    async def torn(write: Write) -> Any:
+        raise Torn
 
-    monkeypatch.setattr(Database, "write", write)
-    run("store", entities=[{"entity_type": "note", "title": "once"}])
+    with faulty_services(loop, services) as (faulty, database):
+        counted = counts_from_now(database.metrics)
+        run = by_runner(loop, faulty, owner)
+        run("store", entities=ANN)
+        database.faults = [lost, unavailable, torn]
+        run("store", entities=[{"entity_type": "note", "title": "once"}])
     for outcome in ("lost", "failed", "looked_again"):
         assert counted("graphmem_writer_turns_total", outcome=outcome) == 1, outcome
     assert counted("graphmem_writer_turns_total", outcome="committed") == 2
 
 
-def test_what_waits_for_a_writer_is_told(
-    loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[float] = []
-    real = Database.write
+def test_what_waits_for_a_writer_is_told(loop: Loop, services: Services, owner: str) -> None:
+    waiting: list[int] = []
+    with faulty_services(loop, services) as (faulty, database):
 
-    async def write(self: Database, *args: Any, **params: Any) -> Any:
-        told.append(services.writers.waiting())
-        assert f"graphmem_writer_waiting_requests {float(told[-1])}" in services.metrics.text().decode()
-        return await real(self, *args, **params)
+        async def counting(write: Write) -> Any:
+            waiting.append(faulty.writers.waiting())
+            assert f"graphmem_writer_waiting_requests {float(waiting[-1])}" in faulty.metrics.text().decode()
+            return await write()
 
-    monkeypatch.setattr(Database, "write", write)
+        async def stores() -> None:
+            calls = [{"entities": [{"entity_type": "note", "title": f"{n}"}] * 600} for n in range(3)]
+            await asyncio.gather(*(REGISTRY["store"].run(faulty, full_actor(owner), call) for call in calls))
 
-    async def stores() -> None:
-        calls = [{"entities": [{"entity_type": "note", "title": f"{n}"}] * 600} for n in range(3)]
-        await asyncio.gather(*(REGISTRY["store"].run(services, full_actor(owner), call) for call in calls))
-
-    loop.run(stores())
-    assert max(told) == 2
-    assert services.writers.waiting() == 0
+        database.faults = [counting] * 3
+        loop.run(stores())
+        assert max(waiting) == 2
+        assert faulty.writers.waiting() == 0
 
 
 def test_reads_that_are_tried_again_and_statements_that_fail_are_counted(

@@ -11,13 +11,14 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem import cypher
-from graphmem.model import canonical, state_hash
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
-from graphmem.writing import TurnLimits, Writers, turn
+from graphmem.writing import TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.faulty_database import faulty_services, lost
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
 
@@ -34,18 +35,10 @@ def second(loop: Loop, settings: Settings) -> Iterator[Services]:
     loop.run(opened.__aexit__(None, None, None))
 
 
-@pytest.fixture
-def locked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the turns that took the lock first."""
-    taken: list[int] = []
-    real = turn.Writer._locked
-
-    async def counted(writer: Any, batch: list[Any]) -> str:
-        taken.append(len(batch))
-        return await real(writer, batch)
-
-    monkeypatch.setattr(turn.Writer, "_locked", counted)
-    return taken
+def locks(services: Services) -> float:
+    """Return how many turns of some services took the lock of their owner."""
+    name = "graphmem_database_statement_seconds_count"
+    return services.metrics.registry.get_sample_value(name, {"query": "owner.lock"}) or 0
 
 
 def test_two_processes_on_one_owner_lose_nothing(
@@ -126,21 +119,16 @@ def test_a_commit_that_is_seen_in_part_is_not_built_on(
 
 
 def test_the_revision_of_an_own_write_is_built_on_without_the_lock(
-    loop: Loop, services: Services, second: Services, owner: str, locked: list[int]
+    loop: Loop, services: Services, second: Services, owner: str
 ) -> None:
-    def store(where: Services) -> None:
+    def locks_of_a_store(where: Services) -> float:
+        before = locks(where)
         loop.run(ask(where, owner, "store", entities=[ADA]))
+        return locks(where) - before
 
-    for _ in range(3):
-        store(services)
-    assert not locked
-    store(second)
-    assert locked == [1]
-    store(second)
-    store(second)
-    assert locked == [1]
-    store(services)
-    assert locked == [1, 1]
+    assert [locks_of_a_store(services) for _ in range(3)] == [0, 0, 0]
+    assert [locks_of_a_store(second) for _ in range(3)] == [1, 0, 0]
+    assert locks_of_a_store(services) == 1
 
 
 def _ancestors(tree: list[Any], mark: str) -> list[str]:
@@ -166,21 +154,13 @@ def _tree(plan: Any) -> list[Any]:
     return [plan["args"].get("Details", ""), *(_tree(child) for child in plan.get("children", []))]
 
 
-def test_a_turn_that_lost_twice_takes_the_lock(
-    loop: Loop, services: Services, owner: str, locked: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lost = 0
-
-    async def losing(writer: Any, batch: list[Any]) -> str:
-        nonlocal lost
-        if lost == 0:
-            await writer.database.write("owner.create", writer.owner, state_hash=state_hash.EMPTY)
-        lost += 1
-        return "lost"
-
-    monkeypatch.setattr(turn.Writer, "_optimistic", losing)
-    stored = loop.run(ask(services, owner, "store", entities=[ADA]))
-    assert (lost, locked, stored["entities_created"]) == (TurnLimits().losses_before_lock, [1], 1)
+def test_a_turn_that_lost_twice_takes_the_lock(loop: Loop, services: Services, owner: str) -> None:
+    losses = TurnLimits().losses_before_lock
+    with faulty_services(loop, services) as (faulty, database):
+        database.faults = [lost] * losses
+        stored = loop.run(ask(faulty, owner, "store", entities=[ADA]))
+        assert (len(database.turns), locks(faulty)) == (losses + 1, 1)
+    assert stored["entities_created"] == 1
 
 
 def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, owner: str) -> None:

@@ -14,14 +14,15 @@ import pytest
 
 from graphmem import __version__
 from graphmem.api.app import create_app
+from graphmem.database import failpoints
 from graphmem.database.availability import STATE_SECONDS
-from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
-from graphmem.model import canonical
+from graphmem.model import canonical, ids
+from graphmem.model.items import Reader
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
-from graphmem.writing import StoreRequest, TurnLimits, Writers
+from graphmem.writing import Receipt, StoreRequest, TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.tcp_proxy import Proxy, proxied
@@ -380,31 +381,41 @@ def at_once(faulty: Faulty, count: int) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("count", [1, 5])
-def test_an_unexpected_fault_of_a_write_is_answered(
-    faulty: Faulty, monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    async def broken(*_: Any, **__: Any) -> Any:
-        raise InternalError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Database, "write", broken)
-        assert [type(one) for one in at_once(faulty, count)] == [InternalError] * count
+def test_an_unexpected_fault_of_a_write_is_answered(faulty: Faulty, count: int) -> None:
+    settings = faulty.services.settings
+    every_write = ",".join(f"before:write.turn=raise@{number}" for number in range(1, 20))
+    failpoints.arm(settings.model_copy(update={"failpoints": every_write}))
+    try:
+        assert [type(outcome) for outcome in at_once(faulty, count)] == [InternalError] * count
+    finally:
+        failpoints.arm(settings)
     assert isinstance(at_once(faulty, 1)[0], dict)
 
 
-def test_one_request_that_cannot_be_decided_does_not_fail_the_others(
-    faulty: Faulty, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = StoreRequest.decide
+class UndecidableRequest(StoreRequest):
+    """A store request with a fault of our own."""
 
-    def picky(request: StoreRequest, state: Any, clock: int) -> Any:
-        if request.items[0].fields["name"] == '"n3"':
-            raise ValueError("an unforeseen fault")
-        return real(request, state, clock)
+    def decide(self, state: Any, clock: int) -> Any:
+        raise ValueError("an unforeseen fault")
 
-    monkeypatch.setattr(StoreRequest, "decide", picky)
-    outcomes = at_once(faulty, 6)
-    assert [i for i, one in enumerate(outcomes) if isinstance(one, InternalError)] == [3]
+
+def test_one_request_that_cannot_be_decided_does_not_fail_the_others(faulty: Faulty) -> None:
+    def request(kind: type[StoreRequest], number: int) -> StoreRequest:
+        transaction_id = ids.transaction_id()
+        item = Reader(faulty.owner, transaction_id).item(0, {"entity_type": "thing", "name": f"n{number}"})
+        assert item is not None
+        return kind(
+            owner=faulty.owner, transaction_id=transaction_id, operation="store", agent="anonymous",
+            client="test", items=[item],
+        )  # fmt: skip
+
+    async def every() -> list[Any]:
+        kinds = [StoreRequest] * 3 + [UndecidableRequest] + [StoreRequest] * 2
+        submits = (faulty.services.writers.submit(request(kind, i)) for i, kind in enumerate(kinds))
+        return await asyncio.gather(*submits, return_exceptions=True)
+
+    outcomes = [type(outcome) for outcome in faulty.loop.run(every())]
+    assert outcomes == [Receipt] * 3 + [InternalError] + [Receipt] * 2
     assert faulty.call("server.stats")["sequence"] == 5
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from neo4j.exceptions import Neo4jError
 
-from graphmem.database.driver import Database
-from graphmem.database.queries import Transaction
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
@@ -24,17 +22,16 @@ from graphmem.errors import (
     TransactionTooLarge,
 )
 from graphmem.model import canonical
+from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY, Services
 from graphmem.writing import TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
+from tests.support.faulty_database import Fault, FaultyDatabase, Write, faulty_services, lost
 
 RETRY = 1.0
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
-Write = Callable[[], Any]
-Fault = Callable[[Write], Any]
-"""What happens instead of a write; it is given the write itself."""
 
 
 @dataclass
@@ -43,9 +40,8 @@ class Broken:
 
     loop: Loop
     services: Services
+    database: FaultyDatabase
     owner: str
-    faults: list[Fault] = field(default_factory=list)
-    params: list[dict[str, Any]] = field(default_factory=list)
 
     def store(self, count: int = 1, **more: Any) -> list[Any]:
         """Store so many things at once; return answers and errors."""
@@ -65,33 +61,13 @@ class Broken:
 
 
 @pytest.fixture
-def broken(
-    loop: Loop, services: Services, planned: None, owner: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Broken]:
+def broken(loop: Loop, services: Services, planned: None, owner: str) -> Iterator[Broken]:
     settings = services.settings.model_copy(update={"retry_seconds": RETRY})
-    writers = Writers(services.database, settings, services.embedder)
-    found = Broken(loop, replace(services, settings=settings, writers=writers), owner)
-    found.store(1, entities=[ADA])
-    real = Database.write
-
-    async def meeting(name: str, params: dict[str, Any], write: Write) -> Any:
-        if name != "write.turn":
-            return await write()
-        found.params.append(params)
-        return await (found.faults.pop(0) if found.faults else written)(write)
-
-    async def write(database: Database, name: str, /, *given: Any, **params: Any) -> Any:
-        return await meeting(name, params, lambda: real(database, name, *given, **params))
-
-    rows = Transaction.rows
-
-    async def rows_in(tx: Transaction, name: str, /, *given: Any, **params: Any) -> Any:
-        return await meeting(name, params, lambda: rows(tx, name, *given, **params))
-
-    monkeypatch.setattr(Database, "write", write)
-    monkeypatch.setattr(Transaction, "rows", rows_in)
-    yield found
-    loop.run(writers.close())
+    with faulty_services(loop, services, settings) as (faulty, database):
+        broken = Broken(loop, faulty, database, owner)
+        broken.store(1, entities=[ADA])
+        database.turns.clear()
+        yield broken
 
 
 def rolled_back(error: type[GraphmemError]) -> Fault:
@@ -121,25 +97,20 @@ async def not_answered(write: Write) -> Any:
     raise DatabaseUnavailable
 
 
-async def lost(write: Write) -> Any:
+async def lost_for_long(write: Write) -> Any:
     """Another process was faster, until it is too late."""
     await asyncio.sleep(RETRY)
-    return []
-
-
-async def written(write: Write) -> Any:
-    """No fault."""
-    return await write()
+    return await lost(write)
 
 
 # Memory
 
 
 def test_memory_that_others_take_is_waited_for_together(broken: Broken) -> None:
-    broken.faults = [rolled_back(DatabaseCrowded)] * 3
+    broken.database.faults = [rolled_back(DatabaseCrowded)] * 3
     begin = time.monotonic()
     assert all(isinstance(one, dict) for one in broken.store(5))
-    assert (len(broken.params), len(broken.params[-1]["transactions"])) == (4, 5)
+    assert (len(broken.database.turns), len(broken.database.turns[-1]["transactions"])) == (4, 5)
     assert time.monotonic() - begin > 0.3, "it did not wait"
 
 
@@ -147,15 +118,15 @@ def test_memory_that_others_take_is_waited_for_together(broken: Broken) -> None:
 def test_memory_that_others_take_for_long_is_told_and_no_fault_of_a_request(
     broken: Broken, count: int
 ) -> None:
-    broken.faults = [rolled_back(DatabaseCrowded)] * 100
+    broken.database.faults = [rolled_back(DatabaseCrowded)] * 100
     found = broken.store(count)
     told = [(type(one), one.code, one.status, one.details) for one in found]
     assert told == [(DatabaseCrowded, "DB_OUT_OF_MEMORY", 503, {"in_doubt": False})] * count
-    assert len(broken.params) < 20
+    assert len(broken.database.turns) < 20
 
 
 def test_one_request_that_does_not_fit_is_told_so_and_the_others_are_written(broken: Broken) -> None:
-    broken.faults = [rolled_back(DatabaseFull)] * 2
+    broken.database.faults = [rolled_back(DatabaseFull)] * 2
     found = broken.store(3, find_duplicates=False)
     assert [type(one) for one in found] == [TransactionTooLarge, dict, dict]
     assert found[0].details == {"in_doubt": False}
@@ -177,7 +148,7 @@ def test_one_request_that_does_not_fit_is_told_so_and_the_others_are_written(bro
 def test_what_ends_a_request_after_a_write_that_was_not_answered_says_so(
     broken: Broken, fault: Fault, kind: type[GraphmemError], count: int
 ) -> None:
-    broken.faults = [not_answered, *[fault] * 100]
+    broken.database.faults = [not_answered, *[fault] * 100]
     for error in broken.store(count):
         assert (type(error), error.details) == (kind, {"in_doubt": True})
         assert "idempotency_key" in str(error)
@@ -185,29 +156,31 @@ def test_what_ends_a_request_after_a_write_that_was_not_answered_says_so(
 
 @pytest.mark.parametrize("before", [[], [not_answered]], ids=["at once", "in doubt"])
 def test_who_loses_until_it_is_late_takes_the_lock(broken: Broken, before: list[Fault]) -> None:
-    broken.faults = [*before, lost]
+    broken.database.faults = [*before, lost_for_long]
     assert [one["entities_created"] for one in broken.store(3)] == [1, 1, 1]
-    assert len(broken.params) == len(before) + 2
+    assert len(broken.database.turns) == len(before) + 2
 
 
 def test_what_is_tried_alone_after_a_doubt_is_no_doubt_once_it_is_written(broken: Broken) -> None:
-    broken.faults = [not_answered, rolled_back(InternalError)]
+    broken.database.faults = [not_answered, rolled_back(InternalError)]
     assert all(isinstance(one, dict) for one in broken.store(3))
-    assert [len(one["transactions"]) for one in broken.params] == [3, 3, 1, 1, 1]
+    assert [len(one["transactions"]) for one in broken.database.turns] == [3, 3, 1, 1, 1]
 
 
 # Around a turn
 
 
-def test_a_fault_of_tracing_answers_the_callers_of_the_turn(
-    broken: Broken, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(spans: Any) -> Any:
+class FailingTracer(Tracer):
+    """A tracer that cannot span a turn."""
+
+    def turn(self, requests: Iterable[Any]) -> Any:
         raise RuntimeError("a fault of tracing")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(broken.services.tracer, "turn", failing)
-        assert [type(one) for one in broken.store(3)] == [InternalError] * 3
+
+def test_a_fault_of_tracing_answers_the_callers_of_the_turn(broken: Broken) -> None:
+    broken.database.tracer = FailingTracer()
+    assert [type(one) for one in broken.store(3)] == [InternalError] * 3
+    broken.database.tracer = NO_TRACES
     assert isinstance(broken.store()[0], dict)
 
 
@@ -218,7 +191,7 @@ def test_a_full_disk_refuses_to_fold_again(broken: Broken) -> None:
     run, run_blocked = (by_runner(broken.loop, some, broken.owner) for some in (broken.services, blocked))
     person = run("entities.query")["entities"][0]["entity_id"]
     run("schemas.register", schema={"entity_type": "person", "fields": {"name": "string"}})
-    broken.params.clear()
+    broken.database.turns.clear()
     calls: list[tuple[str, dict[str, Any]]] = [
         ("entities.get", {"entity_id": person}),
         ("store", {"entities": [ADA], "commit": False}),
@@ -227,7 +200,7 @@ def test_a_full_disk_refuses_to_fold_again(broken: Broken) -> None:
         with pytest.raises(DiskFull) as refused:
             run_blocked(name, **arguments)
         assert refused.value.details["in_doubt"] is False
-    assert not broken.params, "something was written"
+    assert not broken.database.turns, "something was written"
     assert run("entities.get", entity_id=person)["canonical_name"] == ADA["name"]
 
 
@@ -250,22 +223,26 @@ def test_what_fails_with_a_look_for_duplicates_is_written_without(
         limits = TurnLimits(losses_before_lock=0)
         writers = Writers(services.database, services.settings, services.embedder, limits)
         broken.services = replace(services, writers=writers)
-    broken.faults = [fault]
+    broken.database.faults = [fault]
     found = broken.store(2)
     assert [(one["entities_created"], warned(one)) for one in found] == [(1, NOT_LOOKED)] * 2
-    assert [bool(one["probes"]) for one in broken.params] == [True, False]
+    assert [bool(one["probes"]) for one in broken.database.turns] == [True, False]
     assert [warned(one) for one in broken.store(1, entities=[{**ADA, "intent": "create_new"}])] == [[]]
-    assert broken.params[-1]["probes"], "the next one is looked for again"
+    assert broken.database.turns[-1]["probes"], "the next one is looked for again"
 
 
 def test_what_was_written_though_it_was_late_is_not_written_again(broken: Broken) -> None:
-    broken.faults = [timed_out_and_written]
+    broken.database.faults = [timed_out_and_written]
     (found,) = broken.store()
     assert (found["replayed"], found["entities_created"], warned(found)) == (False, 1, NOT_LOOKED)
-    assert len(broken.params) == 1
+    assert len(broken.database.turns) == 1
 
 
 def test_what_fails_without_a_look_too_ends_as_ever(broken: Broken) -> None:
-    broken.faults = [timed_out] * 9
+    broken.database.faults = [timed_out] * 9
     (error,) = broken.store()
-    assert (type(error), error.details, len(broken.params)) == (DatabaseTimeout, {"in_doubt": True}, 2)
+    assert (type(error), error.details, len(broken.database.turns)) == (
+        DatabaseTimeout,
+        {"in_doubt": True},
+        2,
+    )
