@@ -8,24 +8,13 @@ from typing import Any, Final, NamedTuple, Self
 
 from graphmem.dump.batches import Batch, Part
 from graphmem.dump.records import Observation, Transaction
+from graphmem.dump.stored import CONTENT, StoredObservation, StoredTransaction, content
 from graphmem.model import canonical, facts, ids
 
 REPORT_CHARACTERS_LIMIT: Final = 500
 """Characters of a value in the report of a conflict."""
-_TRANSACTION: Final = (
-    "recorded_at",
-    "operation",
-    "client",
-    "agent",
-    "idempotency_key",
-    "request_hash",
-    "answer",
-)
-_CONTENT: Final = (
-    "home", "kind", "observed_at", "fields", "values", "priority", "specificity", "observation_source",
-    "agent",
-)  # fmt: skip
-"""The names of :attr:`Observation.content`, as a dump has them."""
+_TRANSACTION: Final = tuple(name for name in StoredTransaction._fields if name != "id")
+"""The members of a transaction that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,45 +34,6 @@ class Conflict:
             "owner": self.owner, "what": self.kind, "id": self.id, "message": self.message,
             "here": dict(self.stored), "dump": dict(self.dumped),
         }  # fmt: skip
-
-
-class StoredTransaction(NamedTuple):
-    """A transaction of ``dump.present``."""
-
-    id: str
-    recorded_at: int
-    operation: str
-    client: str | None
-    agent: str | None
-    idempotency_key: str | None
-    request_hash: str
-    answer: str
-
-
-class StoredObservation(NamedTuple):
-    """An observation as ``dump/_observation.cypher`` reads it."""
-
-    id: str
-    subject_id: str
-    kind: str
-    entity_type: str | None
-    identity_basis: str | None
-    observed_at: int
-    recorded_at: int
-    fields: list[str]
-    values: list[str]
-    priority: float
-    specificity: float
-    observation_source: str
-    agent: str | None
-
-    @property
-    def content(self) -> tuple[Any, ...]:
-        """What must be equal in a dump, as :attr:`graphmem.dump.records.Observation.content`."""
-        return (
-            self.subject_id, self.kind, self.observed_at, tuple(self.fields), tuple(self.values),
-            self.priority, self.specificity, self.observation_source, self.agent,
-        )  # fmt: skip
 
 
 class KeyRow(NamedTuple):
@@ -131,7 +81,7 @@ class Present:
         return cls(
             transactions={transaction.id: transaction for transaction in transactions},
             keys={key.key: key.transaction_id for key in row.keys},
-            observations={observation.id: observation.content for observation in row.observations},
+            observations={observation.id: content(observation) for observation in row.observations},
             entities=frozenset(row.entities),
             foreign=frozenset(row.foreign),
         )
@@ -250,9 +200,10 @@ def _observation_conflict(
 ) -> Conflict | None:
     stored = present.observations.get(observation.id)
     if stored is not None:
-        if stored == observation.content:
+        dumped = content(observation)
+        if stored == dumped:
             return None
-        triples = zip(_CONTENT, stored, observation.content, strict=True)
+        triples = zip(CONTENT, stored, dumped, strict=True)
         differing = [(name, _cut(old), _cut(new)) for name, old, new in triples if old != new]
         message = "the database has this observation with other content, which stays"
         sides = {name: old for name, old, _ in differing}, {name: new for name, _, new in differing}

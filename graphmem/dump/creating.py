@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from graphmem.database.driver import Database
 from graphmem.dump import container, records
+from graphmem.dump.stored import OBSERVATION, StoredTransaction
 from graphmem.errors import DatabaseFull, DumpRefused
 from graphmem.model.schema import version_order
 from graphmem.writing.state import LockedOwner
@@ -25,10 +26,6 @@ PAGE_OWNERS: Final = 1_000
 """Owners that one query reads."""
 ABANDONED_AFTER_SECONDS: Final = 86_400.0
 """A partial file that nobody has written to for this long belongs to no backup under way."""
-_OBSERVATION: Final = (
-    "id", "home", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
-    "priority", "specificity", "observation_source", "agent",
-)  # fmt: skip
 Progress = Callable[[int, int | None], None]
 """Called with the observations written since the last call, and with their total where it is known."""
 
@@ -141,16 +138,9 @@ class _SchemaRows(NamedTuple):
 
 
 class _TransactionRow(NamedTuple):
-    """A transaction with its observations, these in the order of ``_OBSERVATION``."""
+    """A transaction with its observations, each as :data:`OBSERVATION` names its columns."""
 
-    id: str
-    recorded_at: int
-    operation: str
-    client: str | None
-    agent: str | None
-    idempotency_key: str | None
-    request_hash: str
-    answer: str
+    transaction: StoredTransaction
     observations: list[list[Any]]
 
 
@@ -214,12 +204,10 @@ class _Creator:
             for schema in versions:
                 self._add("schema", {"entity_type": kind, **schema._asdict()})
                 contents.schemas += 1
-        async for transaction in self._transactions(owner, sequence):
-            members = transaction._asdict()
-            observations = members.pop("observations")
-            self._add("transaction", members)
+        async for transaction, observations in self._transactions(owner, sequence):
+            self._add("transaction", transaction._asdict())
             for observation in observations:
-                self._add("observation", dict(zip(_OBSERVATION, observation, strict=True)))
+                self._add("observation", dict(zip(OBSERVATION, observation, strict=True)))
             contents.transactions += 1
             contents.observations += len(observations)
             contents.recorded_at = transaction.recorded_at
@@ -243,12 +231,12 @@ class _Creator:
             while True:
                 page = await reading
                 if page.more:
-                    last = page.transactions[-1]
+                    last = page.transactions[-1].transaction
                     reading = asyncio.create_task(
                         self._page(owner, sequence, last.recorded_at, last.id, PAGE_TRANSACTIONS)
                     )
-                for transaction in page.transactions:
-                    yield transaction
+                for row in page.transactions:
+                    yield row
                 if not page.more:
                     return
         finally:

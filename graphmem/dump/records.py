@@ -141,14 +141,6 @@ class Observation(_Record):
             # Answers contain the text of a value without parsing it.
             canonical.encode(canonical.decode(value))
 
-    @property
-    def content(self) -> tuple[Any, ...]:
-        """The members that its id is made of; transaction and ``recorded_at`` are not among them."""
-        return (
-            self.subject_id, self.kind, self.observed_at, tuple(self.fields), tuple(self.values),
-            self.priority, self.specificity, self.observation_source, self.agent,
-        )  # fmt: skip
-
 
 Record = RelationshipType | Owner | Schema | Transaction | Observation
 _READ: Final = TypeAdapter(Annotated[Record, Field(discriminator="record")])

@@ -113,18 +113,7 @@ class StoreRequest(TransactionRequest):
 
     def item_observation_id(self, item: Item) -> str:
         """Return the id of the observation that an item makes."""
-        if item.observed_at is None:
-            return ids.unplaced_observation_id(self.transaction_id, item.index)
-        return ids.observation_id(
-            subject_id=item.entity_id,
-            observed_at=item.observed_at,
-            fields=item.fields,
-            kind=item.kind,
-            priority=item.priority,
-            specificity=item.specificity,
-            observation_source=item.observation_source,
-            agent=self.agent,
-        )
+        return self._observation_id(item, item, item.entity_id, item.specificity, item.index)
 
     def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
         """Return the id of the observation that a link makes; links count on after the items.
@@ -133,17 +122,29 @@ class StoreRequest(TransactionRequest):
             key: the relationship that it is about, where that is another than the link names.
             place: counts the relationships that one link acts on.
         """
-        if self.observed_at is None:
-            number = link.index if place == 0 else len(self.links) + place
-            return ids.unplaced_observation_id(self.transaction_id, len(self.items) + number)
+        number = link.index if place == 0 else len(self.links) + place
+        subject_id = self.link_key(link) if key is None else key
+        return self._observation_id(link, self, subject_id, 1.0, len(self.items) + number)
+
+    def _observation_id(
+        self, part: Item | Link, origin: Item | Self, subject_id: str, specificity: float, index: int
+    ) -> str:
+        """Return the id of the observation that a part makes.
+
+        Args:
+            origin: gives time, priority and source: an item has its own, a link those of the request.
+            index: tells the observations of the transaction apart, if their time is the transaction's.
+        """
+        if origin.observed_at is None:
+            return ids.unplaced_observation_id(self.transaction_id, index)
         return ids.observation_id(
-            subject_id=self.link_key(link) if key is None else key,
-            observed_at=self.observed_at,
-            fields=link.fields,
-            kind=link.kind,
-            priority=self.priority,
-            specificity=1.0,
-            observation_source=self.observation_source,
+            subject_id=subject_id,
+            observed_at=origin.observed_at,
+            fields=part.fields,
+            kind=part.kind,
+            priority=origin.priority,
+            specificity=specificity,
+            observation_source=origin.observation_source,
             agent=self.agent,
         )
 

@@ -21,9 +21,7 @@ WITH stretch, [transaction IN stretch | size(transaction.answer) + reduce(charac
   } | characters + size + 500)] AS sizes
 WITH stretch, <entity._fitting> AS fitting
 RETURN [transaction IN stretch[..fitting] |
-  [transaction.id, transaction.recorded_at, transaction.operation, transaction.client,
-    head(COLLECT { MATCH (transaction)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }),
-    transaction.idempotency_key, transaction.request_hash, transaction.answer,
+  [<dump._transaction>,
     COLLECT {
       MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
       WITH observation ORDER BY observation.id

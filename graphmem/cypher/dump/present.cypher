@@ -12,10 +12,7 @@
 CALL () {
   UNWIND $transactions AS id
   MATCH (node:Transaction {id: id})
-  RETURN [transaction IN collect(node) WHERE transaction.owner = $owner
-    | [transaction.id, transaction.recorded_at, transaction.operation, transaction.client,
-    head(COLLECT { MATCH (transaction)-[:BY_AGENT]->(agent:Agent) RETURN agent.thumbprint }),
-    transaction.idempotency_key, transaction.request_hash, transaction.answer]] AS transactions,
+  RETURN [transaction IN collect(node) WHERE transaction.owner = $owner | <dump._transaction>] AS transactions,
     collect(CASE WHEN node.owner <> $owner THEN node.id END) AS foreign_transactions
 }
 CALL () {

@@ -1,0 +1,60 @@
+"""The transactions and observations of a dump as the database holds them."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from graphmem.dump.records import Observation
+
+
+class StoredTransaction(NamedTuple):
+    """A transaction as ``dump/_transaction.cypher`` reads it; a dump has the same names."""
+
+    id: str
+    recorded_at: int
+    operation: str
+    client: str | None
+    agent: str | None
+    idempotency_key: str | None
+    request_hash: str
+    answer: str
+
+
+class StoredObservation(NamedTuple):
+    """An observation as ``dump/_observation.cypher`` reads it."""
+
+    id: str
+    subject_id: str
+    kind: str
+    entity_type: str | None
+    identity_basis: str | None
+    observed_at: int
+    recorded_at: int
+    fields: list[str]
+    values: list[str]
+    priority: float
+    specificity: float
+    observation_source: str
+    agent: str | None
+
+
+OBSERVATION: Final = tuple("home" if name == "subject_id" else name for name in StoredObservation._fields)
+"""The columns of an observation, as a dump names them."""
+
+CONTENT: Final = (
+    "home", "kind", "observed_at", "fields", "values", "priority", "specificity", "observation_source",
+    "agent",
+)  # fmt: skip
+"""The names of :func:`content`, as a dump has them."""
+
+
+def content(observation: Observation | StoredObservation) -> tuple[Any, ...]:
+    """Return the members that an observation's id is made of: they must be equal in the database and a dump.
+
+    Its transaction and ``recorded_at`` are not among them.
+    """
+    return (
+        observation.subject_id, observation.kind, observation.observed_at, tuple(observation.fields),
+        tuple(observation.values), observation.priority, observation.specificity,
+        observation.observation_source, observation.agent,
+    )  # fmt: skip
