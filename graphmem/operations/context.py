@@ -12,13 +12,13 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import Unit
 from graphmem.reading import answers, cursors
-from graphmem.reading.answers import EntityResult
 from graphmem.reading.context_lines import known_lines
 from graphmem.reading.context_page import ContextPage, fitted
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import ExactHits
 from graphmem.reading.search_engine import search
+from graphmem.reading.shared_rows import EntityResult
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers, words
 

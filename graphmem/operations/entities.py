@@ -38,13 +38,13 @@ from graphmem.reading import (
     recomputed,
     search_engine,
 )
-from graphmem.reading.answers import EntityResult, EntityRow, ObservationRows
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.search_engine import SearchText, Semantic
+from graphmem.reading.shared_rows import EntityResult, EntityRow, ObservationRows
 from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
 from graphmem.registry import Context, Scope, operation
 

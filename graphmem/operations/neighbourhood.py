@@ -23,13 +23,13 @@ from graphmem.arguments import (
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import identity, times
 from graphmem.reading import answers, as_of, cursors, related_pages, timeline_pages
-from graphmem.reading.answers import EntityRow, ObservationRows, ObservationsOfEntity
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
+from graphmem.reading.shared_rows import EntityRow, ObservationRows, ObservationsOfEntity
 from graphmem.reading.timeline_pages import Event
 from graphmem.reading.walk import Place, WalkRequest, walk
 from graphmem.registry import Context, Scope, operation

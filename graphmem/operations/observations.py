@@ -25,11 +25,11 @@ from graphmem.arguments import (
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors
-from graphmem.reading.answers import ObservationRow, ObservationRows, ObservationsOfEntity
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.lookup import find_exactly
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.receipts import Observing, accept, entries, not_found
+from graphmem.reading.shared_rows import ObservationRow, ObservationRows, ObservationsOfEntity
 from graphmem.registry import Context, Scope, operation
 
 

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, NotBlank, Offset, Total, invalid
 from graphmem.model import relationship
 from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, RegistrationRefused, RelationshipType
-from graphmem.reading.answers import TypeCounts
+from graphmem.reading.shared_rows import TypeCounts
 from graphmem.registry import Context, Scope, operation
 
 

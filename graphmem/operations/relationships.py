@@ -25,7 +25,6 @@ from graphmem.arguments import (
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
-from graphmem.reading.answers import ObservationRows
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
@@ -37,6 +36,7 @@ from graphmem.reading.relationship_lookup import (
     known_types,
 )
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
+from graphmem.reading.shared_rows import ObservationRows
 from graphmem.registry import Context, Scope, operation
 
 _TYPE_FILTER = "$.filters.relationship_type"

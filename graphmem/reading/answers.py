@@ -1,4 +1,4 @@
-"""The shapes of answers, and how rows of the database become answers.
+"""The shapes of answers, and how rows become answers.
 
 Values are canonical JSON in the database. An answer contains these texts as they are; none is parsed.
 """
@@ -6,7 +6,7 @@ Values are canonical JSON in the database. An answer contains these texts as the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple, NotRequired
+from typing import Any, Final, NotRequired
 
 import orjson
 from typing_extensions import TypedDict
@@ -15,6 +15,7 @@ from graphmem.errors import NotFound
 from graphmem.model import times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale, Torn, checksum
+from graphmem.reading.shared_rows import EntityRow, ObservationRow, RelationshipRow, refuse_stale
 
 Fields = dict[str, Any]
 ANSWER_CHARACTERS: Final = 8_000_000
@@ -127,127 +128,6 @@ class Relationship(TypedDict):
     provenance: dict[str, str]
 
 
-class EntityRow(NamedTuple):
-    """A row of ``entity/_row.cypher``; times are microseconds."""
-
-    id: str
-    type: str
-    name: str
-    version: int
-    observation_count: int
-    created_at: int | None
-    last_observation_at: int | None
-    fields: list[str]
-    values: list[str]
-    winners: list[str]
-    live: bool
-    check: int | None
-    own: str | None
-    projection: str | None
-    head: list[list[str | None]]
-    merged_into: str | None = None
-
-    @property
-    def schema_version(self) -> str | None:
-        """The registered version of its type's schema, or None."""
-        return self.head[0][1] if self.head else None
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether the entity was folded under an older schema of its type."""
-        return self.projection != (self.head[0][0] if self.head else None)
-
-
-class ObservationRow(NamedTuple):
-    """A row of ``observation/_row.cypher``; times are microseconds."""
-
-    id: str
-    entity_id: str
-    entity_type: str
-    kind: str
-    observed_at: int
-    recorded_at: int
-    fields: list[str]
-    values: list[str]
-    priority: float
-    specificity: float
-    observation_source: str
-    agent: str
-    source_id: str | None
-    interpretation_id: str | None
-    identity_basis: str | None
-    transaction_id: str
-    client: str
-    idempotency_key: str | None
-
-
-class RelationshipRow(NamedTuple):
-    """A row of ``relationship/_row.cypher``; times are microseconds."""
-
-    key: str
-    id: str
-    type: str
-    source: str
-    target: str
-    live: bool
-    version: int
-    observation_count: int
-    created_at: int
-    last_observation_at: int
-    fields: list[str]
-    values: list[str]
-    winners: list[str]
-    check: int | None
-    own: str | None = None
-
-
-class ObservationRows(NamedTuple):
-    """The row of ``observation/by_id.cypher``, ``relationship/observations.cypher`` and
-    ``source/observations.cypher``.
-    """
-
-    observations: list[ObservationRow]
-
-
-class ObservationsOfEntity(NamedTuple):
-    """The row of ``observation/of_entity.cypher``; ``version`` and ``type`` are the entity's."""
-
-    page: list[ObservationRow]
-    truncated: bool
-    more: bool
-    total: int
-    version: int
-    type: str
-
-
-class EntityResult(NamedTuple):
-    """The row of ``entity/get.cypher``."""
-
-    entity: EntityRow
-
-
-class MergedEntity(NamedTuple):
-    """A merged entity, its survivor, and the survivor's projection and schema version."""
-
-    id: str
-    survivor_id: str
-    projection: str | None
-    schema_version: str | None
-
-
-class TypeCount(NamedTuple):
-    """The number of live entities, or of relationships, of a type."""
-
-    type: str
-    total: int
-
-
-class TypeCounts(NamedTuple):
-    """The row of ``duplicate/counts.cypher`` and ``relationship_type/counts.cypher``."""
-
-    counts: list[TypeCount]
-
-
 def no_entity(entity_id: str | None) -> NotFound:
     """Return the error of an entity that does not exist or is deleted."""
     return NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
@@ -325,36 +205,7 @@ def entities(rows: Iterable[EntityRow], *, snapshot: bool = True) -> list[Entity
         Torn: a commit changed an entity during the read.
         Stale: some entities were folded under an older schema; the error names all of them.
     """
-    return [entity(row, snapshot=snapshot) for row in fresh(rows)]
-
-
-def listed(page: Iterable[EntityRow], merged: Iterable[MergedEntity]) -> list[EntityRow]:
-    """Return a page of ``entity/_page.cypher``; a merged entity has the schema version of its survivor.
-
-    Raises:
-        Stale: some entities were folded under an older schema; the error names all of them.
-    """
-    merged_by_id = {entity.id: entity for entity in merged}
-    rows: list[EntityRow] = []
-    for row in page:
-        if (entity := merged_by_id.get(row.id)) is not None:
-            head: list[list[str | None]] = [[entity.projection, entity.schema_version]]
-            rows.append(row._replace(merged_into=entity.survivor_id, head=head))
-        else:
-            rows.append(row)
-    return fresh(rows)
-
-
-def fresh(rows: Iterable[EntityRow]) -> list[EntityRow]:
-    """Return rows of entities.
-
-    Raises:
-        Stale: some entities were folded under an older schema; the error names all of them.
-    """
-    entity_rows = list(rows)
-    if stale := [row.id for row in entity_rows if row.is_stale]:
-        raise Stale(stale)
-    return entity_rows
+    return [entity(row, snapshot=snapshot) for row in refuse_stale(rows)]
 
 
 def observation(row: ObservationRow) -> Observation:

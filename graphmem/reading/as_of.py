@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 
 from graphmem.model import canonical, ids, membership, reduction, times
 from graphmem.model.reduction import OwnState
-from graphmem.reading import answers, recomputed
-from graphmem.reading.answers import EntityRow, RelationshipRow
+from graphmem.reading import answers, recomputed, shared_rows
+from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.registry import Context
 from graphmem.writing import refolding
 
@@ -143,7 +143,7 @@ async def entities(
     if not entity_ids:
         return []
     if clocks.now:
-        return answers.fresh(
+        return shared_rows.refuse_stale(
             (await context.graph.only("entity.by_id", _EntityRows, entity_ids=list(entity_ids))).entities
         )
     rows: list[EntityRow] = []

@@ -9,10 +9,10 @@ from graphmem.errors import InvalidInput
 from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import value_index
-from graphmem.reading.answers import EntityRow
 from graphmem.reading.entity_pages import EntityRequest, Place, place_of, start_of, too_many
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import Candidate, Scan, Stretch, Untrusted, place_at
+from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 
 

@@ -10,7 +10,7 @@ from graphmem.matching.context_ranking import About, Contest, Line
 from graphmem.model import arrays, canonical, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading import answers
-from graphmem.reading.answers import EntityRow
+from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.text import words
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from graphmem.matching.similarity import Profile
 from graphmem.reading import answers
-from graphmem.reading.answers import EntityResult, TypeCounts
+from graphmem.reading.shared_rows import EntityResult, TypeCounts
 from graphmem.registry import Context
 from graphmem.writing import duplicate_probe
 

@@ -17,9 +17,9 @@ from graphmem.cypher import Way
 from graphmem.errors import InvalidInput
 from graphmem.model import identity
 from graphmem.model.comparison import Filter
-from graphmem.reading import answers, cursors
-from graphmem.reading.answers import EntityRow, MergedEntity
+from graphmem.reading import cursors, shared_rows
 from graphmem.reading.pages import Page
+from graphmem.reading.shared_rows import EntityRow, MergedEntity
 from graphmem.registry import Context
 
 FIELD: Final = "snapshot."
@@ -180,7 +180,7 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
             **common,
         )
         keys = row.keys
-    rows = answers.listed(row.page, row.merged)
+    rows = shared_rows.with_survivors(row.page, row.merged)
     following = None
     if row.more and rows:
         following = place_of(request, Place(keys[len(rows) - 1] if keys else "", rows[-1].id))

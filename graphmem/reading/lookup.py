@@ -10,9 +10,9 @@ from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
-from graphmem.reading.answers import EntityResult, EntityRow
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.search_engine import Semantic
+from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.text import identifiers, words
 

@@ -15,7 +15,7 @@ from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, OwnState
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Document
-from graphmem.reading.answers import EntityRow
+from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.writing import refolding
 

@@ -9,8 +9,8 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from graphmem.reading import answers, as_of, cursors
-from graphmem.reading.answers import EntityRow, RelationshipRow
 from graphmem.reading.as_of import AsOf
+from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.walk import Reached
 from graphmem.registry import Context
 

@@ -11,8 +11,8 @@ from graphmem.arguments import Arguments, EntityId, Spelled, invalid
 from graphmem.errors import NotFound
 from graphmem.model import ids, membership, relationship
 from graphmem.reading import as_of
-from graphmem.reading.answers import RelationshipRow
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.shared_rows import RelationshipRow
 from graphmem.registry import Context
 
 RelationshipType = Annotated[

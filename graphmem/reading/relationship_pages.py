@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from graphmem.model import ids, membership, times
-from graphmem.reading import answers, as_of, cursors
-from graphmem.reading.answers import EntityRow, RelationshipRow
+from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.registry import Context
 
 
@@ -136,7 +136,7 @@ async def _now(context: Context, wanted: Wanted) -> Found:
         )
         if row is None:
             raise answers.no_entity(wanted.entity_id)
-        others = answers.fresh(row.others)
+        others = shared_rows.refuse_stale(row.others)
         return Found(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
     if wanted.relationship_type is not None:
         row = await context.graph.only(
@@ -144,7 +144,7 @@ async def _now(context: Context, wanted: Wanted) -> Found:
         )
     else:
         row = await context.graph.only("relationship.page", _PageRows, **common)
-    return Found(row.page, answers.fresh(row.others), row.total, row.truncated, row.more)
+    return Found(row.page, shared_rows.refuse_stale(row.others), row.total, row.truncated, row.more)
 
 
 async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:

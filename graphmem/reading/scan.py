@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 from graphmem import cypher
 from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
-from graphmem.reading import answers
-from graphmem.reading.answers import EntityRow, MergedEntity
+from graphmem.reading import shared_rows
 from graphmem.reading.entity_pages import EntityRequest, Key, Place
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
+from graphmem.reading.shared_rows import EntityRow, MergedEntity
 from graphmem.registry import Context
 from graphmem.settings import Limits
 
@@ -259,4 +259,4 @@ async def rows_of(
         include_merged=request.include_merged,
         limit=len(entity_ids),
     )
-    return answers.listed(row.page, row.merged), row.truncated
+    return shared_rows.with_survivors(row.page, row.merged), row.truncated

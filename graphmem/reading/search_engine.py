@@ -18,7 +18,7 @@ from pydantic import Field
 
 from graphmem.arguments import Text
 from graphmem.errors import EmbeddingUnavailable
-from graphmem.reading.answers import EntityRow
+from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.settings import Limits
 from graphmem.text import identifiers, words

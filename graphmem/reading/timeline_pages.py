@@ -14,8 +14,8 @@ from graphmem.arguments import invalid
 from graphmem.model import dates, timeline, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed
-from graphmem.reading.answers import ObservationRows
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.shared_rows import ObservationRows
 from graphmem.registry import Context
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)

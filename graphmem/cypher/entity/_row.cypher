@@ -1,4 +1,4 @@
-// One entity with its current snapshot; in Python: graphmem.reading.answers.EntityRow. The last part is the head of
+// One entity with its current snapshot; in Python: graphmem.reading.shared_rows.EntityRow. The last part is the head of
 // its type's schema: the rules by which the snapshot must be folded, and the registered version.
 [<entity._columns>,
  COLLECT {

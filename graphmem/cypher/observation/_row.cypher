@@ -1,4 +1,4 @@
-// One observation with its transaction and writer; in Python: graphmem.reading.answers.ObservationRow.
+// One observation with its transaction and writer; in Python: graphmem.reading.shared_rows.ObservationRow.
 [observation.id, observation.entity_id, observation.entity_type, observation.kind, observation.observed_at,
  observation.recorded_at, observation.fields, observation.values, observation.priority,
  observation.specificity, observation.observation_source, observation.agent, observation.source_id,
