@@ -22,7 +22,9 @@ class Analyze(Arguments):
     entity_id: EntityId | None = None
     min_frequency: Annotated[
         int,
-        Field(ge=1, le=schema_samples.SAMPLE, description="In how many observations a field must stand."),
+        Field(
+            ge=1, le=schema_samples.SAMPLE_LIMIT, description="In how many observations a field must stand."
+        ),
         NoBool,
     ] = schema_candidates.MIN_OBSERVATIONS
     min_confidence: Annotated[

@@ -18,7 +18,7 @@ from graphmem.reading import cursors, schema_rows
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.receipts import SchemaReceipt, Writing, change_schema
-from graphmem.reading.schema_rows import VERSIONS_TOLD, Declared, Schema, SchemaRow, VersionRow, declared
+from graphmem.reading.schema_rows import VERSIONS_LIMIT, Declared, Schema, SchemaRow, VersionRow, declared
 from graphmem.registry import Context, Scope, operation
 
 
@@ -131,7 +131,7 @@ async def get_schema(context: Context, arguments: GetSchema) -> Schema:
     holds the types under which each field was stored.
     """
     kind = arguments.entity_type
-    row = await context.graph.one("schema.get", _SchemaResult, entity_type=kind, limit=VERSIONS_TOLD)
+    row = await context.graph.one("schema.get", _SchemaResult, entity_type=kind, limit=VERSIONS_LIMIT)
     if row is not None:
         return schema_rows.answer(row.schema, row.versions)
     if schema.shipped(kind) is not None:

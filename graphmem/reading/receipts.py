@@ -1,4 +1,4 @@
-"""What every writing operation shares: its arguments, the way to the owner's writer, and the receipt."""
+"""The arguments that writing operations share, the way to the owner's writer, and the parts of receipts."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ Parts = tuple[list[Item | None], list[Link | None]]
 
 
 class Writing(Arguments):
-    """What every writing operation takes."""
+    """The arguments of every writing operation."""
 
     idempotency_key: Key = None
 
 
 class Observing(Writing):
-    """What an operation takes that says when and by what kind of writer something was observed."""
+    """The arguments of an operation that stores observations: their time, priority and kind of writer."""
 
     observed_at: ObservedAt = None
     source_priority: Priority = None
     observation_source: Source = None
 
     def defaults(self) -> items.Defaults:
-        """Return what stands on the request for all of its parts.
+        """Return the values for all parts of the request that have none of their own.
 
         Raises:
             InvalidInput: the time is more than 24 hours in the future.
@@ -83,14 +83,14 @@ class TransactionFields(TypedDict):
 
 
 class StoredEntity(TypedDict):
-    """What became of one item.
+    """The entity of a stored item.
 
-    ``action`` is created, matched_existing or extended (would_… in a plan); ``identity_basis`` the fields
-    that identified it; ``deduplicated`` says that this very observation was there already;
-    ``home_entity_id`` is the entity that it is an observation of, where that is merged into the one that is
-    answered. Where the answer would be too large, ``entity_snapshot_after`` stands with the last item of
-    each entity only. ``duplicate_candidates`` stands with what a store created where other entities are
-    likely the same thing.
+    ``action`` is created, matched_existing or extended (would_… in a plan). ``identity_basis`` names the
+    fields that identified the entity. ``deduplicated`` is true if the same observation was stored before.
+    ``home_entity_id`` is the subject of the observation if it is merged into the entity of the answer.
+    ``entity_snapshot_after`` is the snapshot after the transaction; if the answer would be too large, only
+    the last item of each entity has it. ``duplicate_candidates`` are entities that are likely the same as an
+    entity that the store created.
     """
 
     entity_id: str
@@ -108,7 +108,7 @@ class StoredEntity(TypedDict):
 
 
 class StoredRelationship(TypedDict):
-    """What became of one relationship."""
+    """A stored relationship."""
 
     relationship_key: str
     relationship_id: str
@@ -161,9 +161,9 @@ async def accept(
     """Hand items and links to the owner's writer; return the receipt with snapshots as of its transaction.
 
     Args:
-        parts: reads the items and links.
+        parts: reads the items and links; the reader collects the issues.
         types: the relationship types that the links name.
-        find_duplicates: whether the receipt tells the neighbours of what was created.
+        find_duplicates: whether the receipt holds the likely duplicates of the entities that were created.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
@@ -174,13 +174,13 @@ async def accept(
     alternatives = context.services.writers.alternatives(owner)
     vocabulary = await context.services.vocabulary.covering(types)
     reader = Reader(owner, fields["transaction_id"], defaults, alternatives, vocabulary)
-    stored, links = parts(reader)
+    read_items, read_links = parts(reader)
     if reader.issues:
         raise StoreRefused(_message(reader.issues), issues=reader.issues)
     request = StoreRequest(
         **fields,
-        items=cast("list[Item]", stored),
-        links=cast("list[Link]", links),
+        items=cast("list[Item]", read_items),
+        links=cast("list[Link]", read_links),
         observed_at=defaults.observed_at,
         priority=defaults.priority,
         observation_source=defaults.observation_source,
@@ -192,7 +192,7 @@ async def accept(
 
 @dataclass(frozen=True, slots=True)
 class SchemaReceipt:
-    """What a change of a schema came to; times are microseconds."""
+    """The result of a change of a schema; times are microseconds."""
 
     entity_type: str
     version: str
@@ -207,10 +207,10 @@ class SchemaReceipt:
 async def change_schema(
     context: Context, operation_name: str, arguments: Writing, change: Change
 ) -> SchemaReceipt:
-    """Have a change of a schema decided on the schema of that moment, and written.
+    """Hand a change of a schema to the owner's writer, which decides it on the schema of its turn.
 
     Raises:
-        NotFound: there is nothing of that type to change.
+        NotFound: there is no schema of that type to change.
         SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
     """
     try:
@@ -236,14 +236,14 @@ async def change_schema(
 
 
 def entries(receipt: Receipt) -> list[StoredEntity]:
-    """Return what became of each item of a receipt.
+    """Return the entity of each item of a receipt.
 
-    Where the snapshots together would be too large for an answer, an entity's stands with its last item only.
+    If the snapshots together are too large for an answer, only the last item of each entity has its snapshot.
     """
     sizes = [sum(len(winner.value) for winner in fold.values()) for fold in receipt.folds]
     last = {item.entity_id: index for index, item in enumerate(receipt.items)}
     whole = sum(sizes) <= answers.ANSWER_CHARACTERS
-    found: list[StoredEntity] = []
+    stored: list[StoredEntity] = []
     for index, (item, name, fold) in enumerate(zip(receipt.items, receipt.names, receipt.folds, strict=True)):
         entry: StoredEntity = {
             "entity_id": item.entity_id,
@@ -261,19 +261,19 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
         if whole or last[item.entity_id] == index:
             values = {name: orjson.Fragment(winner.value) for name, winner in reduction.snapshot_fields(fold)}
             entry["entity_snapshot_after"] = values
-        found.append(entry)
-    return found
+        stored.append(entry)
+    return stored
 
 
 def links(receipt: Receipt) -> list[StoredRelationship]:
-    """Return what became of each relationship of a receipt."""
-    found: list[StoredRelationship] = []
+    """Return the relationships of a receipt."""
+    stored: list[StoredRelationship] = []
     for link in receipt.links:
-        kind, source, target = link.key.split(":")
-        found.append({
+        relationship_type, source, target = link.key.split(":")
+        stored.append({
             "relationship_key": link.key,
             "relationship_id": ids.relationship_id(link.key),
-            "relationship_type": kind,
+            "relationship_type": relationship_type,
             "source_entity_id": source,
             "target_entity_id": target,
             "observation_id": link.observation_id,
@@ -282,29 +282,32 @@ def links(receipt: Receipt) -> list[StoredRelationship]:
             "is_live": link.live,
             "deduplicated": link.known or receipt.replayed,
         })  # fmt: skip
-    return found
+    return stored
 
 
-def not_found(refused: StoreRefused, *codes: str, **named: Any) -> NoReturn:
-    """Raise ``NotFound`` where a refusal says that a thing is not there to act on; else the refusal itself.
+def not_found(refusal: StoreRefused, *codes: str, **details: Any) -> NoReturn:
+    """Raise ``NotFound`` for a refusal with one of some codes, else the refusal itself.
+
+    Args:
+        details: the details of ``NotFound``.
 
     Raises:
-        NotFound: one of the issues has one of ``codes``.
-        StoreRefused: none has.
+        NotFound: an issue has one of ``codes``; it has the message of that issue.
+        StoreRefused: no issue has.
     """
-    for issue in refused.details["issues"]:
+    for issue in refusal.details["issues"]:
         if issue["code"] in codes:
-            raise NotFound(issue["message"], **named) from refused
-    raise refused
+            raise NotFound(issue["message"], **details) from refusal
+    raise refusal
 
 
 async def _reread(context: Context, receipt: Receipt) -> Receipt:
-    """Return a remembered receipt with the snapshots and names as of its transaction."""
-    wanted = {item.entity_id for item in receipt.items}
-    then = await recomputed.entities(context, wanted, times.LATEST, receipt.recorded_at)
-    found = [then.rows[membership.survivor(item.entity_id, then.into)] for item in receipt.items]
-    folds: list[Fold] = [then.folds[one.id] for one in found]
-    return replace(receipt, folds=folds, names=[one.name for one in found])
+    """Return the stored receipt of an earlier request with snapshots and names as of its transaction."""
+    entity_ids = {item.entity_id for item in receipt.items}
+    then = await recomputed.entities(context, entity_ids, times.LATEST, receipt.recorded_at)
+    rows = [then.rows[membership.survivor(item.entity_id, then.into)] for item in receipt.items]
+    folds: list[Fold] = [then.folds[row.id] for row in rows]
+    return replace(receipt, folds=folds, names=[row.name for row in rows])
 
 
 def _message(issues: list[Mapping[str, Any]] | list[Issue]) -> str:

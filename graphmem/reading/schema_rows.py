@@ -1,4 +1,4 @@
-"""The shapes of answers about schemas, and how rows of the database become them."""
+"""The shapes of answers about schemas, and how rows become answers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from graphmem.model import canonical, discovery, identity, schema, times
 from graphmem.model.schema import Document
 from graphmem.reading.answers import when
 
-VERSIONS_TOLD = 100
-"""Versions of a schema that an answer tells, the newest first."""
+VERSIONS_LIMIT = 100
+"""Versions of a schema in an answer, the newest first."""
 
 
 class FieldSummary(TypedDict):
     """One field of a schema.
 
-    ``type`` is string, number, date, boolean, array or object; of a discovered schema also several
-    (``number|string``), or null. ``merge`` decides which observation wins, ``mismatch`` what becomes of a
-    value of another type.
+    ``type`` is string, number, date, boolean, array or object; in a discovered schema also several types
+    (``number|string``), or null. ``merge`` is the policy by which an observation wins. A value of
+    another type is, by ``mismatch``, converted or else hidden (hide), or shown as it was stored (show).
     """
 
     type: str
@@ -34,11 +34,11 @@ class FieldSummary(TypedDict):
 
 
 class Declared(TypedDict):
-    """A schema document: what is declared of an entity type.
+    """A schema document of an entity type.
 
-    ``identity`` holds the alternatives by which an item is identified, first match wins.
-    ``additional_fields`` says whether fields that are not declared are shown in snapshots, ``mismatch``
-    whether a value of another type is converted, or else hidden (hide), or shown as given (show).
+    ``identity`` holds the alternatives by which an item is identified; the first match wins.
+    ``additional_fields`` says whether snapshots show undeclared fields. A value of another type is, by
+    ``mismatch``, converted or else hidden (hide), or shown as it was stored (show).
     """
 
     entity_type: str
@@ -60,7 +60,7 @@ class Declared(TypedDict):
 
 
 class Version(TypedDict):
-    """One registered version: when, by which transaction, and what it changed."""
+    """One registered version: its time, its transaction and its change."""
 
     version: str
     registered_at: str
@@ -71,9 +71,9 @@ class Version(TypedDict):
 class Schema(Declared):
     """The schema of an entity type.
 
-    ``origin`` is registered, shipped or discovered; ``seen`` the types under which each field was stored;
-    ``scope`` is user for what is the caller's own, global for what is shipped. ``versions`` are the
-    registered ones, newest first.
+    ``origin`` is registered, shipped or discovered. ``scope`` is global for a shipped schema, else user.
+    ``seen`` holds the types of the stored values of each field. ``versions`` are the registered versions,
+    newest first.
     """
 
     origin: str
@@ -87,7 +87,7 @@ class Schema(Declared):
 
 
 class SchemaRow(NamedTuple):
-    """``schema/_row.cypher``."""
+    """A row of ``schema/_row.cypher``; ``seen`` holds the stored types of each field, joined by ``|``."""
 
     entity_type: str
     version: str | None
@@ -110,30 +110,32 @@ class VersionRow(NamedTuple):
 
 def declared(document: Document, version: str | None) -> Declared:
     """Return the answer for a document."""
-    given = document.as_json()
-    fields = {name: {**one, "required": one.get("required", False)} for name, one in given["fields"].items()}
+    stored = document.as_json()
+    fields = {
+        name: {**field, "required": field.get("required", False)} for name, field in stored["fields"].items()
+    }
     alternatives = document.alternatives()
     rule = (
         identity.rule(document.entity_type) if alternatives is None else (*alternatives, (identity.CONTENT,))
     )
     if document.strict:
         rule = [names for names in rule if names != (identity.CONTENT,)]
-    found = {
-        **given,
+    answer = {
+        **stored,
         "schema_version": version,
         "fields": fields,
         "field_names": sorted(fields),
         "identity": [list(names) for names in rule],
     }
-    return cast("Declared", _exact(found))
+    return cast("Declared", _sendable(answer))
 
 
-def _exact(value: Any) -> Any:
-    """Return a value in which whole numbers of more than 64 bits are texts of JSON, which can be sent."""
+def _sendable(value: Any) -> Any:
+    """Return a value with integers of more than 64 bits as JSON text, because ``orjson`` refuses them."""
     if isinstance(value, dict):
-        return {name: _exact(one) for name, one in value.items()}
+        return {name: _sendable(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_exact(one) for one in value]
+        return [_sendable(item) for item in value]
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         return orjson.Fragment(canonical.encode(value))
     return value
@@ -142,16 +144,16 @@ def _exact(value: Any) -> Any:
 def answer(row: SchemaRow, versions: list[VersionRow] | None = None) -> Schema:
     """Return the answer for the schema of a type that is stored, registered or shipped."""
     shapes = zip(row.fields, row.seen, strict=True)
-    seen = {name: discovery.describe(filter(None, one.split("|"))) for name, one in shapes}
+    seen = {name: discovery.describe(filter(None, types.split("|"))) for name, types in shapes}
     shipped = schema.shipped(row.entity_type)
     if row.document is not None:
-        origin, said = "registered", declared(Document.read(row.document), row.version)
+        origin, document = "registered", declared(Document.read(row.document), row.version)
     elif shipped is not None:
-        origin, said = "shipped", declared(shipped, schema.VERSION)
+        origin, document = "shipped", declared(shipped, schema.VERSION)
     else:
-        origin, said = "discovered", _discovered(row.entity_type, seen)
-    found: Schema = {
-        **said,
+        origin, document = "discovered", _discovered(row.entity_type, seen)
+    schema_answer: Schema = {
+        **document,
         "origin": origin,
         "active": True,
         "scope": "global" if origin == "shipped" else "user",
@@ -161,7 +163,7 @@ def answer(row: SchemaRow, versions: list[VersionRow] | None = None) -> Schema:
         "updated_at": when(row.updated_at),
     }
     if versions is not None:
-        found["versions"] = [
+        schema_answer["versions"] = [
             {
                 "version": version.version,
                 "registered_at": times.render(version.recorded_at),
@@ -170,23 +172,23 @@ def answer(row: SchemaRow, versions: list[VersionRow] | None = None) -> Schema:
             }
             for version in versions
         ]
-    return found
+    return schema_answer
 
 
 def unstored(entity_type: str) -> SchemaRow:
-    """Return the row of a type of which nothing is stored."""
+    """Return the row of a type without stored entities."""
     return SchemaRow(entity_type, None, None, [], [], None, 0, 0)
 
 
 def _discovered(entity_type: str, seen: dict[str, str]) -> Declared:
-    """Return what a type is that nobody declared: every field as it was seen."""
-    said = declared(Document(entity_type, additional_fields="show", mismatch="show"), None)
-    said["fields"] = {name: {"type": kind, "required": False} for name, kind in seen.items()}
-    said["field_names"] = sorted(seen)
-    return said
+    """Return the document of a type that nobody declared: its fields have the types of their values."""
+    document = declared(Document(entity_type, additional_fields="show", mismatch="show"), None)
+    document["fields"] = {name: {"type": types, "required": False} for name, types in seen.items()}
+    document["field_names"] = sorted(seen)
+    return document
 
 
 def unknown_type(entity_type: str) -> NotFound:
-    """Return the error of a type that is neither stored, registered nor shipped."""
+    """Return the error for a type that is neither stored, registered nor shipped."""
     message = f"nothing of type {entity_type!r} was stored or registered yet"
     return NotFound(message, entity_type=entity_type)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from graphmem.errors import NotFound
 from graphmem.matching import schema_candidates
@@ -12,10 +12,10 @@ from graphmem.model.schema import Document
 from graphmem.reading.schema_rows import unknown_type
 from graphmem.registry import Context
 
-SAMPLE = 2_000
-"""Observations that an analysis looks at, the newest ones."""
-SAMPLED_TYPES = 20
-"""Types that an analysis of all looks at, each with its share of the sample."""
+SAMPLE_LIMIT = 2_000
+"""Observations that an analysis reads, the newest ones."""
+SAMPLED_TYPES_LIMIT = 20
+"""Types that an analysis of all types reads; each type has an equal share of the sample."""
 
 
 Sampled = tuple[str, Document | None, list[SampledObservation]]
@@ -23,11 +23,11 @@ Sampled = tuple[str, Document | None, list[SampledObservation]]
 
 
 class _TypeSample(NamedTuple):
-    """A type, its registered document, and the lists of :class:`SampledObservation`."""
+    """A type, its registered document, and a sample of its newest observations."""
 
     type: str
     document: str | None
-    sample: list[list[Any]]
+    sample: list[SampledObservation]
 
 
 class _TypeSamples(NamedTuple):
@@ -50,23 +50,18 @@ async def of_types(context: Context, entity_type: str | None) -> list[Sampled]:
     Raises:
         NotFound: the type is neither stored, registered nor shipped.
     """
-    every = entity_type is None
+    all_types = entity_type is None
     row = await context.graph.only(
         "schema.sample",
         _TypeSamples,
         entity_type=entity_type,
-        types=SAMPLED_TYPES if every else 1,
-        limit=SAMPLE // SAMPLED_TYPES if every else SAMPLE,
+        types=SAMPLED_TYPES_LIMIT if all_types else 1,
+        limit=SAMPLE_LIMIT // SAMPLED_TYPES_LIMIT if all_types else SAMPLE_LIMIT,
         cut=schema_candidates.VALUE_CHARACTERS,
     )
-    if row.types or every:
+    if row.types or all_types:
         return [
-            (
-                each.type,
-                _declared(each.type, each.document),
-                [SampledObservation(*values) for values in each.sample],
-            )
-            for each in row.types
+            (sampled.type, _declared(sampled.type, sampled.document), sampled.sample) for sampled in row.types
         ]
     if schema.shipped(entity_type) is None:
         raise unknown_type(entity_type)
@@ -83,7 +78,7 @@ async def of_entity(context: Context, entity_id: str, entity_type: str | None) -
         "schema.sample_of_entity",
         _EntitySample,
         entity_id=entity_id,
-        limit=SAMPLE,
+        limit=SAMPLE_LIMIT,
         cut=schema_candidates.VALUE_CHARACTERS,
     )
     if row is None or entity_type not in (None, row.type):
