@@ -70,9 +70,10 @@ class Candidate(TypedDict):
 class Duplicates(TypedDict):
     """A page of pairs, the likeliest first, then by ids.
 
-    ``total`` counts the pairs among the ``scanned`` entities; ``next_offset`` is where their next page
-    begins. ``truncated`` means that not all entities were compared: ``next_cursor`` then compares the next
-    ones (its first pairs may repeat the last ones here), or ``hint`` says how to narrow the request.
+    Unlike in other lists, an offset goes on among the pairs, and a cursor among the entities. ``total``
+    counts the pairs among the ``scanned`` entities; ``next_offset`` is where their next page begins.
+    ``truncated`` means that not all entities were compared: ``next_cursor`` then compares the next ones (its
+    first pairs may repeat the last ones here), or ``hint`` says how to narrow the request.
     """
 
     candidates: list[Candidate]

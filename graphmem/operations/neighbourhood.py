@@ -88,7 +88,7 @@ class _StoredSource(NamedTuple):
 
 
 class NeighbourhoodPage(AsOf):
-    """A node and a page of its neighbours.
+    """A node and a page of its neighbours, which is paged by ``offset`` alone, without a cursor.
 
     For an entity, the page holds its relationships, newest first, and the entities at their other ends;
     ``total_count`` counts the relationships. For a source, the page holds the entities observed from it, by

@@ -98,7 +98,7 @@ class CountedRelationshipType(RelationshipTypeEntry):
 
 
 class RelationshipTypePage(TypedDict):
-    """A page of relationship types by name."""
+    """A page of relationship types by name. It is paged by ``offset`` alone, without a cursor."""
 
     relationship_types: list[CountedRelationshipType]
     limit: int

@@ -69,9 +69,10 @@ class ListTimeline(Arguments):
 class TimelinePage(AsOf):
     """A page of events in the order of their instants, then of their ids.
 
-    ``next_cursor`` is there where more follow. ``types_pending`` names entity types with a changed schema and
-    too many entities to fold again for one answer. Their events may still follow the previous schema, until
-    the service has folded them in the background.
+    ``next_cursor`` stands where more follow. Events are small, so no page is ``truncated``.
+    ``types_pending`` names entity types with a changed schema and too many entities to fold again for one
+    answer. Their events may still follow the previous schema, until the service has folded them in the
+    background.
     """
 
     events: list[Event]
