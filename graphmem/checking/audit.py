@@ -180,19 +180,19 @@ class Audit:
     ) -> tuple[State, Membership] | None:
         """Return the stored state of a stretch, folded again where its schema has changed, and its merges."""
         ends = [end for key in relationships for end in ids.ends(key)]
-        wanted = {*entities, *ends}
+        entity_ids = {*entities, *ends}
         for last in (False,) * (READS_LIMIT - 1) + (True,):
-            merges = await refolding.membership(self._queries, sorted(wanted))
-            stored = await self._look({*wanted, *merges.entity_ids}, relationships)
+            merges = await refolding.membership(self._queries, sorted(entity_ids))
+            stored = await self._look({*entity_ids, *merges.entity_ids}, relationships)
             if stored is None:
                 return None
             if stored.stale() and not last:
                 # Its schema has changed: a read of the entity would fold it again as well.
                 async with self._locked():
-                    await self._refold({*wanted, *merges.entity_ids}, relationships)
+                    await self._refold({*entity_ids, *merges.entity_ids}, relationships)
                 continue
             # The merges are read after the state: a merge in between is seen as a change by the next read.
-            merges = await refolding.membership(self._queries, sorted(wanted))
+            merges = await refolding.membership(self._queries, sorted(entity_ids))
             if last or all(stored.entities.get(subject_id) for subject_id in merges.entity_ids):
                 # What is missing in the last read is damage: the comparison reports it.
                 return stored, merges

@@ -195,11 +195,11 @@ class Stretch:
             stored = self._relationships.get(row["subject_id"])
             if stored is None:
                 continue
-            edges, shown = stored.edges, stored.shown_as
+            edges, survivors = stored.edges, stored.shown_as
             into = row["properties"]["shown_as"] or None
             row["created"], row["liveness_changed"] = not edges, bool(edges)
-            row["former_survivor_key"] = shown[0] if shown and shown != [into] else None
-            row["survivor_key"] = into if into and shown != [into] else None
+            row["former_survivor_key"] = survivors[0] if survivors and survivors != [into] else None
+            row["survivor_key"] = into if into and survivors != [into] else None
 
 
 def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:

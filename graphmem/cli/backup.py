@@ -100,8 +100,8 @@ def verify(context: typer.Context, path: File, as_json: Json = False) -> None:
         with _bars() as bars:
             size = os.path.getsize(path) if os.path.isfile(path) else None
             bars.advance("verify", 0, size)
-            found = dump.verify(path, lambda done: bars.advance("verify", done, None))
-        show(_verified(path, found), as_json or session.as_json)
+            result = dump.verify(path, lambda done: bars.advance("verify", done, None))
+        show(_verified(path, result), as_json or session.as_json)
 
 
 @app.command()
@@ -115,11 +115,9 @@ def restore(
 ) -> None:
     """Restore the facts of a dump that the database lacks, and derive everything else from them.
 
-    Stored facts stay: the result is the union of the database and the dump. A restore that was interrupted
-    can
-    be run again. Facts of the dump that contradict stored ones are listed and left out, and the exit code is
-    5.
-    Services may run meanwhile.
+    Stored facts stay: the result is the union of the database and the dump. A restore that was
+    interrupted can be run again. Facts of the dump that contradict stored ones are listed and left out, and
+    the exit code is 5. Services may run meanwhile.
 
     \b
     Examples:
@@ -130,14 +128,14 @@ def restore(
     with telling_errors(as_json or session.as_json):
         chosen = _local_settings(session)
 
-        found = run_async(_restore(chosen, path, dry_run))
-        conflicts = [conflict.report() for conflict in found.conflicts]
-        show(_restored(path, found), as_json or session.as_json)
-        if found.conflict_count:
+        result = run_async(_restore(chosen, path, dry_run))
+        conflicts = [conflict.report() for conflict in result.conflicts]
+        show(_restored(path, result), as_json or session.as_json)
+        if result.conflict_count:
             if not (as_json or session.as_json):
-                for one in conflicts[:20]:
-                    stderr.print(plain(f"  {one['what']} {one['id']}: {one['message']}"))
-            raise DumpConflicts(conflict_count=found.conflict_count, conflicts=conflicts)
+                for conflict in conflicts[:20]:
+                    stderr.print(plain(f"  {conflict['what']} {conflict['id']}: {conflict['message']}"))
+            raise DumpConflicts(conflict_count=result.conflict_count, conflicts=conflicts)
 
 
 async def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bool) -> dict[str, Any]:
@@ -182,41 +180,41 @@ def _local_settings(session: Session) -> Settings:
 def _counted(contents: dict[str, Any]) -> dict[str, Any]:
     owners = contents["owners"]
     names = "schemas", "transactions", "observations"
-    newest = max((one["recorded_at"] for one in owners), default=None)
+    newest = max((owner["recorded_at"] for owner in owners), default=None)
     return {
         "owners": len(owners),
         "relationship_types": contents["relationship_types"],
-        **{name: sum(one[name] for one in owners) for name in names},
+        **{name: sum(owner[name] for owner in owners) for name in names},
         "recorded_at": None if newest is None else times.render(newest),
     }
 
 
-def _verified(path: Path, found: VerifyResult) -> dict[str, Any]:
+def _verified(path: Path, result: VerifyResult) -> dict[str, Any]:
     return {
         "path": str(path),
-        "bytes": found.size,
-        "created_at": times.render(found.header.created_at),
-        "graphmem": found.header.graphmem,
-        "format": found.header.format,
-        **_counted(found.manifest.contents),
-        "root": found.manifest.root,
+        "bytes": result.size,
+        "created_at": times.render(result.header.created_at),
+        "graphmem": result.header.graphmem,
+        "format": result.header.format,
+        **_counted(result.manifest.contents),
+        "root": result.manifest.root,
     }
 
 
-def _restored(path: Path, found: RestoreResult) -> dict[str, Any]:
+def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
     return {
         "path": str(path),
-        "dry_run": found.dry_run,
-        "owners": found.owners,
-        "relationship_types": found.relationship_types,
-        "schemas": found.schemas,
-        "transactions": found.transactions,
-        "observations": found.observations,
-        "known_transactions": found.known_transactions,
-        "known_observations": found.known_observations,
-        "owners_derived_again": len(found.audited_owners),
-        "conflicts": found.conflict_count,
-        "root": found.verified.manifest.root,
+        "dry_run": result.dry_run,
+        "owners": result.owners,
+        "relationship_types": result.relationship_types,
+        "schemas": result.schemas,
+        "transactions": result.transactions,
+        "observations": result.observations,
+        "known_transactions": result.known_transactions,
+        "known_observations": result.known_observations,
+        "owners_derived_again": len(result.audited_owners),
+        "conflicts": result.conflict_count,
+        "root": result.verified.manifest.root,
     }
 
 

@@ -31,29 +31,29 @@ async def examine(
         overrides: settings from options, which win over the environment.
         deep: also derive every snapshot again and hash the files of Neo4j; this may take minutes.
     """
-    found = await _run_local("versions", lambda: [machine.versions()])
-    found += await _run_local("settings", machine.variables, environment)
+    findings = await _run_local("versions", lambda: [machine.versions()])
+    findings += await _run_local("settings", machine.variables, environment)
     try:
         chosen = settings.load(**overrides)
     except ConfigurationInvalid as exc:
-        return [*found, *_invalid(exc)]
-    found += await _run_local("settings", machine.contradictions, chosen, environment)
-    found += await _run_local("data directory", machine.data_directory, chosen)
-    found += await _run_local("disk", machine.disk, chosen)
+        return [*findings, *_invalid(exc)]
+    findings += await _run_local("settings", machine.contradictions, chosen, environment)
+    findings += await _run_local("data directory", machine.data_directory, chosen)
+    findings += await _run_local("disk", machine.disk, chosen)
     if chosen.neo4j_uri is None:
-        found += await _run_local("engine", machine.engine, chosen, deep)
-        found += await _run_local("memory", machine.memory, chosen)
-    found += await run_check("database", partial(_database, chosen, deep))
-    found += await run_check("embedding", partial(around.embedding, chosen))
-    found += await run_check("service", partial(around.service, chosen))
-    return redact(found, chosen)
+        findings += await _run_local("engine", machine.engine, chosen, deep)
+        findings += await _run_local("memory", machine.memory, chosen)
+    findings += await run_check("database", partial(_database, chosen, deep))
+    findings += await run_check("embedding", partial(around.embedding, chosen))
+    findings += await run_check("service", partial(around.service, chosen))
+    return redact(findings, chosen)
 
 
-async def _run_local(check: str, look: Callable[..., Iterable[Finding]], *given: Any) -> list[Finding]:
+async def _run_local(check: str, look: Callable[..., Iterable[Finding]], *arguments: Any) -> list[Finding]:
     """Run a check that needs no network."""
 
     async def now() -> Iterable[Finding]:
-        return look(*given)
+        return look(*arguments)
 
     return await run_check(check, now)
 

@@ -39,8 +39,8 @@ async def embedding(settings: Settings) -> list[Finding]:
 async def service(settings: Settings) -> list[Finding]:
     """Check that a service of this version answers, and that its database does."""
     near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
-    here = settings.model_copy(update={"host": near}).authority()
-    base = (settings.base_url or f"http://{here}").rstrip("/")
+    authority = settings.model_copy(update={"host": near}).authority()
+    base = (settings.base_url or f"http://{authority}").rstrip("/")
     try:
         async with httpx.AsyncClient(base_url=base, timeout=TIMEOUT_SECONDS) as http:
             about = await http.get("/server-info")

@@ -107,15 +107,17 @@ async def _schema(database: Database, settings: Settings) -> list[Finding]:
 
 
 async def _indexes(database: Database, settings: Settings) -> list[Finding]:
-    wanted = _made(set(await migrations.applied(database)))
+    expected = _made(set(await migrations.applied(database)))
     indexes = await database.script(
         "SHOW INDEXES YIELD name, state, populationPercent RETURN name, state, populationPercent AS percent"
     )
     constraints = await database.script("SHOW CONSTRAINTS YIELD name RETURN name")
     states = {row["name"]: row for row in indexes}
-    there = {row["name"] for row in constraints}
-    faults = list(_faults(wanted, states, there))
-    return faults or [Finding("indexes", "ok", f"{len(wanted)} indexes and constraints exist and are online")]
+    constraint_names = {row["name"] for row in constraints}
+    faults = list(_faults(expected, states, constraint_names))
+    return faults or [
+        Finding("indexes", "ok", f"{len(expected)} indexes and constraints exist and are online")
+    ]
 
 
 def _faults(

@@ -37,35 +37,40 @@ def versions() -> Finding:
 def variables(environment: Mapping[str, str]) -> list[Finding]:
     """Find variables with the prefix of a setting that are not settings. Their values are not read."""
     known = [variable(name) for name in Settings.model_fields]
-    found = []
+    findings = []
     for name in sorted(environment):
         if not name.startswith(PREFIXES) or name.startswith("GRAPHMEM_TEST_") or name in known:
             continue
         longer = [setting for setting in known if setting.startswith(name)]
         near = longer or difflib.get_close_matches(name, known, 1, 0.7)
         fix = f"Rename it to {near[0]}, or remove it." if near else "Remove it."
-        found.append(
+        findings.append(
             Finding("settings", "warn", f"{name} is set but is not a setting: it has no effect", fix)
         )
-    return found
+    return findings
 
 
 def contradictions(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
     """Find settings that contradict each other."""
-    found = [*_of_database(settings), *_of_others(settings), *_of_traces(environment), _of_access(settings)]
-    if all(item.check != "settings" for item in found):
-        found.insert(0, Finding("settings", "ok", f"the settings are valid ({settings.env})"))
-    return found
+    findings = [
+        *_of_database(settings),
+        *_of_others(settings),
+        *_of_traces(environment),
+        _of_access(settings),
+    ]
+    if all(item.check != "settings" for item in findings):
+        findings.insert(0, Finding("settings", "ok", f"the settings are valid ({settings.env})"))
+    return findings
 
 
 def _of_database(settings: Settings) -> Iterator[Finding]:
-    given = settings.model_fields_set
+    set_names = settings.model_fields_set
     if settings.neo4j_uri is None:
-        idle = given & {"neo4j_username", "neo4j_password", "neo4j_database"}
+        idle = set_names & {"neo4j_username", "neo4j_password", "neo4j_database"}
         fix = "Set NEO4J_URI to use a server of your own, or remove them."
         where = "NEO4J_URI is not set, so the embedded Neo4j is used"
     else:
-        idle = given & {"neo4j_version", "neo4j_heap", "neo4j_page_cache", "neo4j_fast_start"}
+        idle = set_names & {"neo4j_version", "neo4j_heap", "neo4j_page_cache", "neo4j_fast_start"}
         fix = "Remove them: they apply to the embedded Neo4j."
         where = "NEO4J_URI names a server of your own"
         if not settings.neo4j_password.get_secret_value():
@@ -118,7 +123,7 @@ def _of_access(settings: Settings) -> Finding:
 
 def data_directory(settings: Settings) -> list[Finding]:
     """Check that the data directory exists or can be made, is writable, and is private."""
-    path, found = settings.data_path, []
+    path, findings = settings.data_path, []
     near = _nearest(path)
     own = f"Give this user access to {path}, or set GRAPHMEM_DATA_DIR to another directory."
     if not os.path.isdir(near):
@@ -129,15 +134,15 @@ def data_directory(settings: Settings) -> list[Finding]:
         return [Finding("data directory", "ok", f"{path} does not exist yet and can be made")]
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         what, fix = f"other users can read or enter {path}", f"Run chmod 700 {path}."
-        found.append(Finding("data directory", "warn", what, fix))
+        findings.append(Finding("data directory", "warn", what, fix))
     password = path / "neo4j" / "password"
     if password.exists() and password.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         what, fix = (
             f"other users can read the password of the database in {password}",
             f"Run chmod 600 {password}.",
         )
-        found.append(Finding("data directory", "fail", what, fix))
-    return found or [Finding("data directory", "ok", f"{path} exists, is private and can be written")]
+        findings.append(Finding("data directory", "fail", what, fix))
+    return findings or [Finding("data directory", "ok", f"{path} exists, is private and can be written")]
 
 
 def disk(settings: Settings) -> list[Finding]:
@@ -145,13 +150,13 @@ def disk(settings: Settings) -> list[Finding]:
     path = settings.data_path
     free = shutil.disk_usage(_nearest(path)).free
     used = neo4j_local.store_bytes(settings) if settings.neo4j_uri is None else 0
-    wanted = max(FREE_BYTES_ADVISED, used // 5) if settings.neo4j_uri is None else FREE_BYTES_MIN
+    advised_bytes = max(FREE_BYTES_ADVISED, used // 5) if settings.neo4j_uri is None else FREE_BYTES_MIN
     text = f"{_mb(free)} are free at {path}, and the database takes {_mb(used)}"
     fix = "Free some space there, or set GRAPHMEM_DATA_DIR to a larger disk."
     if free < FREE_BYTES_MIN:
         return [Finding("disk", "fail", f"{text}: it may stop writing at any moment", fix)]
-    if free < wanted:
-        return [Finding("disk", "warn", f"{text}: {_mb(wanted)} are advised", fix)]
+    if free < advised_bytes:
+        return [Finding("disk", "warn", f"{text}: {_mb(advised_bytes)} are advised", fix)]
     return [Finding("disk", "ok", text)]
 
 

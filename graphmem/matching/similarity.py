@@ -116,7 +116,7 @@ class Profile:
 
     entity_id: str
     entity_type: str
-    shown: str
+    name: str
     texts: Mapping[str, str]
     weight: tuple[int, int] = (0, 0)
     """Sort key of :func:`survivor`: the number of observations, and the negated time of creation."""
@@ -149,8 +149,8 @@ class Profile:
     def names(self) -> list[tuple[Name, str]]:
         """The entity's names, parsed and as stored."""
         values = self.values.get("name", {})
-        if not self.texts and not self.shown.startswith(f"{self.entity_type} {self.entity_id[4:12]}"):
-            values = {fold_text(self.shown): ("name", self.shown)}
+        if not self.texts and not self.name.startswith(f"{self.entity_type} {self.entity_id[4:12]}"):
+            values = {fold_text(self.name): ("name", self.name)}
         parts = ((names.parse(folded, self.rule.kind), text) for folded, (_, text) in values.items())
         return [(name, text) for name, text in parts if name is not None]
 

@@ -72,12 +72,12 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     """
     if arguments.question is None and arguments.entity_id is None:
         raise invalid([{"path": "$.question", "message": "give a question, an entity_id, or both"}])
-    asked = frozenset(words.tokens(arguments.question or ""))
+    question_words = frozenset(words.tokens(arguments.question or ""))
     query = cursors.fingerprint(context, "context.retrieve", arguments, apart={"budget", "unit"})
     skip = _skipped(query, arguments.cursor)
     entity_ids, hint = await _about(context, arguments)
-    lines = lines_of.ordered(await known_lines(context, entity_ids), asked)
-    page = fitted(lines, skip, asked, arguments.budget, arguments.unit, query)
+    lines = lines_of.ordered(await known_lines(context, entity_ids), question_words)
+    page = fitted(lines, skip, question_words, arguments.budget, arguments.unit, query)
     if not page["lines"] and skip < len(lines):
         page["hint"] = "the next line alone exceeds the budget: raise the budget"
     elif not lines and hint:

@@ -154,8 +154,8 @@ def _candidate(pair: Pair) -> Candidate:
     return {
         "entity_a": pair.a.entity_id,
         "entity_b": pair.b.entity_id,
-        "canonical_name_a": pair.a.shown,
-        "canonical_name_b": pair.b.shown,
+        "canonical_name_a": pair.a.name,
+        "canonical_name_b": pair.b.name,
         "entity_type": pair.a.entity_type,
         "score": pair.score.score,
         "matched_fields": pair.score.matched_fields,

@@ -197,22 +197,24 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
     row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
     if row.is_stale:
         raise Stale([row.id])
-    held = answers.provenance(row.fields, row.values, row.winners)
-    if arguments.field not in held:
+    winners_by_field = answers.provenance(row.fields, row.values, row.winners)
+    if arguments.field not in winners_by_field:
         raise NotFound(
             f"the snapshot of {arguments.entity_id} has no field {arguments.field!r}",
             entity_id=arguments.entity_id,
             field=arguments.field,
-            fields=list(held),
+            fields=list(winners_by_field),
         )
-    found = await _observations(context, set(held[arguments.field].split(",")))
+    observations = await _observations(context, set(winners_by_field[arguments.field].split(",")))
     return {
         "entity_id": arguments.entity_id,
         "field": arguments.field,
         "value": answers.current(row.fields, row.values)[arguments.field],
         "version": row.version,
-        "observation_ids": held[arguments.field].split(","),
-        "observations": [found[one] for one in held[arguments.field].split(",")],
+        "observation_ids": winners_by_field[arguments.field].split(","),
+        "observations": [
+            observations[observation_id] for observation_id in winners_by_field[arguments.field].split(",")
+        ],
         "sources": [],
     }
 
@@ -319,17 +321,17 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if clocks.now:
         page_of = entity_pages.page if request.is_indexed else compared_pages.page
-        found = await page_of(context, request, query, arguments.cursor)
+        results = await page_of(context, request, query, arguments.cursor)
     else:
         _refuse_as_of(arguments)
-        found = await entities_as_of.page(context, request, clocks, query, arguments.cursor)
+        results = await entities_as_of.page(context, request, clocks, query, arguments.cursor)
     page: EntityPage = {
-        "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in found.items],
-        **found.envelope(arguments, query),
+        "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in results.items],
+        **results.envelope(arguments, query),
         **clocks.said,
     }
-    if found.scanned is not None:
-        page["scanned"] = found.scanned
+    if results.scanned is not None:
+        page["scanned"] = results.scanned
     return page
 
 
@@ -340,23 +342,23 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         InvalidInput: an argument is given that a search does not take.
     """
     why = "not together with search: a search takes types, limit and offset only"
-    wanted = {"search", "filters", "limit", "offset", "include_total_count", "include_snapshots"}
+    searchable = {"search", "filters", "limit", "offset", "include_total_count", "include_snapshots"}
     kinds = {"entity_type", "entity_types"}
-    given = [f"$.{name}" for name in arguments.given() if name not in wanted]
-    given += [
+    refused = [f"$.{name}" for name in arguments.given() if name not in searchable]
+    refused += [
         f"$.filters.{name}"
         for name, value in arguments.filters.given().items()
         if value and name not in kinds
     ]
-    if given:
-        raise invalid([{"path": path, "message": why} for path in given])
+    if refused:
+        raise invalid([{"path": path, "message": why} for path in refused])
     results = await search_engine.search(
         context, search, types=arguments.filters.types, limit=arguments.limit, offset=arguments.offset
     )
-    found = Page(results.rows, truncated=results.truncated, total=results.total)
+    result_page = Page(results.rows, truncated=results.truncated, total=results.total)
     page: EntityPage = {
-        "entities": answers.entities(found.items, snapshot=arguments.include_snapshots),
-        **found.envelope(arguments, query=""),
+        "entities": answers.entities(result_page.items, snapshot=arguments.include_snapshots),
+        **result_page.envelope(arguments, query=""),
         "applied_search_strategies": results.ran,
         "semantic": results.semantic,
     }
@@ -374,7 +376,10 @@ def _request(arguments: QueryEntities) -> EntityRequest:
         include_merged=filters.include_merged,
         updated_since=filters.updated_since,
         created_since=filters.created_since,
-        filters={name: Filter(name, one.op, one.value) for name, one in filters.snapshot_filters.items()},
+        filters={
+            name: Filter(name, condition.op, condition.value)
+            for name, condition in filters.snapshot_filters.items()
+        },
         limit=arguments.limit,
         offset=arguments.offset,
         counted=arguments.include_total_count,
@@ -389,7 +394,7 @@ def _refuse_as_of(arguments: QueryEntities) -> None:
     """
     filters = arguments.filters
     why = "not together with at or at_ingested: entities as of a time are listed by id, ascending"
-    given: Mapping[str, bool] = {
+    refused: Mapping[str, bool] = {
         "$.sort_by": arguments.sort_by != "entity_id",
         "$.sort_order": arguments.sort_order != "asc",
         "$.filters.snapshot_filters": bool(filters.snapshot_filters),
@@ -397,6 +402,6 @@ def _refuse_as_of(arguments: QueryEntities) -> None:
         "$.filters.created_since": filters.created_since is not None,
         "$.filters.include_merged": filters.include_merged,
     }
-    issues = [{"path": path, "message": why} for path, wrong in given.items() if wrong]
+    issues = [{"path": path, "message": why} for path, is_given in refused.items() if is_given]
     if issues:
         raise invalid(issues)

@@ -130,8 +130,8 @@ async def restore_entity(context: Context, arguments: Turn) -> DeletionResult:
 
 
 async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) -> DeletionResult:
-    said = {} if arguments.reason is None else {"reason": arguments.reason}
-    receipt, stored = await _observe(context, name, arguments, kind, said)
+    fields = {} if arguments.reason is None else {"reason": arguments.reason}
+    receipt, stored = await _observe(context, name, arguments, kind, fields)
     return {
         "success": True,
         "entity_id": stored["entity_id"],

@@ -157,21 +157,21 @@ async def _of_entity(
     context: Context, arguments: Neighbourhood, clocks: Clocks
 ) -> tuple[NeighbourhoodPage, int]:
     """Return the answer for an entity, and how many relationships its page has."""
-    wanted = Wanted(
+    request = Wanted(
         arguments.node_id, arguments.limit, arguments.offset, counted=True, expanded=arguments.include_related
     )
-    found = await relationship_page(context, wanted, clocks)
-    answer = _answer(arguments, found.total)
-    answer["entity"] = answers.entity(await _entity(context, found.root or arguments.node_id, found))
+    listed = await relationship_page(context, request, clocks)
+    answer = _answer(arguments, listed.total)
+    answer["entity"] = answers.entity(await _entity(context, listed.root or arguments.node_id, listed))
     if arguments.include_relationships:
-        answer["relationships"] = [answers.relationship(one) for one in found.relationships]
+        answer["relationships"] = [answers.relationship(row) for row in listed.relationships]
     if arguments.include_related:
-        answer["related_entities"] = [answers.entity(one) for one in found.others]
-    bounds = found.clocks.bounds
+        answer["related_entities"] = [answers.entity(row) for row in listed.others]
+    bounds = listed.clocks.bounds
     observations, sources, events = await asyncio.gather(
-        _observations(context, arguments, found, bounds),
+        _observations(context, arguments, listed, bounds),
         _sources(context, arguments, bounds),
-        _events(context, arguments, found.clocks),
+        _events(context, arguments, listed.clocks),
     )
     if arguments.include_observations:
         answer["observations"] = observations
@@ -179,18 +179,18 @@ async def _of_entity(
         answer["sources"] = sources
     if arguments.include_events:
         answer["events"] = events
-    return answer, len(found.relationships)
+    return answer, len(listed.relationships)
 
 
-async def _entity(context: Context, entity_id: str, found: Found) -> EntityRow:
-    rows = await as_of.entities(context, [entity_id], found.clocks)
+async def _entity(context: Context, entity_id: str, listed: Found) -> EntityRow:
+    rows = await as_of.entities(context, [entity_id], listed.clocks)
     if not rows:
         raise answers.no_entity(entity_id)
     return rows[0]
 
 
 async def _observations(
-    context: Context, arguments: Neighbourhood, found: Found, bounds: Bounds
+    context: Context, arguments: Neighbourhood, listed: Found, bounds: Bounds
 ) -> list[answers.Observation]:
     if not arguments.include_observations:
         return []
@@ -202,7 +202,7 @@ async def _observations(
         after=cursors.LAST,
         recorded_since=times.EARLIEST,
         recorded_until=bounds["at_ingested"],
-        subject_ids=found.subject_ids,
+        subject_ids=listed.subject_ids,
         include_deleted=True,
         offset=0,
         limit=arguments.limit,
@@ -228,9 +228,9 @@ async def _events(context: Context, arguments: Neighbourhood, clocks: Clocks) ->
     """Return the latest events of the entity."""
     if not arguments.include_events:
         return []
-    wanted = timeline_pages.Wanted(entity_id=arguments.node_id, limit=arguments.limit)
-    found = await timeline_pages.page(context, wanted, clocks)
-    return [timeline_pages.event(row) for row in found.events[: arguments.limit]]
+    request = timeline_pages.Wanted(entity_id=arguments.node_id, limit=arguments.limit)
+    timeline = await timeline_pages.page(context, request, clocks)
+    return [timeline_pages.event(row) for row in timeline.events[: arguments.limit]]
 
 
 async def _of_source(
@@ -257,7 +257,7 @@ async def _of_source(
         entities = await as_of.entities(context, row.entities, then)
         if entities:
             size = row.entities.index(entities[-1].id) + 1
-        answer["related_entities"] = [answers.entity(one) for one in entities]
+        answer["related_entities"] = [answers.entity(entity) for entity in entities]
     if arguments.include_observations:
         newest = await context.graph.one(
             "source.observations",
@@ -333,30 +333,33 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         arguments.through_hubs,
         arguments.limit,
     )
-    found = await walk(context, request, clocks, place)
+    reached = await walk(context, request, clocks, place)
     page = await related_pages.fitting(
-        context, found, arguments.limit, include_entities=arguments.include_entities
+        context, reached, arguments.limit, include_entities=arguments.include_entities
     )
-    kind, name, version = await related_pages.origin(context, found)
+    kind, name, version = await related_pages.origin(context, reached)
     answer: RelatedPage = {
-        "entity_id": found.root,
+        "entity_id": reached.root,
         "entity_type": kind,
         "canonical_name": name,
         "version": version,
         **Clocks(arguments.at, arguments.at_ingested).said,
         "relationships": [
-            answers.relationship(one) for one in sorted(page.relationships, key=lambda one: one.key)
+            answers.relationship(row) for row in sorted(page.relationships, key=lambda row: row.key)
         ],
-        "total": found.answered + len(found.entities) + found.more,
+        "total": reached.answered + len(reached.entities) + reached.more,
         "truncated": False,
-        "hubs": sorted(found.hubs),
+        "hubs": sorted(reached.hubs),
     }
     if arguments.include_entities:
         depths = {entity_id: depth for depth, entity_id in page.reached}
-        answer["entities"] = [{**answers.entity(one), "depth": depths[one.id]} for one in page.entities]
+        answer["entities"] = [{**answers.entity(row), "depth": depths[row.id]} for row in page.entities]
     if arguments.include_paths:
-        answer["paths"] = {one: related_pages.path(found.root, found.paths[one]) for _, one in page.reached}
-    related_pages.add_left_out(answer, query, found, page)
+        answer["paths"] = {
+            entity_id: related_pages.path(reached.root, reached.paths[entity_id])
+            for _, entity_id in page.reached
+        }
+    related_pages.add_left_out(answer, query, reached, page)
     return answer
 
 

@@ -79,8 +79,8 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
 async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
     """Return the metadata of the relationship of a receipt as of its transaction."""
     if receipt.link_folds:
-        held = reduction.snapshot_fields(receipt.link_folds[0], without=None)
-        return {name: orjson.Fragment(winner.value) for name, winner in held}
+        metadata_fields = reduction.snapshot_fields(receipt.link_folds[0], without=None)
+        return {name: orjson.Fragment(winner.value) for name, winner in metadata_fields}
     then = Clocks(at_ingested=receipt.recorded_at)
     keys, then = await written_keys(context, receipt.links[0].key, then)
     rows = await as_of.relationships(context, keys, then, include_deleted=True)
@@ -125,20 +125,20 @@ class CreatedRelationships(TypedDict):
 )
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
     """Create many relationships in one transaction: all or none."""
-    raw = [_raw(one) for one in arguments.relationships]
+    raw = [_raw(item) for item in arguments.relationships]
     receipt = await accept(
         context,
         "relationships.create_many",
         arguments,
-        lambda reader: ([], [reader.link(i, one, 0) for i, one in enumerate(raw)]),
-        types=[one.relationship_type for one in arguments.relationships],
+        lambda reader: ([], [reader.link(i, item, 0) for i, item in enumerate(raw)]),
+        types=[item.relationship_type for item in arguments.relationships],
     )
     stored = links(receipt)
-    fresh = 0 if receipt.replayed else sum(one["action"] == "created" for one in stored)
+    created_count = 0 if receipt.replayed else sum(entry["action"] == "created" for entry in stored)
     return {
         "success": True,
         "requested": len(raw),
-        "created_count": fresh,
+        "created_count": created_count,
         "relationships": stored,
         "replayed": receipt.replayed,
         "transaction_id": receipt.transaction_id,
@@ -210,10 +210,10 @@ async def _turn(
     return {**stored, "success": True, "replayed": receipt.replayed}
 
 
-def _raw(one: OneRelationship) -> dict[str, Any]:
+def _raw(item: OneRelationship) -> dict[str, Any]:
     return {
-        "relationship_type": one.relationship_type,
-        "source_entity_id": one.source_entity_id,
-        "target_entity_id": one.target_entity_id,
-        "metadata": one.metadata,
+        "relationship_type": item.relationship_type,
+        "source_entity_id": item.source_entity_id,
+        "target_entity_id": item.target_entity_id,
+        "metadata": item.metadata,
     }

@@ -1,4 +1,4 @@
-"""Relationship types: which there are, and registering more. They belong to the database, not to an owner."""
+"""List and register relationship types. They belong to the database, not to an owner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RelationshipTypeEntry(TypedDict):
 
 
 class RegisterRelationshipType(Arguments):
-    """What ``relationship_types.register`` takes."""
+    """The arguments of ``relationship_types.register``."""
 
     relationship_type: str = Field(
         max_length=200, description="Its name: a letter, then up to 63 letters, digits or _; any case."
@@ -43,7 +43,7 @@ class RegisterRelationshipType(Arguments):
 
 
 class RegisteredRelationshipType(RelationshipTypeEntry):
-    """A relationship type as it is now; ``created`` says whether this call brought it."""
+    """A relationship type as it is now; ``created`` says whether this call registered it."""
 
     created: bool
 
@@ -66,21 +66,23 @@ async def register_relationship_type(
 ) -> RegisteredRelationshipType:
     """Register a relationship type for the whole database; every owner can use it at once.
 
-    A type stays for good, and what its name means stays with it: to register it again is answered as it is,
-    another description replaces the first, an inverse can be added, and another inverse is refused. So is an
-    inverse that is another type's already.
+    A type cannot be removed or given another meaning. Registering it again answers the type as it is; a new
+    description replaces the earlier one, and an inverse can be added. A different inverse is refused, and so
+    is the inverse of another type.
     """
     spelled = None if arguments.inverse is None else relationship.spell(arguments.inverse)
-    asked = RelationshipType(relationship.spell(arguments.relationship_type), spelled, arguments.description)
+    requested_type = RelationshipType(
+        relationship.spell(arguments.relationship_type), spelled, arguments.description
+    )
     try:
-        kind, created = await context.services.vocabulary.register(asked, context.actor.agent)
+        kind, created = await context.services.vocabulary.register(requested_type, context.actor.agent)
     except RegistrationRefused as exc:
         raise invalid([{"path": f"$.{exc.argument}", "message": str(exc)}]) from None
     return {**_entry(kind), "created": created}
 
 
 class ListRelationshipTypes(Arguments):
-    """What ``relationship_types.list`` takes."""
+    """The arguments of ``relationship_types.list``."""
 
     keyword: Annotated[
         Annotated[str, Field(max_length=200), NotBlank] | None,
@@ -92,7 +94,7 @@ class ListRelationshipTypes(Arguments):
 
 
 class CountedRelationshipType(RelationshipTypeEntry):
-    """A relationship type, and how many live relationships of it the caller has."""
+    """A relationship type, and the number of live relationships of this type that the caller has."""
 
     relationship_count: int
 
@@ -114,23 +116,23 @@ class RelationshipTypePage(TypedDict):
     scope=Scope.READ,
 )
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:
-    """List the relationship types of the database, built in and registered, and how many of each there are.
+    """List the built-in and the registered relationship types, each with its number of relationships.
 
-    The types belong to the database and are the same for every owner; the counts are the caller's own.
+    The types belong to the database and are the same for every owner; the numbers are the caller's own.
     """
     kinds = (await context.services.vocabulary.refresh()).kinds
     backwards = relationship.read_backwards(kinds)
     entries = [_entry(kinds[name], backwards.get(name)) for name in sorted(kinds)]
     if arguments.keyword is not None:
         entries = [entry for entry in entries if _has(entry, arguments.keyword)]
-    shown = entries[arguments.offset : arguments.offset + arguments.limit]
+    listed = entries[arguments.offset : arguments.offset + arguments.limit]
     row = await context.graph.only(
-        "relationship_type.counts", TypeCounts, types=[entry["relationship_type"] for entry in shown]
+        "relationship_type.counts", TypeCounts, types=[entry["relationship_type"] for entry in listed]
     )
     counts = dict(row.counts)
     page: RelationshipTypePage = {
         "relationship_types": [
-            {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in shown
+            {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in listed
         ],
         "limit": arguments.limit,
         "offset": arguments.offset,

@@ -115,25 +115,25 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     filters = arguments.filters
     query = cursors.fingerprint(context, "relationships.list", arguments)
     clocks, time, after = _start(query, arguments)
-    given = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
-    kind = next(iter(await known_types(context, given)), None)
-    wanted = replace(_wanted(arguments, kind), time=time, after=after)
-    found = await relationship_page(context, wanted, clocks)
-    rows = [answers.relationship(one) for one in found.relationships]
-    place = _place(found) if found.more and found.relationships else None
+    type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
+    kind = next(iter(await known_types(context, type_filters)), None)
+    request = replace(_wanted(arguments, kind), time=time, after=after)
+    listed = await relationship_page(context, request, clocks)
+    rows = [answers.relationship(row) for row in listed.relationships]
+    place = _place(listed) if listed.more and listed.relationships else None
     page: RelationshipPage = {
         "relationships": rows,
-        **Page(rows, place, found.truncated, found.total).envelope(arguments, query),
+        **Page(rows, place, listed.truncated, listed.total).envelope(arguments, query),
         **Clocks(arguments.at, arguments.at_ingested).said,
     }
     if filters.entity_id is not None:
-        page["entity_id"] = found.root or filters.entity_id
-        if found.version is not None:
-            page["version"] = found.version
-        page["outgoing"] = [one for one in rows if one["source_entity_id"] == found.root]
-        page["incoming"] = [one for one in rows if one["target_entity_id"] == found.root]
+        page["entity_id"] = listed.root or filters.entity_id
+        if listed.version is not None:
+            page["version"] = listed.version
+        page["outgoing"] = [row for row in rows if row["source_entity_id"] == listed.root]
+        page["incoming"] = [row for row in rows if row["target_entity_id"] == listed.root]
     if arguments.expand_entities:
-        page["related_entities"] = [answers.entity(one) for one in found.others]
+        page["related_entities"] = [answers.entity(row) for row in listed.others]
     return page
 
 
@@ -153,11 +153,11 @@ def _start(query: str, arguments: ListRelationships) -> tuple[Clocks, int, str]:
     return clocks.pinned(min(place["known"], clocks.bounds["at_ingested"])), place["at"], place["id"]
 
 
-def _place(found: Found) -> dict[str, Any]:
-    last = found.relationships[-1]
+def _place(listed: Found) -> dict[str, Any]:
+    last = listed.relationships[-1]
     place: dict[str, Any] = {"at": last.last_observation_at, "id": last.id}
-    if not found.clocks.now:
-        place["known"] = found.clocks.bounds["at_ingested"]
+    if not listed.clocks.now:
+        place["known"] = listed.clocks.bounds["at_ingested"]
     return place
 
 

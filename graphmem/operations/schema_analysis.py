@@ -1,4 +1,4 @@
-"""What schemas could say: fields to declare, to retype, to require, from what was observed."""
+"""Proposals for schemas from stored observations: fields to declare, to retype or to require."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphmem.registry import Context, Scope, operation
 
 
 class Analyze(Arguments):
-    """What ``schemas.analyze`` takes."""
+    """The arguments of ``schemas.analyze``."""
 
     entity_type: EntityType | None = None
     entity_id: EntityId | None = None
@@ -33,7 +33,7 @@ class Analyze(Arguments):
 
 
 class Analyzed(TypedDict):
-    """Fields that could be declared, the surest of each type first, and how much was looked at."""
+    """Fields that could be declared, by type, highest confidence first, and the size of the sample."""
 
     candidates: list[Candidate]
     observations_analyzed: int
@@ -49,9 +49,10 @@ class Analyzed(TypedDict):
     example={"entity_type": "person", "min_frequency": 3},
 )
 async def analyze(context: Context, arguments: Analyze) -> Analyzed:
-    """Find fields that were stored and are not declared, with the type that fits each.
+    """Find fields that are stored but not declared, each with the type that fits it.
 
-    It looks at the newest 2,000 observations: of one type, of one entity, or of the first 20 types.
+    The sample is the newest 2,000 observations of one type or of one entity, or the newest 100 of each of the
+    first 20 types.
     """
     if arguments.entity_id is not None:
         sampled = [await schema_samples.of_entity(context, arguments.entity_id, arguments.entity_type)]
@@ -60,16 +61,16 @@ async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     limits = {"min_frequency": arguments.min_frequency, "min_confidence": arguments.min_confidence}
     return {
         "candidates": [
-            one
+            candidate
             for kind, document, sample in sampled
-            for one in schema_candidates.candidates(kind, document, sample, **limits)
+            for candidate in schema_candidates.candidates(kind, document, sample, **limits)
         ],
         "observations_analyzed": sum(len(sample) for _, _, sample in sampled),
     }
 
 
 class Recommend(Arguments):
-    """What ``schemas.recommend`` takes."""
+    """The arguments of ``schemas.recommend``."""
 
     entity_type: EntityType
     source: Annotated[
@@ -81,7 +82,7 @@ class Recommend(Arguments):
 
 
 class Recommended(TypedDict):
-    """Changes that what was observed suggests: additions first, then types, requirements and identity."""
+    """Changes that the observations suggest: additions first, then types, requirements and identity."""
 
     entity_type: str
     recommendations: list[Recommendation]
@@ -100,16 +101,17 @@ class Recommended(TypedDict):
 async def recommend(context: Context, arguments: Recommend) -> Recommended:
     """Recommend changes to the schema of an entity type, from its newest 2,000 observations.
 
-    Each carries, in `change`, what POST /update_schema_incremental takes to make it.
+    The `change` of each is the body with which POST /update_schema_incremental makes it.
     """
     ((kind, document, sample),) = await schema_samples.of_types(context, arguments.entity_type)
-    found = schema_candidates.recommendations(kind, document, sample)
+    recommendations = schema_candidates.recommendations(kind, document, sample)
     return {
         "entity_type": kind,
         "recommendations": [
-            one
-            for one in found
-            if arguments.source in (None, one["source"]) and arguments.status in (None, one["status"])
+            recommendation
+            for recommendation in recommendations
+            if arguments.source in (None, recommendation["source"])
+            and arguments.status in (None, recommendation["status"])
         ],
         "observations_analyzed": len(sample),
     }

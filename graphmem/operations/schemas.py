@@ -23,7 +23,7 @@ from graphmem.registry import Context, Scope, operation
 
 
 class ListSchemas(Arguments):
-    """What ``schemas.list`` takes."""
+    """The arguments of ``schemas.list``."""
 
     keyword: (
         Annotated[
@@ -45,8 +45,8 @@ class ListSchemas(Arguments):
 class SchemaPage(PageEnvelope):
     """A page of schemas by type.
 
-    ``next_cursor`` is there where more follow. ``truncated`` says that the page ends early because its
-    documents are large: it goes on at ``next_offset`` too, where no cursor was given.
+    ``next_cursor`` stands where more schemas follow. ``truncated`` means that the page ends early because its
+    documents are large. Without a cursor, ``next_offset`` says where such a page goes on.
     """
 
     schemas: list[Schema]
@@ -70,20 +70,20 @@ class _SchemaRows(NamedTuple):
     errors=(InvalidCursor,),
 )
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
-    """List the entity types that were stored or registered, with fields and how many entities each has."""
+    """List the stored and the registered entity types, each with its fields and its number of entities."""
     cursors.refuse_both(arguments.cursor, arguments.offset)
     query = cursors.fingerprint(context, "schemas.list", arguments)
     after = (
         cursors.decode(query, arguments.cursor, {"type": str})["type"] if arguments.cursor is not None else ""
     )
     keyword = arguments.keyword.strip().lower() if arguments.keyword else ""
-    named = [name for name in schema.shipped_types() if _stands_in(keyword, name)]
+    matching_types = [name for name in schema.shipped_types() if _matches(keyword, name)]
     row = await context.graph.only(
         "schema.page",
         _SchemaRows,
         keyword=keyword or None,
-        named=named,
-        shipped=named if arguments.include_shipped else [],
+        named=matching_types,
+        shipped=matching_types if arguments.include_shipped else [],
         after=after,
         offset=arguments.offset,
         limit=arguments.limit,
@@ -94,8 +94,8 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     return {"schemas": schemas, **page.envelope(arguments, query)}
 
 
-def _stands_in(keyword: str, entity_type: str) -> bool:
-    """Return whether a keyword stands in the name, or a field name, of a shipped type."""
+def _matches(keyword: str, entity_type: str) -> bool:
+    """Return whether the name, or a field name, of a shipped type contains a keyword."""
     document = schema.shipped(entity_type)
     return keyword in entity_type or any(
         keyword in name.lower() for name in (document.fields if document else ())
@@ -110,7 +110,7 @@ class _SchemaResult(NamedTuple):
 
 
 class GetSchema(Arguments):
-    """What ``schemas.get`` takes."""
+    """The arguments of ``schemas.get``."""
 
     entity_type: EntityType
 
@@ -127,8 +127,8 @@ class GetSchema(Arguments):
 async def get_schema(context: Context, arguments: GetSchema) -> Schema:
     """Return the schema of one entity type: its fields, what identifies an entity, and its versions.
 
-    It is the registered one, else the shipped one, else what was discovered from what was stored; `seen`
-    holds the types under which each field was stored.
+    It is the registered schema, else the shipped one, else the one discovered from stored observations.
+    `seen` holds the types of the stored values of each field.
     """
     kind = arguments.entity_type
     row = await context.graph.one("schema.get", _SchemaResult, entity_type=kind, limit=VERSIONS_LIMIT)
@@ -154,9 +154,9 @@ Force = Annotated[bool, Field(description="Taken from existing clients, without 
 
 
 class SchemaChanged(TypedDict):
-    """What became of a change: the schema as of its transaction.
+    """The result of a change: the schema as of its transaction.
 
-    ``warnings`` name what was kept without effect.
+    ``warnings`` name the parts of the request that have no effect.
     """
 
     success: bool
@@ -170,31 +170,31 @@ class SchemaChanged(TypedDict):
 
 
 class Changing(Writing):
-    """What every change of a schema takes."""
+    """The arguments that every change of a schema takes."""
 
     schema_version: Version = None
     activate: Activate = True
     user_specific: UserSpecific = True
     force: Force = False
 
-    def unheeded(self) -> list[Issue]:
-        """Return what was asked for and has no effect.
+    def without_effect(self) -> list[Issue]:
+        """Return the arguments that have no effect, each with the reason.
 
         Raises:
-            SchemaRefused: a schema that does not count was asked for.
+            SchemaRefused: ``activate`` is false.
         """
         if not self.activate:
             message = "a registered schema counts at once: leave activate out, or register it when it should"
             issue: Issue = {"path": "$.activate", "message": message, "code": "ERR_ACTIVATE"}
             raise SchemaRefused(f"$.activate: {message}", issues=[issue])
-        asked = {
+        reasons = {
             "user_specific": not self.user_specific and "schemas are always the caller's own",
             "force": self.force and "there is nothing to force: a valid change is made",
             "migrate_existing": getattr(self, "migrate_existing", False)
             and "there is nothing to migrate: what was stored before is read under the new schema",
         }
         return [
-            {"path": f"$.{name}", "message": why, "code": "NO_EFFECT"} for name, why in asked.items() if why
+            {"path": f"$.{name}", "message": why, "code": "NO_EFFECT"} for name, why in reasons.items() if why
         ]
 
 
@@ -203,7 +203,7 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", 'Field name "schema" in')
 
     class RegisterSchema(Changing):
-        """What ``schemas.register`` takes."""
+        """The arguments of ``schemas.register``."""
 
         schema: Annotated[  # pyright: ignore[reportIncompatibleMethodOverride]
             dict[str, Any] | None,
@@ -229,33 +229,33 @@ with warnings.catch_warnings():
     example={"schema": {"entity_type": "wine", "fields": {"name": {"type": "string"}}}},
 )
 async def register_schema(context: Context, arguments: RegisterSchema) -> SchemaChanged:
-    """Register the schema of an entity type: from now on snapshots of the type are as it says.
+    """Register the schema of an entity type; from now on snapshots of the type follow it.
 
     A field is `{"type": "string|number|date|boolean|array|object"}` with, if wanted, `required`,
     `filterable` (its values stand in an index, for filters and sorts), `description`, `merge` (last_write,
     highest_priority, most_specific, merge_array), `converters`, `constraints` {min, max, enum, pattern,
-    banned} and `mismatch`. Values of another type are converted, and hidden where they cannot be; fields that
-    are not declared are hidden. With `mismatch` or `additional_fields` "show" they are shown as given.
-    `canonical_name_fields` says what identifies an entity. What was stored is never changed, and is read
-    under the new schema.
+    banned} and `mismatch`. Values of another type are converted, or hidden where that fails; fields that are
+    not declared are hidden. If `mismatch` or `additional_fields` is "show", they are shown as stored.
+    `canonical_name_fields` names the fields that identify an entity. Stored observations never change; they
+    are read under the new schema.
     """
-    unheeded = arguments.unheeded()
-    with told():
+    ignored = arguments.without_effect()
+    with catalogue_errors():
         document, version = _document(arguments)
         change = schema.registration(document, version)
         receipt = await change_schema(context, "schemas.register", arguments, change)
-    return _changed(receipt, [*unheeded, *schema.warnings_of(document)])
+    return _changed(receipt, [*ignored, *schema.warnings_of(document)])
 
 
 def _document(arguments: RegisterSchema) -> tuple[Document, str | None]:
-    """Return the document that a request registers, in whichever spelling."""
+    """Return the document and the version that a request registers, whichever spelling it uses."""
     raw, path = dict(arguments.schema or {}), "$.schema"
     inner = raw.pop("schema_definition", None)
     config, config_path = raw.pop("reducer_config", None), f"{path}.reducer_config"
     if config is None:
         config, config_path = arguments.reducer_config, "$.reducer_config"
     version = arguments.schema_version or raw.pop("schema_version", None)
-    named = arguments.entity_type or raw.get("entity_type")
+    type_name = arguments.entity_type or raw.get("entity_type")
     if isinstance(inner, dict):
         raw, path = {**inner, **raw}, f"{path}.schema_definition"
     issues = schema.Issues()
@@ -263,8 +263,8 @@ def _document(arguments: RegisterSchema) -> tuple[Document, str | None]:
         issues.add(f"{path}.fields", "a schema needs fields: {name: {type}}", "ERR_FORMAT")
     if version is not None and not isinstance(version, str):
         issues.add(f"{path}.schema_version", "a version is a string such as 1.0", "ERR_SCHEMA_VERSION")
-    kind = schema.canonical_type(named, "$.entity_type", issues) if isinstance(named, str) else None
-    if named is None or not isinstance(named, str):
+    kind = schema.canonical_type(type_name, "$.entity_type", issues) if isinstance(type_name, str) else None
+    if type_name is None or not isinstance(type_name, str):
         issues.add("$.entity_type", "say which entity type the schema is of", "ERR_ENTITY_TYPE")
     issues.settle()
     assert kind is not None
@@ -272,7 +272,7 @@ def _document(arguments: RegisterSchema) -> tuple[Document, str | None]:
 
 
 class UpdateSchema(Changing):
-    """What ``schemas.update`` takes."""
+    """The arguments of ``schemas.update``."""
 
     entity_type: EntityType
     new_fields: Annotated[
@@ -328,42 +328,42 @@ _SETTINGS = (
     example={"entity_type": "event", "new_fields": {"venue": "string"}},
 )
 async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChanged:
-    """Add fields to the schema of an entity type, take fields out, or say anew what identifies an entity.
+    """Add fields to the schema of an entity type, remove fields, or change what identifies an entity.
 
-    It starts from the registered schema, else the shipped one, else what was discovered, and keeps the rest
-    of it: two updates at once both count. A field that is taken out is hidden, and comes back with its
-    history when it is added again.
+    The update starts from the registered schema, else the shipped one, else the discovered one, and keeps
+    what it does not name: two updates at the same time both take effect. A removed field is hidden, and comes
+    back with its history when it is added again.
     """
-    unheeded = arguments.unheeded()
-    given = arguments.given()
-    with told():
+    ignored = arguments.without_effect()
+    values = arguments.given()
+    with catalogue_errors():
         change = schema.update(
             arguments.entity_type,
             new_fields=arguments.new_fields,
             remove=arguments.fields_to_remove,
-            settings={name: given[name] for name in _SETTINGS if name in given},
+            settings={name: values[name] for name in _SETTINGS if name in values},
             version=arguments.schema_version,
         )
         receipt = await change_schema(context, "schemas.update", arguments, change)
-    return _changed(receipt, [*unheeded, *schema.warnings_of(receipt.document)])
+    return _changed(receipt, [*ignored, *schema.warnings_of(receipt.document)])
 
 
-def _changed(receipt: SchemaReceipt, unheeded: list[Issue]) -> SchemaChanged:
+def _changed(receipt: SchemaReceipt, ignored: list[Issue]) -> SchemaChanged:
     return {
         "success": True,
         "schema": declared(receipt.document, receipt.version),
         "schema_version": receipt.version,
         "fields_added": list(receipt.added),
         "fields_removed": list(receipt.removed),
-        "warnings": unheeded,
+        "warnings": ignored,
         "replayed": receipt.replayed,
         "transaction_id": receipt.transaction_id,
     }
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Tell faults of a schema, or an unknown type, as errors of the catalogue."""
+def catalogue_errors() -> Iterator[None]:
+    """Raise an invalid schema as ``SchemaRefused``, and an unknown type as ``NotFound``."""
     try:
         yield
     except SchemaInvalid as exc:

@@ -55,10 +55,10 @@ async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:
     spacing do not matter. An address or a number is not compared by meaning. `match_mode` names the step.
     Several entities may have the same name.
     """
-    found = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
+    exact_hits = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
     identifier = arguments.identifier.strip()
-    if found["entities"] or ENTITY_ID.fullmatch(identifier.lower()):
-        return found
+    if exact_hits["entities"] or ENTITY_ID.fullmatch(identifier.lower()):
+        return exact_hits
     types = [arguments.entity_type] if arguments.entity_type else []
     return await by_words(context, identifier, types, arguments.limit)
 
@@ -201,17 +201,17 @@ def _hits(results: Results, name: search_engine.Strategy, limit: int) -> list[Hi
 
 
 def _explained(results: Results, offset: int) -> list[Explained]:
-    named = dict(results.hits["exact"])
-    found: list[Explained] = []
-    for row, one in zip(results.rows, results.ranked[offset:], strict=False):
+    exact_kinds = dict(results.hits["exact"])
+    explained: list[Explained] = []
+    for row, ranking in zip(results.rows, results.ranked[offset:], strict=False):
         answers.entity(row)
-        matched: list[str] = [identifiers.KINDS[int(named[row.id])]] if row.id in named else []
-        found.append({
+        matched: list[str] = [identifiers.KINDS[int(exact_kinds[row.id])]] if row.id in exact_kinds else []
+        explained.append({
             "entity_id": row.id,
             "entity_type": row.type,
             "canonical_name": row.name,
-            "points": one.points,
-            "ranks": {str(name): rank for name, rank in one.ranks.items()},
-            "matched": matched + [name for name in ("text", "meaning") if name in one.ranks],
+            "points": ranking.points,
+            "ranks": {str(name): rank for name, rank in ranking.ranks.items()},
+            "matched": matched + [name for name in ("text", "meaning") if name in ranking.ranks],
         })  # fmt: skip
-    return found
+    return explained

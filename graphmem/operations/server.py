@@ -251,7 +251,8 @@ def told(report: Report) -> SnapshotHealth:
             {
                 "id": subject_id,
                 "differences": [
-                    {"what": one.what, "stored": one.stored, "derived": one.derived} for one in differences
+                    {"what": difference.what, "stored": difference.stored, "derived": difference.derived}
+                    for difference in differences
                 ],
             }
             for subject_id, differences in report.stale.items()

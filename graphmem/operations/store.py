@@ -104,12 +104,13 @@ async def store(context: Context, arguments: Store) -> Stored:
     """
 
     def read(reader: Reader) -> Parts:
-        found = [reader.item(index, raw) for index, raw in enumerate(arguments.entities)]
+        items = [reader.item(index, raw) for index, raw in enumerate(arguments.entities)]
         count = len(arguments.entities)
-        related = [
-            reader.link(index, link.given(), count) for index, link in enumerate(arguments.relationships)
+        relationships = [
+            reader.link(index, relationship.given(), count)
+            for index, relationship in enumerate(arguments.relationships)
         ]
-        return found, related
+        return items, relationships
 
     types = [link.relationship_type for link in arguments.relationships]
     receipt = await accept(
@@ -124,9 +125,9 @@ async def store(context: Context, arguments: Store) -> Stored:
             "matched_existing": "would_match_existing",
             "extended": "would_extend",
         }
-        for one in stored:
-            one["action"] = would[one["action"]]
-    told = (
+        for entry in stored:
+            entry["action"] = would[entry["action"]]
+    warnings = (
         await duplicate_candidates.name_likely(context, receipt, stored) if arguments.find_duplicates else []
     )
     return {
@@ -139,5 +140,5 @@ async def store(context: Context, arguments: Store) -> Stored:
         "observations_created": sum(not item.known for item in receipt.items) if fresh else 0,
         "entities": stored,
         "relationships_created": links(receipt),
-        "store_warnings": receipt.warnings + told,
+        "store_warnings": receipt.warnings + warnings,
     }

@@ -104,7 +104,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)
     clocks, place = _start(query, arguments)
-    wanted = Wanted(
+    request = Wanted(
         since=since,
         until=until,
         descending=arguments.order == "desc",
@@ -116,21 +116,21 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         limit=arguments.limit,
         counted=arguments.include_total_count,
     )
-    found = await timeline_pages.page(context, wanted, clocks)
-    shown = found.events[: arguments.limit]
+    timeline = await timeline_pages.page(context, request, clocks)
+    events = timeline.events[: arguments.limit]
     page: TimelinePage = {
-        "events": [timeline_pages.event(row) for row in shown],
+        "events": [timeline_pages.event(row) for row in events],
         "limit": arguments.limit,
         "offset": arguments.offset,
         **Clocks(arguments.at, arguments.at_ingested).said,
     }
-    if len(found.events) > len(shown):
-        last = {"at": shown[-1].at, "id": shown[-1].id}
-        page["next_cursor"] = cursors.encode(query, last if clocks.now else {**last, "known": found.known})
+    if len(timeline.events) > len(events):
+        last = {"at": events[-1].at, "id": events[-1].id}
+        page["next_cursor"] = cursors.encode(query, last if clocks.now else {**last, "known": timeline.known})
     if arguments.include_total_count:
-        page["total"] = found.total
-    if found.pending:
-        page["types_pending"] = found.pending
+        page["total"] = timeline.total
+    if timeline.pending:
+        page["types_pending"] = timeline.pending
     return page
 
 

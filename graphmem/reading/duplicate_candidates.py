@@ -99,7 +99,7 @@ def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
     ]
     return {
         "entity_id": other.entity_id,
-        "canonical_name": other.shown,
+        "canonical_name": other.name,
         "score": pair.score.score,
         "reasons": reasons,
     }

@@ -41,36 +41,38 @@ LIST_ELEMENTS_LIMIT: Final = 50
 """Elements of a list by which an entity is looked up."""
 
 
-def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]:
+def identifiers(snapshot: Mapping[str, Any], canonical_name: str) -> set[tuple[str, str]]:
     """Return the (kind, index key) pairs by which an entity with these current values is found.
 
     Args:
         snapshot: the current values of (at least) the fields in :data:`FIELDS`.
-        shown: the entity's name.
+        canonical_name: the entity's name.
     """
-    found = {
-        pair for pair in identity.identifiers(snapshot, shown) if pair[0] in ("name", "tokens", "external_id")
+    pairs = {
+        pair
+        for pair in identity.identifiers(snapshot, canonical_name)
+        if pair[0] in ("name", "tokens", "external_id")
     }
     for field, kind in FIELDS.items():
         if kind not in ("name", "external_id") and field in snapshot:
             for value in _values(snapshot[field]):
-                found.update(keys(kind, value))
-    return found
+                pairs.update(keys(kind, value))
+    return pairs
 
 
-def matching_field(snapshot: Mapping[str, Any], kind: str, asked: set[tuple[str, str]]) -> str:
+def matching_field(snapshot: Mapping[str, Any], kind: str, looked_up: set[tuple[str, str]]) -> str:
     """Return the field of an entity that has a looked-up key; ``canonical_name`` if none has."""
-    for field, of in FIELDS.items():
-        if of == kind and field in snapshot:
+    for field, field_kind in FIELDS.items():
+        if field_kind == kind and field in snapshot:
             for value in _values(snapshot[field]):
-                if keys(kind, value) & asked:
+                if keys(kind, value) & looked_up:
                     return field
     return identity.CANONICAL_NAME
 
 
 def _values(value: Any) -> Iterator[str]:
-    for one in value[:LIST_ELEMENTS_LIMIT] if isinstance(value, list) else (value,):
-        text = identity_value(one)
+    for element in value[:LIST_ELEMENTS_LIMIT] if isinstance(value, list) else (value,):
+        text = identity_value(element)
         if text is not None:
             yield text
 
@@ -91,31 +93,31 @@ def keys(kind: str, text: str) -> set[tuple[str, str]]:
         if address is None:
             return {(kind, index_key(text))}
         host, rest = address
-        found = {(kind, index_key(host + rest))}
+        pairs = {(kind, index_key(host + rest))}
         # A domain finds the address of a whole site, but not the address of one of its pages.
-        return found if rest else found | {("domain", index_key(host))}
+        return pairs if rest else pairs | {("domain", index_key(host))}
     return {(kind, index_key(text))}
 
 
-def candidates(given: str, region: str | None = None) -> set[tuple[str, str]]:
+def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]]:
     """Return every (kind, index key) pair that a looked-up text may stand for.
 
     Args:
         region: the country of phone numbers without a country code, such as ``DE``.
     """
-    text = fold_text(given)
+    text = fold_text(looked_up)
     if not text:
         return set()
-    found = {(kind, index_key(text)) for kind in ("external_id", "name", "alias")}
+    pairs = {(kind, index_key(text)) for kind in ("external_id", "name", "alias")}
     for kind in ("email", "phone", "url", "domain"):
-        found |= keys(kind, text)
-    found.update(("phone", number) for number in phones.regional_forms(text, region))
-    return found
+        pairs |= keys(kind, text)
+    pairs.update(("phone", number) for number in phones.regional_forms(text, region))
+    return pairs
 
 
-def is_identifier(given: str) -> bool:
+def is_identifier(looked_up: str) -> bool:
     """Return whether a text is an address or a number rather than words."""
-    text = fold_text(given)
+    text = fold_text(looked_up)
     if phones.is_phone(text) or ("@" in text and " " not in text):
         return True
     if " " in text:

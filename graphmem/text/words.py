@@ -59,17 +59,17 @@ class _Table(dict[int, str | None]):
         character = chr(point)
         kind = unicodedata.category(character)
         if any(first <= point <= last for first, last in _DENSE) and kind[0] in "LN":
-            found = f" {character}{_END}"
+            translation = f" {character}{_END}"
         elif kind[0] == "L" or kind in ("Nd", "Nl"):
-            found = character
+            translation = character
         elif kind[0] == "M":
-            found = _MARK + character
+            translation = _MARK + character
         elif kind == "Cf" or point in _APOSTROPHES:
-            found = None
+            translation = None
         else:
-            found = " "
-        self[point] = found
-        return found
+            translation = " "
+        self[point] = translation
+        return translation
 
 
 _TABLE = _Table()
@@ -89,11 +89,11 @@ def tokens(text: str) -> list[str]:
     """Return the words of a text, each cut at ``WORD_LENGTH_LIMIT`` characters."""
     plain = folded(text)
     if plain.isascii():
-        found = _ASCII_WORD.findall(plain.replace("'", "").replace("`", ""))
+        words = _ASCII_WORD.findall(plain.replace("'", "").replace("`", ""))
     else:
         parted = _MARKED.sub(r"\1 ", plain.translate(_TABLE)).replace(_MARK, "")
-        found = [word for word in parted.split() if unicodedata.category(word[0])[0] != "M"]
-    return [word if len(word) <= WORD_LENGTH_LIMIT else word[:WORD_LENGTH_LIMIT] for word in found]
+        words = [word for word in parted.split() if unicodedata.category(word[0])[0] != "M"]
+    return [word if len(word) <= WORD_LENGTH_LIMIT else word[:WORD_LENGTH_LIMIT] for word in words]
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -101,11 +101,11 @@ def strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        for one in value:
-            yield from strings(one)
+        for element in value:
+            yield from strings(element)
     elif isinstance(value, dict):
-        for one in value.values():
-            yield from strings(one)
+        for element in value.values():
+            yield from strings(element)
 
 
 @lru_cache(maxsize=8_192)
@@ -125,25 +125,28 @@ def _joined(text: str) -> str:
     return " ".join(tokens(text))
 
 
-def text_of(name: str, held: Iterable[tuple[str, str]]) -> str:
+def text_of(name: str, values: Iterable[tuple[str, str]]) -> str:
     """Return the text of an entity that search compares: its words, value by value.
 
     Args:
         name: the entity's name.
-        held: its fields with their canonical JSON.
+        values: its fields with their canonical JSON.
     """
-    found: dict[str, None] = {}
+    parts: dict[str, None] = {}
     room = TEXT_LIMIT
-    for one in (name, *(one for field, text in held if field != CANONICAL_NAME for one in strings_of(text))):
-        part = _joined(one) if len(one) <= 1_000 else " ".join(tokens(one[:room]))
+    strings_of_values = (
+        string for field, text in values if field != CANONICAL_NAME for string in strings_of(text)
+    )
+    for string in (name, *strings_of_values):
+        part = _joined(string) if len(string) <= 1_000 else " ".join(tokens(string[:room]))
         if len(part) > room:
             part = part[:room].rpartition(" ")[0]
-        if part and part not in found:
-            found[part] = None
+        if part and part not in parts:
+            parts[part] = None
             room -= len(part) + len(VALUE_SEPARATOR)
         if room <= 0:
             break
-    return VALUE_SEPARATOR.join(found)
+    return VALUE_SEPARATOR.join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +164,8 @@ class TextQuery:
     @property
     def patterns(self) -> list[str]:
         """The substrings of a matching text that has a blank before and behind it."""
-        found = [f" {' '.join(phrase)} " for phrase in self.phrases]
-        return [*found[:-1], found[-1].rstrip(" ")] if self.last_begins else found
+        patterns = [f" {' '.join(phrase)} " for phrase in self.phrases]
+        return [*patterns[:-1], patterns[-1].rstrip(" ")] if self.last_begins else patterns
 
 
 def parse_query(query: str, *, begins: bool = False) -> TextQuery:
@@ -184,9 +187,9 @@ def parse_query(query: str, *, begins: bool = False) -> TextQuery:
             left_out = left_out or len(phrase) > WORDS_LIMIT
             phrases[phrase[:WORDS_LIMIT]] = None
             words += len(phrase)
-    found = tuple(phrases)
-    ends = ends and not left_out and len(found[-1][-1]) >= PREFIX_LENGTH_LEAST
-    return TextQuery(found, begins and ends and unicodedata.category(query[-1])[0] in "LNM", left_out)
+    phrase_list = tuple(phrases)
+    ends = ends and not left_out and len(phrase_list[-1][-1]) >= PREFIX_LENGTH_LEAST
+    return TextQuery(phrase_list, begins and ends and unicodedata.category(query[-1])[0] in "LNM", left_out)
 
 
 def lucene(query: TextQuery, owner: str, types: Sequence[str]) -> str:
@@ -194,33 +197,33 @@ def lucene(query: TextQuery, owner: str, types: Sequence[str]) -> str:
 
     Only words of the caller reach the parser of the index. Owner and words of each hit are checked again.
     """
-    wanted = [f'+"{" ".join(phrase)}"' for phrase in query.phrases]
+    clauses = [f'+"{" ".join(phrase)}"' for phrase in query.phrases]
     if query.last_begins:
         *before, last = query.phrases[-1]
         # A beginning cannot stand inside a phrase: what is before it must be there, in a row.
-        wanted[-1] = f'+("{last}" OR {last}*)'
+        clauses[-1] = f'+("{last}" OR {last}*)'
         if before:
-            wanted[-1] += f' +"{" ".join(before)}"'
+            clauses[-1] += f' +"{" ".join(before)}"'
     kinds = f" +listed:({' '.join(_quoted(kind) for kind in types)})^0" if types else ""
-    return f"+owner:{_quoted(owner)}^0{kinds} +text:({' '.join(wanted)})"
+    return f"+owner:{_quoted(owner)}^0{kinds} +text:({' '.join(clauses)})"
 
 
 def _quoted(term: str) -> str:
     return '"' + re.sub(r'(["\\])', r"\\\1", term) + '"'
 
 
-def best_field(query: TextQuery, name: str, held: Iterable[tuple[str, str]]) -> str:
+def best_field(query: TextQuery, name: str, values: Iterable[tuple[str, str]]) -> str:
     """Return the field of an entity that has most of the phrases; the name comes first.
 
     Args:
         name: the entity's name, which counts as ``canonical_name``.
-        held: its fields with their canonical JSON.
+        values: its fields with their canonical JSON.
     """
     best, most = CANONICAL_NAME, _says(query, name)
-    for field, text in held:
-        found = max((_says(query, one) for one in strings_of(text)), default=0)
-        if found > most:
-            best, most = field, found
+    for field, text in values:
+        count = max((_says(query, string) for string in strings_of(text)), default=0)
+        if count > most:
+            best, most = field, count
     return best
 
 

@@ -46,7 +46,7 @@ class Draft:
         """Return an empty draft on a state."""
         return cls(state, request, recorded_at, state.entities.draft(), state.relationships.draft())
 
-    def shown(self, entity_id: str) -> Thing | None:
+    def survivor_view(self, entity_id: str) -> Thing | None:
         """Return the survivor of an entity with all of its members."""
         return self.entities.view(self.entities.root(entity_id))
 
@@ -111,9 +111,9 @@ class Draft:
             self.bumped.add(subject_id)
             things.put(replace(known, version=known.version + 1, updated_at=self.recorded_at))
 
-    def shown_key(self, key: str) -> str:
-        """Return the key under which a relationship is shown."""
-        return placement.shown_key(self.entities, self.relationships, key)
+    def survivor_key(self, key: str) -> str:
+        """Return the key of a relationship's survivor."""
+        return placement.survivor_key(self.entities, self.relationships, key)
 
     def regroup(self, keys: list[str]) -> None:
         """Show relationships where their ends are shown; the version of each that this changes rises."""

@@ -82,7 +82,7 @@ def _probe(entity: Profile) -> dict[str, Any]:
     values = {
         name: canonical.decode(text) for name, text in entity.texts.items() if name in identifiers.FIELDS
     }
-    exact = identifiers.identifiers(values, entity.shown)
+    exact = identifiers.identifiers(values, entity.name)
     beside = {pair for pair in exact if pair[0] in ("name", "tokens")}
     for name, _ in entity.names:
         # Without honorifics, legal forms and accents, as others may have stored it.

@@ -9,8 +9,8 @@ from graphmem.model import ids
 from graphmem.writing.things import UNUSED, Thing, Things
 
 
-def shown_key(entities: Things, relationships: Things, key: str) -> str:
-    """Return the key under which a relationship is shown: that of the survivors of both ends.
+def survivor_key(entities: Things, relationships: Things, key: str) -> str:
+    """Return the key of a relationship's survivor, which is between the survivors of both ends.
 
     An end that the turn did not read is resolved from where the relationship was placed last.
     """
@@ -31,16 +31,16 @@ def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[
     changed: set[str] = set()
     for key in keys:
         known = relationships[key]
-        shown = shown_key(entities, relationships, key)
-        into = None if shown == key else shown
+        placed_key = survivor_key(entities, relationships, key)
+        into = None if placed_key == key else placed_key
         if known.into != into:
-            changed.update((key, relationships.root(key), shown))
+            changed.update((key, relationships.root(key), placed_key))
             relationships.put(replace(known, into=into))
-            survivor = relationships.get(shown)
+            survivor = relationships.get(placed_key)
             if into is not None and not ids.is_loop(into) and (survivor is None or survivor.into is not None):
-                relationships.put(replace(survivor or Thing(shown, known.kind), into=None))
+                relationships.put(replace(survivor or Thing(placed_key, known.kind), into=None))
         elif into is not None:
-            changed.add(shown)
+            changed.add(placed_key)
     for key in changed:
         known = relationships.get(key)
         if known and not known.observation_count and len(relationships.members(key)) == 1:

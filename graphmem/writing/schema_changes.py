@@ -31,7 +31,7 @@ def check(draft: Draft, item: Item) -> None:
     known = draft.entities.get(item.entity_id)
     entity_type = known.kind if known else item.entity_type
     assert entity_type is not None
-    shown_type = draft.entities.survivor(item.entity_id).kind if known else entity_type
+    survivor_type = draft.entities.survivor(item.entity_id).kind if known else entity_type
     document = _document(draft, entity_type)
     if document is not None:
         if item.basis == identity.CONTENT and document.strict and item.alternatives is not None:
@@ -45,11 +45,15 @@ def check(draft: Draft, item: Item) -> None:
             if finding.refused:
                 path = f"{item.path}.{finding.field}"
                 draft.refuse("ERR_CONSTRAINT_VIOLATION", path, finding.message, item.index)
-            elif shown_type == entity_type or finding.code not in _VISIBILITY_CODES:
+            elif survivor_type == entity_type or finding.code not in _VISIBILITY_CODES:
                 draft.warnings.append(_warning(item, finding, document))
-    if shown_type != entity_type and (shown := _document(draft, shown_type)) is not None:
-        hidden = (finding for finding in shown.findings(item.fields) if finding.code in _VISIBILITY_CODES)
-        draft.warnings += [_warning(item, finding, shown) for finding in hidden]
+    if survivor_type != entity_type and (survivor_document := _document(draft, survivor_type)) is not None:
+        hidden = (
+            finding
+            for finding in survivor_document.findings(item.fields)
+            if finding.code in _VISIBILITY_CODES
+        )
+        draft.warnings += [_warning(item, finding, survivor_document) for finding in hidden]
 
 
 def _document(draft: Draft, entity_type: str) -> schema.Document | None:

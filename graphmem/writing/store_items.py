@@ -29,14 +29,14 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         draft.refuse_part(item, "entity_type", "ERR_TARGET_TYPE", message)
         return None
     observation = request.item_observation(item, entity_type, draft.recorded_at)
-    before = draft.shown(item.entity_id)
+    before = draft.survivor_view(item.entity_id)
     if not _is_allowed(draft, item, before):
         return None
     repeated = draft.is_known(observation)
     if not repeated:
         draft.observe_entity(observation)
     survivor_id = draft.entities.root(item.entity_id)
-    after = draft.shown(item.entity_id)
+    after = draft.survivor_view(item.entity_id)
     assert after is not None
     if not repeated:
         _warn(draft, item, before, after, observation)
@@ -58,15 +58,15 @@ def _action(known: Thing | None, item: Item) -> str:
     return "extended" if item.basis == "target_id" else "matched_existing"
 
 
-def _is_allowed(draft: Draft, item: Item, shown: Thing | None) -> bool:
+def _is_allowed(draft: Draft, item: Item, survivor: Thing | None) -> bool:
     """Refuse an item that the state of its entity, or the schema of its type, does not allow."""
     count = len(draft.issues)
-    if item.kind in facts.LIFECYCLE_KINDS and shown is not None:
-        if shown.subject_id != item.entity_id:
-            merged = f"{item.entity_id} is merged into {shown.subject_id}"
-            message = f"{merged}: act on {shown.subject_id}, or unmerge {item.entity_id} first"
+    if item.kind in facts.LIFECYCLE_KINDS and survivor is not None:
+        if survivor.subject_id != item.entity_id:
+            merged = f"{item.entity_id} is merged into {survivor.subject_id}"
+            message = f"{merged}: act on {survivor.subject_id}, or unmerge {item.entity_id} first"
             draft.refuse_part(item, "entity_id", "ERR_ENTITY_MERGED", message)
-        elif shown.live is not (item.kind == "delete"):
+        elif survivor.live is not (item.kind == "delete"):
             state = "is deleted already" if item.kind == "delete" else "is not deleted"
             draft.refuse_part(item, "entity_id", "ERR_NOTHING_TO_TURN", f"{item.entity_id} {state}")
     schema_changes.check(draft, item)

@@ -19,37 +19,37 @@ def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
     key = request.link_key(link)
     if link.kind == "create" and not _ends_are_live(draft, request, link):
         return None
-    shown_key = draft.shown_key(key)
+    survivor_key = draft.survivor_key(key)
     if link.kind != "create":
-        return _change_state(draft, request, link, key, shown_key)
-    source, target = ids.ends(shown_key)
+        return _change_state(draft, request, link, key, survivor_key)
+    source, target = ids.ends(survivor_key)
     if source == target:
         message = "both ends are the same entity"
         draft.refuse_part(link, "target", "ERR_RELATIONSHIP_TO_ITSELF", message)
         return None
     observation = request.link_observation(link, key, draft.recorded_at)
-    known = draft.relationships.view(shown_key)
+    known = draft.relationships.view(survivor_key)
     repeated = draft.is_known(observation)
     if not repeated:
         draft.observe_relationship(observation)
-    shown = draft.relationships.view(shown_key)
-    assert shown is not None
+    survivor = draft.relationships.view(survivor_key)
+    assert survivor is not None
     action = "matched_existing" if known and known.observation_count else "created"
-    return StoredLink(shown_key, observation.id, action, repeated, shown.version, shown.live)
+    return StoredLink(survivor_key, observation.id, action, repeated, survivor.version, survivor.live)
 
 
 def _change_state(
-    draft: Draft, request: StoreRequest, link: Link, key: str, shown_key: str
+    draft: Draft, request: StoreRequest, link: Link, key: str, survivor_key: str
 ) -> StoredLink | None:
-    """Delete every live member of a shown relationship, or restore every deleted one."""
+    """Delete every live member of a merged relationship, or restore every deleted one."""
     deletes = link.kind == "delete"
-    known = None if ids.is_loop(shown_key) else draft.relationships.view(shown_key)
+    known = None if ids.is_loop(survivor_key) else draft.relationships.view(survivor_key)
     if known is None or not known.observation_count or known.live is not deletes:
         state = "live" if deletes else "deleted"
         message = f"there is no such {state} relationship: {key}"
         draft.refuse_part(link, "relationship_key", "ERR_NOTHING_TO_TURN", message)
         return None
-    members = draft.relationships.members(shown_key)
+    members = draft.relationships.members(survivor_key)
     changed = [member for member in members if member.observation_count and member.live is deletes]
     # A creation may have been observed a little ahead of the clock: what ends it must lie after it.
     observations = [
@@ -58,9 +58,11 @@ def _change_state(
     ]
     for observation in observations:
         draft.observe_relationship(observation)
-    shown = draft.relationships.view(shown_key)
-    assert shown is not None
-    return StoredLink(shown_key, observations[0].id, "matched_existing", False, shown.version, shown.live)
+    survivor = draft.relationships.view(survivor_key)
+    assert survivor is not None
+    return StoredLink(
+        survivor_key, observations[0].id, "matched_existing", False, survivor.version, survivor.live
+    )
 
 
 def _lifecycle_time(thing: Thing) -> int | None:
@@ -71,7 +73,7 @@ def _lifecycle_time(thing: Thing) -> int | None:
 def _ends_are_live(draft: Draft, request: StoreRequest, link: Link) -> bool:
     for side, end in (("source", link.source), ("target", link.target)):
         entity_id = end.resolve(request.items)
-        entity = draft.shown(entity_id)
+        entity = draft.survivor_view(entity_id)
         if entity is None and end.index is not None:
             # The item was refused, and has an issue of its own.
             return False

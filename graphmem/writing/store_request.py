@@ -94,7 +94,7 @@ class StoreRequest(TransactionRequest):
         items = [store_items.apply(draft, self, item) for item in self.items]
         links = [store_links.apply(draft, self, link) for link in self.links]
         draft.raise_issues()
-        entities = [draft.shown(item.entity_id) for item in self.items]
+        entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.key) for link in links if link]
         return Receipt(
             transaction_id=self.transaction_id,
