@@ -11,15 +11,14 @@ header that disagrees with the text refuses to load::
     // index   entity_id
     // cost    light
 
-``owner`` is bound by the runner in every query and not listed; a query that does not ask for it says
-``// tenancy global`` and why. ``<noun._name>`` stands for the text of ``noun/_name.cypher``, so that a
-projection is said once, and ``<fact._value_kinds>`` for the kinds that :mod:`graphmem.model.facts` lists;
-``RELATIONSHIP_TYPES`` for the relationship types asked for, sorted: a type
-filter by parameter would expand every edge of a hub. Migrations are in ``migrations/``, see
-:mod:`graphmem.database.migrations`.
+The runner binds ``owner`` in every query, so headers do not list it; a query that does not use it says
+``// tenancy global`` and why. ``<noun._name>`` stands for the text of ``noun/_name.cypher``, so that several
+queries share a part. ``<fact._value_kinds>`` stands for the kinds that :mod:`graphmem.model.facts` lists.
+``RELATIONSHIP_TYPES`` stands for the requested relationship types, sorted: a filter by parameter would expand
+every edge of a hub. Migrations are in ``migrations/``, see :mod:`graphmem.database.migrations`.
 
-Queries demand their index seeks (``USING INDEX SEEK``). Neo4j takes an index that it believes to be empty for
-as cheap to read whole, and keeps a plan that it made then. For a node by its unique key, such as
+Queries demand their index seeks (``USING INDEX SEEK``). Neo4j may plan to read a whole index that it believes
+to be empty, and keeps that plan later. For a node by its unique key, such as
 ``MATCH (entity:Entity {id: $id})``, :func:`parse` adds the demand.
 
 The order of a page is that of an index and cannot be a parameter. So a query with ``WAY`` in its text has two
@@ -71,7 +70,7 @@ Way = Literal["asc", "desc"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query: what it is for, what it takes and gives, and its text."""
+    """One query: its purpose, its parameters, its columns, and its text."""
 
     name: str
     doc: str
@@ -95,17 +94,17 @@ def parse(name: str, source: str) -> Query:
         ValueError: the header is incomplete, or names other parameters than the text uses; the query has no
             such form.
     """
-    named = _NAME.fullmatch(name)
+    parsed_name = _NAME.fullmatch(name)
     match = _HEADER.match(source)
-    if named is None or match is None or match["name"] != named["file"]:
+    if parsed_name is None or match is None or match["name"] != parsed_name["file"]:
         raise ValueError(f"{name}: the header must say name, params, returns, mode, index and cost")
     text = "\n".join(line for line in source[match.end() :].splitlines() if not line.startswith("//")).strip()
     text = _KEYED.sub(_with_seek, _with_fragments(text))
     if not text:
         raise ValueError(f"{name}: there is no query below the header")
-    if name not in _forms(named["file"], match["keys"], text):
+    if name not in _forms(parsed_name["file"], match["keys"], text):
         raise ValueError(f"{name}: there is no such form of this query")
-    text = _with_order(text, named["key"], named["way"])
+    text = _with_order(text, parsed_name["key"], parsed_name["way"])
     params = _fields(match["params"])
     bound = set() if match["tenancy"] else {"owner"}
     if "owner" in params or set(params) | bound != set(_USED.findall(text)):
@@ -149,9 +148,9 @@ def form(name: str, way: Way, key: str | None = None) -> LiteralString:
     Raises:
         ValueError: the query has no such form.
     """
-    named = f"{name}[{key} {way}]" if key else f"{name}[{way}]"
-    # A name that loads is one of ours: the file says which there are.
-    return cast("LiteralString", query(named).name)
+    full_name = f"{name}[{key} {way}]" if key else f"{name}[{way}]"
+    # query() refuses a name that no file of ours has, so this text is as safe as a literal.
+    return cast("LiteralString", query(full_name).name)
 
 
 @lru_cache(maxsize=256)
@@ -197,32 +196,36 @@ def _forms(file: str, keys: str | None, text: str) -> list[str]:
         return [file]
     return [
         f"{file}[{key}{way}]"
-        for key in ([f"{one} " for one in keys.split(", ")] if keys else [""])
+        for key in ([f"{name} " for name in keys.split(", ")] if keys else [""])
         for way in _BEYOND
     ]
 
 
 def _with_fragments(text: str) -> str:
     """Return a text with its fragments, and theirs, filled in."""
-    while (filled := _FRAGMENT.sub(lambda found: _fragment(found[1], found[2]), text)) != text:
+    while (filled := _FRAGMENT.sub(lambda match: _fragment(match[1], match[2]), text)) != text:
         text = filled
     return text
 
 
 def _with_order(text: str, key: str | None, way: str | None) -> str:
     """Return a text with its order filled in."""
-    for marker, said in (("KEY", key), ("WAY", (way or "").upper()), ("BEYOND", _BEYOND.get(way or ""))):
-        if said:
-            text = re.sub(rf"\b{marker}\b", said, text)
+    for marker, replacement in (
+        ("KEY", key),
+        ("WAY", (way or "").upper()),
+        ("BEYOND", _BEYOND.get(way or "")),
+    ):
+        if replacement:
+            text = re.sub(rf"\b{marker}\b", replacement, text)
     return text
 
 
-def _with_seek(found: re.Match[str]) -> str:
+def _with_seek(match: re.Match[str]) -> str:
     """Return a MATCH with the demand to seek the node whose unique key it gives."""
-    keys = tuple(part.partition(":")[0].strip() for part in found["properties"].split(","))
-    if (found["label"], keys) not in _unique():
-        return found[0]
-    return f"{found[0]}\nUSING INDEX SEEK {found['name']}:{found['label']}({', '.join(keys)})"
+    keys = tuple(part.partition(":")[0].strip() for part in match["properties"].split(","))
+    if (match["label"], keys) not in _unique():
+        return match[0]
+    return f"{match[0]}\nUSING INDEX SEEK {match['name']}:{match['label']}({', '.join(keys)})"
 
 
 @cache
@@ -233,18 +236,18 @@ def _unique() -> frozenset[tuple[str, tuple[str, ...]]]:
         file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".cypher")
     )
     return frozenset(
-        (label, tuple(one.removeprefix("n.") for one in properties.split(", ")))
+        (label, tuple(part.removeprefix("n.") for part in properties.split(", ")))
         for label, properties in _UNIQUE.findall(shipped)
     )
 
 
-def _in_one_map(found: re.Match[str]) -> str:
+def _in_one_map(match: re.Match[str]) -> str:
     """Return ``$name`` as ``$args.name``.
 
     Neo4j plans a query anew for each order of magnitude of the lengths of its parameters, lists and strings:
     150 ms each time for the larger queries. It does not look at lengths inside a map.
     """
-    return found[0] if found[1] == "owner" else f"$args.{found[1]}"
+    return match[0] if match[1] == "owner" else f"$args.{match[1]}"
 
 
 class Parameters(dict[str, Any]):

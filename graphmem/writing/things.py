@@ -29,7 +29,7 @@ class Thing:
     Attributes:
         updated_at: when its version was raised last.
         lifecycle: the newest observation of those that create, delete or restore; stored as ``turn``.
-        into: what it is merged into; ``None`` where it is a survivor.
+        into: the id of the thing that it is merged into; ``None`` for a survivor.
         projection: the key of the rules that it was folded under.
     """
 
@@ -181,7 +181,7 @@ class Things:
         return self.chain(subject_id)[-1]
 
     def chain(self, subject_id: str) -> list[str]:
-        """Return a thing's id, that of what it is merged into, and so on up to the survivor's."""
+        """Return the ids from a thing up to its survivor, each merged into the next."""
         chained = [subject_id]
         passed: set[str] = set()
         while (thing := self.get(subject_id)) is not None and thing.into and subject_id not in passed:
@@ -237,7 +237,7 @@ class Things:
         return bool(self._into) or (self._below is not None and self._below._any_merged())
 
     def _merged(self) -> Iterator[tuple[str, str]]:
-        """Yield each merged thing and what it is merged into."""
+        """Yield the pairs of ids (merged thing, thing that it is merged into)."""
         if self._below is not None:
             yield from (
                 (subject_id, into)
