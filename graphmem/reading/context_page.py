@@ -1,4 +1,4 @@
-"""Lines of context put into an answer, as many as its budget has room for."""
+"""The answer of a context: as many lines as fit into the budget."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from graphmem.reading import cursors
 from graphmem.text import words
 
 CONTEST_LIMIT: Final = 200
-"""Characters of a value that contests another."""
+"""Characters of a contesting value; a longer one is cut."""
 
 
 class Contested(TypedDict):
-    """Another value, not older than the one that holds the field, that did not win."""
+    """A value that did not win although it is not older than the winner."""
 
     value: Any
     observed_at: str
@@ -28,11 +28,12 @@ class Contested(TypedDict):
 
 
 class ContextLine(TypedDict):
-    """One thing that is known: a value of an entity, or a relationship of it.
+    """One line: a value of an entity, or a relationship of it.
 
-    ``entity`` is the number of the entity among those of the answer. ``observation_id`` is the provenance,
-    of a union of lists the newest that it comes from. ``cut``: the value is longer, ask for its entity. Of a
-    relationship ``field`` is the type, ``value`` the name of the other entity, ``related_entity`` its number.
+    ``entity`` is the number of the entity in ``entities``. ``observation_id`` is the provenance; of a union
+    of lists it is the newest observation. ``cut`` is true if the stored value is longer: ask for the entity.
+    For a relationship, ``field`` is its type, ``value`` the name of the entity at the other end, and
+    ``related_entity`` the number of that entity.
     """
 
     entity: int
@@ -48,7 +49,7 @@ class ContextLine(TypedDict):
 
 
 class Mentioned(TypedDict):
-    """An entity that lines are about, and the number by which they name it."""
+    """An entity that lines name, and its number."""
 
     entity: int
     entity_id: str
@@ -57,10 +58,10 @@ class Mentioned(TypedDict):
 
 
 class ContextPage(TypedDict):
-    """What is known, most useful first, never over the budget.
+    """Lines, most useful first, within the budget.
 
-    ``total`` counts the lines that there are, ``used`` is what this answer costs. With ``next_cursor`` the
-    following lines are answered. ``hint`` says what was tried where nothing was found.
+    ``total`` counts all lines, ``used`` is the size of this answer. ``next_cursor`` stands where more lines
+    follow. ``hint`` says why there are no lines.
     """
 
     lines: list[ContextLine]
@@ -74,19 +75,21 @@ class ContextPage(TypedDict):
 
 
 def fitted(
-    lines: list[Line], skip: int, asked: frozenset[str], budget: int, unit: Unit, query: str
+    lines: list[Line], skip: int, question_words: frozenset[str], budget: int, unit: Unit, query: str
 ) -> ContextPage:
-    """Return the lines from a place on that fit into the budget: one at least, cut as far as it must be.
+    """Return the answer with the lines that fit into the budget.
+
+    If the first line does not fit, its values are cut to fewer characters. If it still does not fit, the
+    answer has no lines.
 
     Args:
-        skip: how many lines were answered before.
-        asked: the words of the question.
-        query: what binds the cursor to its query.
+        skip: how many lines earlier pages have.
+        query: the fingerprint that binds the cursor to its query.
     """
     page: ContextPage = {
         "lines": [], "entities": [], "total": len(lines), "used": 0, "budget": budget, "unit": unit,
     }  # fmt: skip
-    # The rest of the answer at its longest is kept free: its lines never push it over.
+    # The parts beside the lines are counted at their longest, so that lines never exceed the budget.
     longest = {
         **page,
         "used": budget,
@@ -95,18 +98,18 @@ def fitted(
     left = budget - _cost(longest, unit)
     numbers: dict[str, int] = {}
     for line in lines[skip:]:
-        parts = _parts(line, asked, lines_of.VALUE_LIMIT, numbers)
+        parts = _parts(line, question_words, lines_of.VALUE_LIMIT, numbers)
         if _spent(parts, unit) > left and not page["lines"]:
-            least = replace(line, contested=line.contested[:1])
-            parts = _parts(least, asked, lines_of.MIN_VALUE_CHARACTERS, numbers)
+            shortened = replace(line, contested=line.contested[:1])
+            parts = _parts(shortened, question_words, lines_of.MIN_VALUE_CHARACTERS, numbers)
         if (spent := _spent(parts, unit)) > left:
             break
         left -= spent
         shown, mentioned = parts
         page["lines"].append(cast("ContextLine", shown))
-        for one in mentioned:
-            numbers[one["entity_id"]] = one["entity"]
-            page["entities"].append(one)
+        for entity in mentioned:
+            numbers[entity["entity_id"]] = entity["entity"]
+            page["entities"].append(entity)
     end = skip + len(page["lines"])
     if end < len(lines):
         page["next_cursor"] = cursors.encode(query, {"answered": end})
@@ -116,23 +119,28 @@ def fitted(
 
 
 def _parts(
-    line: Line, asked: frozenset[str], limit: int, numbers: dict[str, int]
+    line: Line, question_words: frozenset[str], limit: int, numbers: dict[str, int]
 ) -> tuple[dict[str, Any], list[Mentioned]]:
-    """Return a line as it is answered, its values cut at a limit, and the entities that it names first."""
-    fresh: dict[str, Mentioned] = {}
+    """Return the answer for a line and for the entities that no earlier line names.
+
+    Args:
+        limit: characters of a value or a name; a longer one is cut.
+        numbers: the numbers of the entities that earlier lines name.
+    """
+    new: dict[str, Mentioned] = {}
 
     def number(about: About) -> int:
         known = numbers.get(about.id)
-        if known is None and about.id not in fresh:
-            fresh[about.id] = {
-                "entity": len(numbers) + len(fresh) + 1,
+        if known is None and about.id not in new:
+            new[about.id] = {
+                "entity": len(numbers) + len(new) + 1,
                 "entity_id": about.id,
                 "entity_type": about.type,
                 "canonical_name": about.name[:limit],
             }
-        return fresh[about.id]["entity"] if known is None else known
+        return new[about.id]["entity"] if known is None else known
 
-    value, is_cut = lines_of.excerpt(line.value, asked, limit, words.tokens)
+    value, is_cut = lines_of.excerpt(line.value, question_words, limit, words.tokens)
     shown: dict[str, Any] = {
         "entity": number(line.about),
         "entity_name": line.about.name[:limit],
@@ -146,23 +154,25 @@ def _parts(
     if is_cut:
         shown["cut"] = True
     if line.contested:
-        shown["contested"] = [_contest(one, asked, min(limit, CONTEST_LIMIT)) for one in line.contested]
-    return shown, list(fresh.values())
+        shown["contested"] = [
+            _contested(contest, question_words, min(limit, CONTEST_LIMIT)) for contest in line.contested
+        ]
+    return shown, list(new.values())
 
 
-def _contest(one: Contest, asked: frozenset[str], limit: int) -> dict[str, Any]:
+def _contested(contest: Contest, question_words: frozenset[str], limit: int) -> dict[str, Any]:
     return {
-        "value": orjson.Fragment(lines_of.excerpt(one.value, asked, limit, words.tokens)[0]),
-        "observed_at": times.render(one.observed_at),
-        "observation_id": one.observation_id,
-        "observation_source": one.observation_source,
+        "value": orjson.Fragment(lines_of.excerpt(contest.value, question_words, limit, words.tokens)[0]),
+        "observed_at": times.render(contest.observed_at),
+        "observation_id": contest.observation_id,
+        "observation_source": contest.observation_source,
     }
 
 
 def _spent(parts: tuple[dict[str, Any], list[Mentioned]], unit: Unit) -> int:
-    """Return what a line costs with the entities that come with it, and the commas before each."""
+    """Return the cost of a line and of the entities that come with it, with a comma before each."""
     shown, mentioned = parts
-    return _cost(shown, unit) + 1 + sum(_cost(one, unit) + 1 for one in mentioned)
+    return _cost(shown, unit) + 1 + sum(_cost(entity, unit) + 1 for entity in mentioned)
 
 
 def _cost(value: Any, unit: Unit) -> int:
