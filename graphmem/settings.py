@@ -282,6 +282,7 @@ class Limits:
             a vector that is read from its node costs as much as 20 in the index.
         index_rows: rows that are taken from the index at first.
         index_rows_approximate: rows that are taken from the index at last, of more than ``compared_exactly``.
+        probed_entities: entities that one store creates; of more, no likely duplicates are listed.
         recomputed_entities: entities that one page of the timeline as of a time recomputes.
         refolded_entities: entities of a type with a new schema that one page of the timeline folds again.
         walk_relationships: relationships that a walk of several steps reads. Its origin's are always read.
@@ -306,6 +307,7 @@ class Limits:
     index_share: int = 20
     index_rows: int = 500
     index_rows_approximate: int = 20_000
+    probed_entities: int = 200
     recomputed_entities: int = 2_000
     refolded_entities: int = 500
     walk_relationships: int = 50_000

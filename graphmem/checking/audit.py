@@ -21,7 +21,7 @@ from graphmem.database.halving import in_halves
 from graphmem.database.queries import Queries, Transaction
 from graphmem.model import ids, relationship, state_hash
 from graphmem.model.membership import Membership
-from graphmem.writing import Writers, refolding, rows, vectors
+from graphmem.writing import Writers, forms, refolding, rows, vectors
 from graphmem.writing import state as states
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
@@ -202,7 +202,7 @@ class Audit:
         state = await self._look(entities, relationships)
         if state is not None and (stale := state.stale()):
             await refolding.refold(self._queries, state, stale)
-            self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
+            self.mended += await self._turn(rows.parameters(state, self.owner))
 
     async def _nodes(self, state: State) -> StoredNodes:
         kinds = relationship.with_builtin(state.relationships[key].kind for key in state.relationships)
@@ -266,7 +266,7 @@ class Audit:
                     state.heads[kind] = replace(head, seen=seen)
                     state.changed_heads[kind] = state.recorded_at
             if self.fix and state.changed_heads:
-                self.mended += bool(await self._turn(rows.parameters(state, self.owner)))
+                self.mended += await self._turn(rows.parameters(state, self.owner))
                 self.report.fixed += len(state.changed_heads)
 
     async def _mend(self, stretch: Stretch) -> bool:
@@ -283,7 +283,7 @@ class Audit:
             params[part] = [row for row in params[part] if row["subject_id"] in mendable]
         params |= {"counts": [], "state_hash": derived.hash}
         stretch.correct(params)
-        written = bool(await self._turn(params))
+        written = await self._turn(params)
         self.mended += written
         if written:
             stretch.mended = len(mendable)
@@ -319,13 +319,10 @@ class Audit:
             finally:
                 self._tx = None
 
-    async def _turn(self, params: dict[str, Any]) -> list[dict[str, Any]]:
+    async def _turn(self, params: dict[str, Any]) -> bool:
         self.writers.check_disk()
         await vectors.embed(params, self.writers.embedder)
-        types = rows.edge_types(params)
-        if self._tx is not None:
-            return await self._tx.rows("write.turn", edge_types=types, **params)
-        return await self.database.write("write.turn", self.owner, edge_types=types, **params)
+        return await forms.write(params, self._tx or self.database.writes(self.owner))
 
     async def _read_counts(self) -> _StoredCounts:
         return await self._queries.only("audit.counts", _StoredCounts)

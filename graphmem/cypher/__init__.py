@@ -25,6 +25,11 @@ The order of a page is that of an index and cannot be a parameter. So a query wi
 forms, ``entity.page[asc]`` and ``entity.page[desc]``: ``WAY`` becomes ``ASC`` or ``DESC``, and ``BEYOND``
 becomes ``>`` or ``<``. A query whose header says ``// keys    name_key, created_at`` has both forms for each
 of these properties, which replace ``KEY``. :func:`form` makes the names.
+
+A large query may have forms that leave parts of it out: Neo4j plans every statement anew after a start, and
+the time grows with the text. The header lists the forms as ``// forms   plain, linked``; the name of one is
+``write.turn[plain]``. Lines between ``// only linked, whole`` and ``// end`` are in these forms alone, where
+``whole`` is the query under its own name. A form takes the parameters that its text uses.
 """
 
 from __future__ import annotations
@@ -46,12 +51,16 @@ _HEADER = re.compile(
     r"// index {3}(?P<index>.*)\n"
     r"// cost {4}(?P<cost>light|heavy)\n"
     r"(?:// keys {4}(?P<keys>\w+(?:, \w+)*)\n)?"
+    r"(?:// forms {3}(?P<forms>\w+(?:, \w+)*)\n)?"
     r"(?:// tenancy global: (?P<tenancy>[^\n]*)\n)?",
     re.DOTALL,
 )
 _USED = re.compile(r"\$(\w+)")
 _FRAGMENT = re.compile(r"<(\w+)\.(_\w+)>")
-_NAME = re.compile(r"(?P<file>\w+\.\w+)(?:\[(?:(?P<key>\w+) )?(?P<way>asc|desc)\])?")
+_NAME = re.compile(r"(?P<file>\w+\.\w+)(?:\[(?:(?P<key>\w+) )?(?P<way>asc|desc)\]|\[(?P<form>\w+)\])?")
+_WHOLE = "whole"
+_ONLY = re.compile(r"\s*// only (\w+(?:, \w+)*)")
+_END = re.compile(r"\s*// end")
 _TYPES = "RELATIONSHIP_TYPES"
 _KINDS = {
     "_value_kinds": facts.VALUE_KINDS,
@@ -98,21 +107,23 @@ def parse(name: str, source: str) -> Query:
     match = _HEADER.match(source)
     if parsed_name is None or match is None or match["name"] != parsed_name["file"]:
         raise ValueError(f"{name}: the header must say name, params, returns, mode, index and cost")
-    text = "\n".join(line for line in source[match.end() :].splitlines() if not line.startswith("//")).strip()
-    text = _KEYED.sub(_with_seek, _with_fragments(text))
+    body = _lines_of(source[match.end() :], parsed_name["form"] or _WHOLE)
+    text = _KEYED.sub(_with_seek, _with_fragments(body))
     if not text:
         raise ValueError(f"{name}: there is no query below the header")
-    if name not in _forms(parsed_name["file"], match["keys"], text):
+    if name not in _forms(parsed_name["file"], match, text):
         raise ValueError(f"{name}: there is no such form of this query")
     text = _with_order(text, parsed_name["key"], parsed_name["way"])
     params = _fields(match["params"])
     bound = set() if match["tenancy"] else {"owner"}
-    if "owner" in params or set(params) | bound != set(_USED.findall(text)):
+    used = set(_USED.findall(text))
+    unused = (set(params) | bound) - used
+    if "owner" in params or used - set(params) - bound or (unused and not parsed_name["form"]):
         raise ValueError(f"{name}: header and text disagree on parameters")
     return Query(
         name=name,
         doc=re.sub(r"\n// ?", " ", match["doc"]),
-        params=params,
+        params={param: kind for param, kind in params.items() if param in used},
         returns=_fields(match["returns"]),
         mode="read" if match["mode"] == "read" else "write",
         cost="heavy" if match["cost"] == "heavy" else "light",
@@ -120,6 +131,28 @@ def parse(name: str, source: str) -> Query:
         # Our own files, shipped in the package: as safe as a literal in the code.
         text=cast("LiteralString", _USED.sub(_in_one_map, text)),
     )
+
+
+def _lines_of(body: str, form: str) -> str:
+    """Return the lines below a header that are in a form, without comments at the start of a line.
+
+    Raises:
+        ValueError: a part has no end, or an end has no part.
+    """
+    lines: list[str] = []
+    parts: list[bool] = []
+    for line in body.splitlines():
+        if only := _ONLY.fullmatch(line):
+            parts.append(form in only[1].split(", "))
+        elif _END.fullmatch(line):
+            if not parts:
+                raise ValueError(f"a part ends that did not begin: {body[:80]!r}")
+            parts.pop()
+        elif all(parts) and not line.startswith("//"):
+            lines.append(line)
+    if parts:
+        raise ValueError(f"a part does not end: {body[:80]!r}")
+    return "\n".join(lines).strip()
 
 
 LIGHT_OFFSET = 10_000
@@ -188,12 +221,13 @@ def _forms_of(file: str) -> tuple[str, ...]:
     """Return the names of the forms that the query of a file has."""
     source = _read(*file.split("."))
     match = _HEADER.match(source)
-    return tuple(_forms(file, match["keys"] if match else None, _with_fragments(source)))
+    return tuple(_forms(file, match, _with_fragments(source)))
 
 
-def _forms(file: str, keys: str | None, text: str) -> list[str]:
+def _forms(file: str, header: re.Match[str] | None, text: str) -> list[str]:
+    keys, forms = (header["keys"], header["forms"]) if header else (None, None)
     if re.search(r"\bWAY\b", text) is None:
-        return [file]
+        return [file, *(f"{file}[{form}]" for form in (forms.split(", ") if forms else ()))]
     return [
         f"{file}[{key}{way}]"
         for key in ([f"{name} " for name in keys.split(", ")] if keys else [""])

@@ -44,8 +44,9 @@ if TYPE_CHECKING:
     from graphmem.observability.metrics import Metrics
 
 PLANNED_FIRST = (
-    "write.look",
-    "write.turn",
+    "write.look[plain]",
+    "write.turn[plain]",
+    "write.turn[linked]",
     "entity.get",
     "entity.find",
     "entity.page[asc]",

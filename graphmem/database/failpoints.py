@@ -41,8 +41,13 @@ _armed: dict[tuple[str, str], list[_Armed]] = {}
 
 def places() -> list[str]:
     """Return the names of all failpoints, such as ``before:write.turn``."""
-    steps = [*cypher.names(), COMMIT, SCRIPT]
+    steps = [*sorted({step_of(name) for name in cypher.names()}), COMMIT, SCRIPT]
     return [f"before:{ANSWER}", *(f"{side}:{step}" for step in steps for side in ("before", "after"))]
+
+
+def step_of(query: str) -> str:
+    """Return the step of a query: all forms of a query are one step."""
+    return query.partition("[")[0]
 
 
 def arm(settings: Settings) -> None:
@@ -72,7 +77,7 @@ def reach(side: Side, step: str) -> None:
     """Pass a failpoint: do the actions that are armed there and due."""
     if not _armed:
         return
-    passed = _armed.get((side, step), ())
+    passed = _armed.get((side, step_of(step)), ())
     # All are counted first: an action that raises must not keep the others from being counted.
     for armed in passed:
         armed.passes_left -= 1

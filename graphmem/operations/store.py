@@ -100,7 +100,7 @@ async def store(context: Context, arguments: Store) -> Stored:
     item is one observation of it. `relationships` connect items by `source_index` and `target_index`, or
     entities by `source_entity_id` and `target_entity_id`. With an `idempotency_key` a repeat is stored once.
     `commit: false` answers what would happen and writes nothing. A created entity lists its likely duplicates
-    in `duplicate_candidates`: proposals for review.
+    in `duplicate_candidates`: proposals for review, read after the write, and again for a repeat.
     """
 
     def read(reader: Reader) -> Parts:
@@ -113,10 +113,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         return items, relationships
 
     types = [link.relationship_type for link in arguments.relationships]
-    receipt = await accept(
-        context, "store", arguments, read, types=types, commit=arguments.commit,
-        find_duplicates=arguments.find_duplicates,
-    )  # fmt: skip
+    receipt = await accept(context, "store", arguments, read, types=types, commit=arguments.commit)
     fresh = not receipt.replayed
     stored = entries(receipt)
     if not arguments.commit and fresh:

@@ -11,18 +11,18 @@ import structlog
 from graphmem.errors import GraphmemError
 from graphmem.matching import blocking, similarity
 from graphmem.matching.blocking import Pair
-from graphmem.reading import answers
+from graphmem.reading import answers, duplicate_probe
+from graphmem.reading.duplicate_probe import Neighbours
 from graphmem.reading.receipts import StoredEntity
 from graphmem.registry import Context
-from graphmem.writing import Receipt, duplicate_probe
-from graphmem.writing.receipt import Neighbours
+from graphmem.writing import Receipt
 
 LIKELY_SCORE = 0.9
 """The least score of a pair that a store lists."""
 CANDIDATES_PER_ENTITY = 5
 """Likely duplicates that a store lists for one entity."""
 LOOK_SECONDS = 2.0
-"""Time limit of the search for duplicates of a planned entity."""
+"""Time limit of the search for likely duplicates."""
 
 _log = structlog.get_logger("graphmem.duplicates")
 
@@ -39,19 +39,14 @@ async def name_likely(
 ) -> list[dict[str, Any]]:
     """Add its likely duplicates to each entity that a store created. Returns warnings.
 
-    The turn that wrote the entities has read the candidates; for a plan they are read here. A failure
-    becomes a warning. A replay is left as it is.
+    The candidates are read after the commit, so a failure becomes a warning.
     """
-    if receipt.replayed:
-        return []
     many = sum(item.action == "created" for item in receipt.items)
-    limit = context.services.writers.limits.probed_entities
-    if receipt.neighbours is None and many > limit:
+    limit = context.services.limits.probed_entities
+    if many > limit:
         return [_not_looked_for(f"{many} entities were created, duplicates are listed for {limit}")]
-    if many and not receipt.looked_for_duplicates:
-        return [_not_looked_for("the database lacked the time or the memory")]
     try:
-        likely = _likely(receipt.neighbours or await _near(context, receipt)) if many else {}
+        likely = _likely(await _near(context, receipt)) if many else {}
     except (GraphmemError, TimeoutError):
         return [_not_looked_for("the database did not answer in time")]
     except Exception:

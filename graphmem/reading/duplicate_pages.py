@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from graphmem.matching.similarity import Profile
-from graphmem.reading import answers
+from graphmem.reading import answers, duplicate_probe
 from graphmem.reading.shared_rows import EntityResult, TypeCounts
 from graphmem.registry import Context
-from graphmem.writing import duplicate_probe
 
 NAMES_LIMIT = 100_000
 """Names that one call reads at most, including those of entities of other types."""

@@ -156,14 +156,12 @@ async def accept(
     *,
     types: Iterable[str] = (),
     commit: bool = True,
-    find_duplicates: bool = False,
 ) -> Receipt:
     """Hand items and links to the owner's writer; return the receipt with snapshots as of its transaction.
 
     Args:
         parts: reads the items and links; the reader collects the issues.
         types: the relationship types that the links name.
-        find_duplicates: whether the receipt holds the likely duplicates of the entities that were created.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
@@ -185,7 +183,6 @@ async def accept(
         priority=defaults.priority,
         observation_source=defaults.observation_source,
         commit=commit,
-        find_duplicates=find_duplicates,
     )
     return await submit(context, request)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from graphmem.matching.similarity import Profile
 from graphmem.model import canonical
 from graphmem.model.reduction import Fold
 
@@ -40,25 +38,12 @@ class StoredLink(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The entities that a request created, and those near each in the index of identifiers.
-
-    ``ids`` are the ids of the neighbours of each created entity, ``profiles`` the neighbours by id.
-    """
-
-    created: Mapping[str, Profile]
-    ids: Mapping[str, list[str]]
-    profiles: Mapping[str, Profile]
-
-
-@dataclass(frozen=True, slots=True)
 class Receipt:
     """What a request is answered with.
 
     ``folds`` and ``names`` are those of the items' entities, ``link_folds`` those of the relationships, as of
     the transaction. They are empty for a replay, which reads them again. ``result`` is what a merge or a
-    change of schema answers. ``neighbours`` are those of what the request created, where it asked for them;
-    ``looked_for_duplicates`` is false where the database had no time or memory for that.
+    change of schema answers.
     """
 
     transaction_id: str
@@ -71,8 +56,6 @@ class Receipt:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     result: dict[str, Any] = field(default_factory=dict)
     replayed: bool = False
-    neighbours: Neighbours | None = None
-    looked_for_duplicates: bool = True
 
     def encode(self) -> str:
         """Return the answer as a transaction stores it: canonical JSON, with ``result`` as ``more``."""

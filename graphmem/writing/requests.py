@@ -95,11 +95,6 @@ class WriteRequest(ABC):
         return 0
 
     @property
-    def finds_duplicates(self) -> bool:
-        """Whether its turn looks for likely duplicates of what it creates."""
-        return False
-
-    @property
     def applied_merging(self) -> Merging | None:
         """The merge, or its end, that it applies: what moves is folded first by the rules of its new type."""
         return None

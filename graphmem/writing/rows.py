@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from graphmem.model import canonical, comparison, identity, ids, reduction, rela
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import NULL, Rules
 from graphmem.text import words
-from graphmem.writing import duplicate_probe, vectors
+from graphmem.writing import vectors
 from graphmem.writing.events import EventChanges
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing, Things
@@ -25,14 +25,11 @@ _STALE: Final = "stale"
 """The projection of a survivor with a member that was folded under other rules: no rules have this key."""
 
 
-def parameters(
-    state: State, owner: str, always: Collection[str] = (), probes: Sequence[dict[str, Any]] = ()
-) -> dict[str, Any]:
+def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[str, Any]:
     """Return the parameters of ``write.turn`` for a decided state.
 
     Args:
         always: ids of things that are written even if nothing of them has changed.
-        probes: where to look for likely duplicates of what is created.
     """
     added: dict[str, list[Observation]] = {}
     for observation in state.added:
@@ -85,7 +82,6 @@ def parameters(
         "versions": state.versions,
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.changed_aliases.items())],
         "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
-        **duplicate_probe.parameters(probes),
     }
 
 

@@ -30,17 +30,11 @@ class StoreRequest(TransactionRequest):
     priority: float = DEFAULT_PRIORITY
     observation_source: str = DEFAULT_SOURCE
     commit: bool = True
-    find_duplicates: bool = False
 
     @property
     def writes_facts(self) -> bool:
         """Whether it is no plan."""
         return self.commit
-
-    @property
-    def finds_duplicates(self) -> bool:
-        """Whether its turn looks for likely duplicates; those of a plan are read once it is answered."""
-        return self.find_duplicates and self.commit
 
     @property
     def observation_count(self) -> int:

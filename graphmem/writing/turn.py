@@ -8,7 +8,7 @@ import random
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -29,13 +29,13 @@ from graphmem.model import state_hash, times
 from graphmem.model.identity import Alternatives
 from graphmem.model.reduction import Torn
 from graphmem.settings import Settings
-from graphmem.writing import disk, vectors
+from graphmem.writing import disk, forms, vectors
 from graphmem.writing import state as states
-from graphmem.writing.queue import SETTLED, Decided, Waiting, WrittenTurn, can_skip_probes
+from graphmem.writing.queue import SETTLED, Decided, Waiting
 from graphmem.writing.refolding import refold, refold_moved
 from graphmem.writing.requests import Touched, WriteRequest
-from graphmem.writing.rows import edge_types, parameters
-from graphmem.writing.state import LookRow, State
+from graphmem.writing.rows import parameters
+from graphmem.writing.state import State
 
 KNOWN_LIMIT: Final = 10_000
 """Registered identity rules, and owners' revisions, that a process remembers."""
@@ -51,7 +51,6 @@ class TurnLimits:
         requests, observations, characters: a turn ends before it exceeds one of these; a single request may
             be larger.
         queue_characters: characters of values that may wait for one owner; more is refused with 503.
-        probed_entities: entities that one request creates; of more, no duplicates are looked for.
         losses_before_lock: turns lost to another process before the next one takes the owner's lock first.
     """
 
@@ -59,7 +58,6 @@ class TurnLimits:
     observations: int = 1_000
     characters: int = 8_000_000
     queue_characters: int = 64_000_000
-    probed_entities: int = 200
     losses_before_lock: int = 2
 
 
@@ -80,7 +78,7 @@ class Known:
 
 @dataclass(slots=True)
 class Writer:
-    """The writer of one owner. ``probing`` are the requests whose duplicates the turn under way looks for."""
+    """The writer of one owner."""
 
     database: Database
     owner: str
@@ -91,7 +89,6 @@ class Writer:
     waiting: deque[Waiting] = field(default_factory=deque)
     characters: int = 0
     task: asyncio.Task[None] | None = None
-    probing: list[Waiting] = field(default_factory=list)
 
     def add(self, waiting: Waiting) -> None:
         """Have a request wait for a turn."""
@@ -183,7 +180,6 @@ class Writer:
         turns = self.database.metrics.turns
         losses = failures = 0
         while True:
-            self.probing = []
             try:
                 lock_first = losses >= self.limits.losses_before_lock
                 outcome = await (self._locked if lock_first else self._optimistic)(batch)
@@ -197,8 +193,6 @@ class Writer:
                 if exc.details.pop("wrote", False):
                     for waiting in batch:
                         waiting.in_doubt = True
-                if can_skip_probes(self.probing, exc):
-                    continue
                 if isinstance(exc, DiskFull | DatabaseFull) and not isinstance(exc, DatabaseCrowded):
                     raise
                 failures += 1
@@ -228,16 +222,14 @@ class Writer:
             # A write of its own, so that the turn then looks at the folds that it will change.
             disk.check(self.settings)
             await refold(reads, state, stale)
-            if await self._write_turn(Decided(state, [])):
+            if await self._write_turn(Decided(state, []), self.database.writes(self.owner)):
                 self._remember_revision(state.revision + 1)
             return "looked_again"
         await self._refold_moved(state, batch, reads)
         decided = self._decide(state, batch)
         if decided.writes:
-            written = await self._write_turn(decided)
-            if written is None:
+            if not await self._write_turn(decided, self.database.writes(self.owner)):
                 return "lost"
-            decided.add_neighbours(written)
             self._remember_revision(state.revision + 1)
         return decided.answer()
 
@@ -274,13 +266,12 @@ class Writer:
             if stale := state.stale():
                 disk.check(self.settings)
                 await refold(tx, state, stale)
-                await tx.only("write.turn", WrittenTurn, **await self._params(Decided(state, [])))
+                await self._write_turn(Decided(state, []), tx)
                 state = await self._look(batch, tx) or states.empty()
             await self._refold_moved(state, batch, tx)
             decided = self._decide(state, batch)
             if decided.writes:
-                written = await tx.only("write.turn", WrittenTurn, **await self._params(decided))
-                decided.add_neighbours(written)
+                await self._write_turn(decided, tx)
         return decided
 
     @staticmethod
@@ -293,7 +284,7 @@ class Writer:
         """Return what the batch touches; it is read again where an identity rule has changed."""
         while True:
             touched = _touched(waiting.request for waiting in batch)
-            state = states.of_look(await queries.only("write.look", LookRow, **touched))
+            state = states.of_look(await forms.read(touched, queries))
             if state is None:
                 return None
             self._remember_alternatives(state)
@@ -320,18 +311,12 @@ class Writer:
                 waiting.request = new
         return changed
 
-    async def _params(self, decided: Decided) -> dict[str, Any]:
-        """Return the parameters of a turn, vectors included, and the types of the edges that it changes."""
-        params = parameters(decided.state, self.owner, probes=decided.probes(self.limits.probed_entities))
-        self.probing = decided.probing()
+    async def _write_turn(self, decided: Decided, queries: Queries) -> bool:
+        """Write a turn; return whether it is written: not if another process wrote meanwhile."""
+        params = parameters(decided.state, self.owner)
         await vectors.embed(params, self.embedder)
-        return {"edge_types": edge_types(params), **params}
-
-    async def _write_turn(self, decided: Decided) -> WrittenTurn | None:
-        """Write a turn; return ``None`` if another process wrote meanwhile."""
-        params = await self._params(decided)
         with _write_in_doubt():
-            return await self.database.writes(self.owner).one("write.turn", WrittenTurn, **params)
+            return await forms.write(params, queries)
 
     async def _create_owner(self) -> None:
         with _write_in_doubt():
@@ -365,9 +350,9 @@ def _share_turn(request: WriteRequest, other: WriteRequest) -> bool:
     return request.shares_turn and other.shares_turn
 
 
-def _touched(requests: Iterable[WriteRequest]) -> dict[str, Any]:
-    """Return the parameters of ``write.look`` for some requests."""
+def _touched(requests: Iterable[WriteRequest]) -> Touched:
+    """Return what some requests touch."""
     touched = Touched()
     for request in requests:
         request.touch(touched)
-    return touched.parameters
+    return touched

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 from graphmem import cypher
+from graphmem.reading import duplicate_probe
 from graphmem.registry import Services
-from graphmem.writing import duplicate_probe
 from tests.cypher.test_costs import parts
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner

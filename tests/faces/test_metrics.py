@@ -98,9 +98,9 @@ def test_answers_that_reach_no_operation_are_counted_too(http: Http, counted: Co
 
 def test_statements_are_counted_by_query(run: Call, counted: Counted) -> None:
     run("store", entities=ANN)
-    for query in ("write.look", "owner.create", "write.turn"):
+    for query in ("write.look[plain]", "owner.create", "write.turn[plain]"):
         assert counted("graphmem_database_statement_seconds_count", query=query) == 1
-    assert counted("graphmem_database_statement_seconds_sum", query="write.turn") > 0
+    assert counted("graphmem_database_statement_seconds_sum", query="write.turn[plain]") > 0
 
 
 def test_turns_are_counted_with_what_they_hold(run: Call, together: Together, counted: Counted) -> None:
@@ -280,7 +280,7 @@ def test_counting_costs_a_request_little() -> None:
 
     def request() -> None:
         """What a store does."""
-        for query in ("write.look", "write.turn"):
+        for query in ("write.look[plain]", "write.turn[plain]"):
             metrics.statement(query, 0.001)
         metrics.turn(1, 1)
         metrics.turns["committed"].inc()

@@ -60,18 +60,19 @@ def test_a_request_its_turn_and_its_statements_are_spans_of_the_callers_trace(tr
     assert set(spans) == {
         "store",
         "writer.turn",
-        "write.look",
+        "write.look[plain]",
         "owner.create",
-        "write.turn",
+        "write.turn[plain]",
+        "duplicate.near",
     }
-    store, turn, look = spans["store"], spans["writer.turn"], spans["write.look"]
+    store, turn, look = spans["store"], spans["writer.turn"], spans["write.look[plain]"]
     assert (store.parent, store.kind, store.status) == (caller, SERVER, 0)
     assert store.attributes["http.route"] == "/store"
     assert store.attributes["graphmem.outcome"] == "ok"
     assert (turn.parent, turn.links) == (store.id, ((trace, store.id),))
     assert (look.parent, look.kind) == (turn.id, CLIENT)
     assert look.attributes == {
-        "db.system.name": "neo4j", "db.namespace": "neo4j", "db.operation.name": "write.look",
+        "db.system.name": "neo4j", "db.namespace": "neo4j", "db.operation.name": "write.look[plain]",
     }  # fmt: skip
     assert store.resource["service.name"] == "graphmem"
     assert collector.paths == {"/v1/traces"}

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from neo4j.exceptions import Neo4jError
 
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseFull,
-    DatabaseTimeout,
     DatabaseUnavailable,
     DiskFull,
     GraphmemError,
@@ -24,7 +22,7 @@ from graphmem.errors import (
 from graphmem.model import canonical
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY, Services
-from graphmem.writing import TurnLimits, Writers
+from graphmem.writing import Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
@@ -77,19 +75,6 @@ def rolled_back(error: type[GraphmemError]) -> Fault:
         raise error
 
     return fails
-
-
-async def timed_out(write: Write) -> Any:
-    """The database ends what takes too long, and that is late."""
-    await asyncio.sleep(RETRY)
-    code = "Neo.ClientError.Transaction.TransactionTimedOut"
-    raise DatabaseTimeout from Neo4jError._hydrate_neo4j(code=code, message="")
-
-
-async def timed_out_and_written(write: Write) -> Any:
-    """As late, and it is written all the same."""
-    await write()
-    await timed_out(write)
 
 
 async def not_answered(write: Write) -> Any:
@@ -202,47 +187,3 @@ def test_a_full_disk_refuses_to_fold_again(broken: Broken) -> None:
         assert refused.value.details["in_doubt"] is False
     assert not broken.database.turns, "something was written"
     assert run("entities.get", entity_id=person)["canonical_name"] == ADA["name"]
-
-
-# Likely duplicates
-
-NOT_LOOKED = ["DUPLICATES_NOT_LOOKED_FOR"]
-
-
-def warned(answer: dict[str, Any]) -> list[str]:
-    return [warning["code"] for warning in answer["store_warnings"]]
-
-
-@pytest.mark.parametrize("fault", [rolled_back(DatabaseFull), timed_out], ids=["full", "late"])
-@pytest.mark.parametrize("locking", [False, True])
-def test_what_fails_with_a_look_for_duplicates_is_written_without(
-    broken: Broken, fault: Fault, locking: bool
-) -> None:
-    if locking:
-        services = broken.services
-        limits = TurnLimits(losses_before_lock=0)
-        writers = Writers(services.database, services.settings, services.embedder, limits)
-        broken.services = replace(services, writers=writers)
-    broken.database.faults = [fault]
-    found = broken.store(2)
-    assert [(one["entities_created"], warned(one)) for one in found] == [(1, NOT_LOOKED)] * 2
-    assert [bool(one["probes"]) for one in broken.database.turns] == [True, False]
-    assert [warned(one) for one in broken.store(1, entities=[{**ADA, "intent": "create_new"}])] == [[]]
-    assert broken.database.turns[-1]["probes"], "the next one is looked for again"
-
-
-def test_what_was_written_though_it_was_late_is_not_written_again(broken: Broken) -> None:
-    broken.database.faults = [timed_out_and_written]
-    (found,) = broken.store()
-    assert (found["replayed"], found["entities_created"], warned(found)) == (False, 1, NOT_LOOKED)
-    assert len(broken.database.turns) == 1
-
-
-def test_what_fails_without_a_look_too_ends_as_ever(broken: Broken) -> None:
-    broken.database.faults = [timed_out] * 9
-    (error,) = broken.store()
-    assert (type(error), error.details, len(broken.database.turns)) == (
-        DatabaseTimeout,
-        {"in_doubt": True},
-        2,
-    )

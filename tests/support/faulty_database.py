@@ -26,18 +26,28 @@ Fault = Callable[[Write], Awaitable[list[Row]]]
 class FaultyDatabase(Database):
     """A database whose turns meet some faults, one each, and none after those.
 
-    ``faults`` are those to come, ``turns`` the parameters of the turns that were tried.
+    ``faults`` are those to come, ``turns`` the parameters of the turns that were tried, ``names`` the queries
+    that ran outside of transactions.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.faults: list[Fault] = []
         self.turns: list[dict[str, Any]] = []
+        self.names: list[str] = []
+
+    async def read(
+        self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
+    ) -> list[Row]:
+        """Run a read by name."""
+        self.names.append(name)
+        return await super().read(name, owner, edge_types, **params)
 
     async def write(
         self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
         """Run a write by name for one owner; that of a turn meets the next fault."""
+        self.names.append(name)
         send = super().write
         return await self.meet(name, params, lambda: send(name, owner, edge_types, **params))
 
@@ -49,7 +59,7 @@ class FaultyDatabase(Database):
 
     async def meet(self, name: str, params: dict[str, Any], write: Write) -> list[Row]:
         """Send a write, unless it is that of a turn and a fault is to come."""
-        if name != "write.turn":
+        if not name.startswith("write.turn"):
             return await write()
         self.turns.append(params)
         return await (self.faults.pop(0)(write) if self.faults else write())

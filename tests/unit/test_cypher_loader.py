@@ -55,6 +55,45 @@ def test_comments_are_no_part_of_the_text():
     assert parsed(HEADER + "// Why: $nothing.\n" + TEXT).text == SENT
 
 
+FORMS = HEADER + "// forms   plain, linked\n"
+PARTS = """\
+MATCH (thing:Thing {id: $thing_id})
+// only linked, whole
+WITH thing SKIP 1
+  // only whole
+  LIMIT $limit
+  // end
+// end
+RETURN $owner
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "params"),
+    [
+        ("thing.get[plain]", ["MATCH", "RETURN"], {"thing_id"}),
+        ("thing.get[linked]", ["MATCH", "WITH", "RETURN"], {"thing_id"}),
+        ("thing.get", ["MATCH", "WITH", "LIMIT", "RETURN"], {"thing_id", "limit"}),
+    ],
+)
+def test_a_form_has_its_parts_and_takes_the_parameters_of_these(name, text, params):
+    query = parsed(FORMS + PARTS, name)
+    assert [line.split()[0] for line in query.text.splitlines()] == text
+    assert query.params.keys() == params
+
+
+@pytest.mark.parametrize("name", ["thing.get[other]", "thing.get[asc]", "thing.get[whole]"])
+def test_a_form_that_the_header_does_not_list_is_refused(name):
+    with pytest.raises(ValueError, match="no such form"):
+        parsed(FORMS + PARTS, name)
+
+
+@pytest.mark.parametrize("wrong", ["// end\n", "// only whole\n"])
+def test_a_part_begins_and_ends(wrong):
+    with pytest.raises(ValueError, match="part"):
+        parsed(FORMS + PARTS + wrong)
+
+
 def test_all_parameters_but_the_owner_are_bound_in_one_map():
     asked = {"entity_ids": ["a"]}
     assert cypher.bind("entity.by_id", asked, "me") == {"args": asked, "owner": "me"}

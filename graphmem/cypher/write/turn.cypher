@@ -3,12 +3,15 @@
 //
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
-//         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
-//         probes: LIST<MAP>, reach: INTEGER, compared: LIST<STRING>
-// returns sequence: INTEGER, near: LIST<LIST>, profiles: LIST<LIST>
+//         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>
+// returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
 // cost    light
+// forms   plain, linked
+// Planning the whole query on a server that has just started takes seconds. So a turn runs the least form that it
+// needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well. Merges,
+// relationships that are deleted or restored, versions of schemas and aliases need the whole query.
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
 // without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
 // plan does not depend on Neo4j's counts. `replan=skip` keeps the plan: otherwise a writer would wait half a second
@@ -39,11 +42,13 @@ CALL () {
   CALL (row, history) {
     <write._observe>
   }
+  // only whole
   CALL (row, entity) {
     WITH row, entity WHERE row.unmerged IS NOT NULL
     MATCH (entity)-[gone:MERGED_INTO]->(:Entity)
     DELETE gone
   }
+  // end
   CALL (row, entity) {
     UNWIND row.identifiers_removed AS pair
     MATCH (entity)<-[gone:IDENTIFIES]-(identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
@@ -61,6 +66,7 @@ CALL () {
     <write._meaning>
   }
 }
+// only whole
 CALL () {
   // After all entities: a merge may name one that this turn creates.
   UNWIND $entities AS row
@@ -70,7 +76,11 @@ CALL () {
   CREATE (entity)-[:MERGED_INTO]->(into)
   MERGE (entity)-[:MERGED]->(into)
 }
+// end
+// only linked, whole
 <write._events>
+// end
+// only linked, whole
 CALL () {
   UNWIND $relationships AS row
   MERGE (relationship:Relationship {key: row.subject_id})
@@ -85,11 +95,13 @@ CALL () {
       <write._observe>
     }
   }
+  // only whole
   CALL (row, relationship) {
     WITH row, relationship WHERE row.former_survivor_key IS NOT NULL
     MATCH (relationship)-[gone:SHOWN_AS]->(:Relationship)
     DELETE gone
   }
+  // end
   WITH row WHERE row.created OR row.liveness_changed
   MATCH (source:Entity {id: row.properties.source})
   MATCH (target:Entity {id: row.properties.target})
@@ -99,13 +111,17 @@ CALL () {
     CREATE (source)-[edge:$(row.properties.type)]->(target)
     SET edge.key = row.subject_id, edge.live = row.properties.live
   }
+  // only whole
   CALL (row, source, target) {
     WITH row, source, target WHERE row.liveness_changed
     MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target)
     WHERE edge.key = row.subject_id
     SET edge.live = row.properties.live
   }
+  // end
 }
+// end
+// only whole
 CALL () {
   UNWIND $relationships AS row
   WITH row WHERE row.survivor_key IS NOT NULL
@@ -113,11 +129,13 @@ CALL () {
   MATCH (survivor:Relationship {key: row.survivor_key})
   CREATE (relationship)-[:SHOWN_AS]->(survivor)
 }
+// end
 CALL () {
   UNWIND $schemas AS row
   MERGE (schema:Schema {id: row.id})
   SET schema += row.properties
 }
+// only whole
 CALL () {
   UNWIND $versions AS row
   MATCH (transaction:Transaction {id: row.transaction_id})
@@ -137,6 +155,7 @@ CALL () {
   MERGE (alias:TypeAlias {owner: $owner, name: row.name})
   SET alias.type = row.type
 }
+// end
 CALL () {
   UNWIND $counts AS row
   MERGE (counted:Count {owner: $owner, kind: row.kind, type: row.type})
@@ -145,8 +164,4 @@ CALL () {
   SET counted.total = counted.total + row.total, counted.known = counted.known + row.known,
     counted.observations = counted.observations + row.observations, counted.recorded = counted.recorded + row.recorded
 }
-CALL () {
-  // This runs after the writes, so that likely duplicates within one turn are read as well.
-  <duplicate._near>
-}
-RETURN owner.sequence AS sequence, near, profiles
+RETURN owner.sequence AS sequence

@@ -1,17 +1,19 @@
-"""Looking for likely duplicates of what a store creates: the statement that writes the turn finds neighbours.
+"""Where likely duplicates of created entities stand in the index of identifiers, and what is read of them.
 
-:mod:`graphmem.matching.blocking` compares the neighbours later; nothing that is written depends on them.
+The neighbours are read after the commit, without the owner's lock: nothing that is written depends on them.
+:mod:`graphmem.matching.blocking` compares them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from graphmem.matching.similarity import COMPARED_FIELDS, Profile
 from graphmem.model import canonical, identity
 from graphmem.text import identifiers
-from graphmem.writing.receipt import Neighbours, Receipt
+from graphmem.writing.receipt import Receipt
 
 NEIGHBOURS_EACH_SIDE: Final = 4
 """Names that are read on each side of each name of a created entity."""
@@ -19,6 +21,18 @@ VALUE_CHARACTERS_LIMIT: Final = 1_000
 """A longer value is not compared; as in ``duplicate/_row.cypher``."""
 FIELDS: Final = sorted(COMPARED_FIELDS)
 """The fields that ``duplicate/_row.cypher`` reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The entities that a request created, and those near each in the index of identifiers.
+
+    ``ids`` are the ids of the neighbours of each created entity, ``profiles`` the neighbours by id.
+    """
+
+    created: Mapping[str, Profile]
+    ids: Mapping[str, list[str]]
+    profiles: Mapping[str, Profile]
 
 
 def created(receipt: Receipt) -> dict[str, Profile]:
