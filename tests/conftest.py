@@ -57,8 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Settings that reach the database of this run."""
-    with database(tmp_path_factory.mktemp("graphmem")) as found:
-        yield found
+    with database(tmp_path_factory.mktemp("graphmem")) as reached:
+        yield reached
 
 
 @pytest.fixture(scope="session")
@@ -80,10 +80,10 @@ def services(settings: Settings, loop: Loop, remarks: list[tuple[str, str]]) -> 
     """The services over that database."""
     from graphmem.runtime import open_services
 
-    def remark(query: str, said: str) -> None:
+    def remark(query: str, description: str) -> None:
         # An empty database does not know names that our queries use; tests/cypher checks those.
-        if not said.startswith("UNRECOGNIZED"):
-            remarks.append((query, said))
+        if not description.startswith("UNRECOGNIZED"):
+            remarks.append((query, description))
 
     logs.configure(settings, None)
     opened = open_services(settings, on_notification=remark)

@@ -170,7 +170,7 @@ class Machine(ComparedService):
             self.stored_link(one, [], what, said)
         if len(raw) == 1:
             edge = self.known.edges()[self.known.shown_key(stored[0]["relationship_key"])]
-            agrees(answer["snapshot"], shown(edge.held, named=False), "$.snapshot")
+            agrees(answer["snapshot"], shown(edge.states, named=False), "$.snapshot")
 
     @precondition(lambda self: self.edge(0))
     @rule(
@@ -216,7 +216,7 @@ class Machine(ComparedService):
             last = [one.observed_at for one in self.known.of(member) if one.kind in TURNS][-1]
             after = max(fact.observed_at, later(last, microseconds=1))
             self.add(replace(fact, observed_at=after), placed=False)
-        self.told_edge(members[0], answer)
+        self.check_edge(members[0], answer)
 
     # Merging
 

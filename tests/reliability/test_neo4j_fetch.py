@@ -45,7 +45,7 @@ class TestFetch:
         assert told[-1] == ("Neo4j 1.2.3", 1_100_000, 1_100_000)
         assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
         assert neo4j_local.fetch(settings) == class_path
-        assert len(repository.asked) == 3
+        assert len(repository.downloads) == 3
         assert stat.S_IMODE(class_path[0].parent.stat().st_mode) == 0o700
 
     def test_ordinary_start_reads_no_jar(self, repository, settings, monkeypatch):
@@ -59,15 +59,15 @@ class TestFetch:
         (jar.parent / "classes-x.jsa").touch()
         jar.unlink() if damage is None else jar.write_bytes(damage)
         assert neo4j_local.fetch(settings)[0].read_bytes() == repository.content[jar.name]
-        assert repository.asked.count(jar.name) == 2
-        assert len(repository.asked) == 4
+        assert repository.downloads.count(jar.name) == 2
+        assert len(repository.downloads) == 4
         assert not list(jar.parent.glob("*.jsa"))
 
     def test_damaged_download_is_tried_once_more_then_refused(self, repository, settings):
         repository.content["two-1.0.jar"] = b"owt" * 100_000
         with pytest.raises(EngineFetchFailed, match=r"two-1\.0\.jar arrived twice with another content"):
             neo4j_local.fetch(settings)
-        assert repository.asked.count("two-1.0.jar") == 2
+        assert repository.downloads.count("two-1.0.jar") == 2
         assert not (engine.directory(settings) / "two-1.0.jar").exists()
         assert not list(engine.directory(settings).glob(".partial-*"))
 
@@ -101,7 +101,7 @@ class TestFetch:
         monkeypatch.setattr(engine.shutil, "disk_usage", lambda path: usage)
         with pytest.raises(EngineFetchFailed, match=r"needs 1 MB in .* free some space"):
             neo4j_local.fetch(settings)
-        assert repository.asked == []
+        assert repository.downloads == []
 
     def test_what_a_killed_fetch_left_is_cleared(self, repository, settings):
         left = engine.directory(settings) / ".partial-dead" / "one"

@@ -1,4 +1,4 @@
-"""A real Neo4j for the tests: one that is given, else a container, else the embedded one."""
+"""A real Neo4j for the tests: at the address in the environment, else a container, else the embedded one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from graphmem.runtime import connection
 from graphmem.settings import Settings
 
 IMAGE = "neo4j:5.26-community"
-GIVEN = "GRAPHMEM_TEST_NEO4J_URI"
+URI_VARIABLE = "GRAPHMEM_TEST_NEO4J_URI"
 VERSION = "GRAPHMEM_TEST_NEO4J_VERSION"
-"""Which Neo4j to start, where none is given: that of every installation unless said."""
+"""The version of Neo4j that is started; without it, the version of every installation."""
 
 
 @contextlib.contextmanager
@@ -28,9 +28,9 @@ def database(folder: Path) -> Iterator[Settings]:
     ``GRAPHMEM_TEST_NEO4J_URI`` (with ``GRAPHMEM_TEST_NEO4J_PASSWORD``) wins; a user's own ``NEO4J_URI`` is
     never used.
     """
-    given = os.environ.get(GIVEN)
-    if given:
-        yield _at(given, os.environ.get("GRAPHMEM_TEST_NEO4J_PASSWORD", ""), folder)
+    uri = os.environ.get(URI_VARIABLE)
+    if uri:
+        yield _at(uri, os.environ.get("GRAPHMEM_TEST_NEO4J_PASSWORD", ""), folder)
         return
     container = _container()
     if container is not None:
@@ -40,8 +40,8 @@ def database(folder: Path) -> Iterator[Settings]:
     version = os.environ.get(VERSION)
     embedded = settings.load(env="test", data_dir=folder, neo4j_fast_start=True, neo4j_version=version)
     try:
-        found = asyncio.run(connection(embedded))
-        yield _at(found.uri, found.password, folder)
+        address = asyncio.run(connection(embedded))
+        yield _at(address.uri, address.password, folder)
     finally:
         neo4j_local.stop(embedded)
 

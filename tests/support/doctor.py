@@ -10,8 +10,8 @@ SECRET = "secret-that-nobody-may-see-0123456789abcdef"
 Examine = Callable[..., list[Finding]]
 
 
-def failed_findings(found: list[Finding], check: str) -> list[tuple[str, str]]:
-    """Return what is not well of a check, after seeing that it was looked at."""
-    ours = [one for one in found if one.check == check]
-    assert ours, found
-    return [(one.status, one.what) for one in ours if one.status != "ok"]
+def failed_findings(findings: list[Finding], check: str) -> list[tuple[str, str]]:
+    """Return status and message of each finding of a check that is not ok; the check must have findings."""
+    ours = [finding for finding in findings if finding.check == check]
+    assert ours, findings
+    return [(finding.status, finding.what) for finding in ours if finding.status != "ok"]

@@ -42,7 +42,7 @@ def store_rich_example(call: Call) -> dict[str, str]:
         {"relationship_type": "REFERS_TO", "source_index": 2, "target_index": 0},
     ]
     stored = call("store", entities=items, relationships=links, idempotency_key="first")
-    ids = [one["entity_id"] for one in stored["entities"]]
+    ids = [entity["entity_id"] for entity in stored["entities"]]
     ada, byron, king, company, wine = ids[0], ids[1], ids[2], ids[3], ids[4]
     call("store", entities=[{"target_id": ada, "born": 1816, "observed_at": "1990-01-01T00:00:00Z"}])
     call("entities.correct", entity_id=ada, field="born", value=1815, idempotency_key="right")
@@ -52,7 +52,7 @@ def store_rich_example(call: Call) -> dict[str, str]:
     call("entities.merge", source_entity_id=king, target_entity_id=ada)
     call("store", entities=[{"target_id": byron, "title": "Countess"}])
     call("entities.unmerge", source_entity_id=king)
-    keys = [one["relationship_key"] for one in stored["relationships_created"]]
+    keys = [edge["relationship_key"] for edge in stored["relationships_created"]]
     call("relationships.delete", relationship_key=keys[2])
     call("relationships.restore", relationship_key=keys[2])
     call("relationships.delete", relationship_key=keys[2])
@@ -65,27 +65,29 @@ def store_rich_example(call: Call) -> dict[str, str]:
 
 
 def all_answers(call: Call) -> dict[str, Any]:
-    """Return all that is answered about an owner: now, and as of the moments at which something changed."""
+    """Return all answers about an owner: now, and as of the moments at which something changed."""
     page = {"limit": 500, "include_total_count": True}
-    found = {
+    answers = {
         "entities": call("entities.query", include_deleted=True, **page),
         "relationships": call("relationships.list", include_deleted=True, **page),
         "observations": call("observations.query", include_deleted=True, **page),
         "schemas": call("schemas.list"),
         "stats": call("server.stats"),
     }
-    # Whether the worker was there yet is nobody's fact.
-    del found["stats"]["types_pending"]
-    for one in found["schemas"]["schemas"]:
-        found[f"schema {one['entity_type']}"] = call("schemas.get", entity_type=one["entity_type"])
-    moments = sorted({one["recorded_at"] for one in found["observations"]["observations"]})
-    for one in found["entities"]["entities"]:
+    # It depends on when the worker ran.
+    del answers["stats"]["types_pending"]
+    for schema in answers["schemas"]["schemas"]:
+        entity_type = schema["entity_type"]
+        answers[f"schema {entity_type}"] = call("schemas.get", entity_type=entity_type)
+    moments = sorted({fact["recorded_at"] for fact in answers["observations"]["observations"]})
+    for entity in answers["entities"]["entities"]:
+        entity_id = entity["entity_id"]
         for clock in ("at", "at_ingested"):
             for moment in moments[::3]:
-                asked = {"entity_id": one["entity_id"], "include_deleted": True, clock: moment}
-                found[f"{one['entity_id']} {clock} {moment}"] = _or_error(call, "entities.snapshot", **asked)
-        found[f"related {one['entity_id']}"] = _or_error(call, "entities.related", entity_id=one["entity_id"])
-    return found
+                arguments = {"entity_id": entity_id, "include_deleted": True, clock: moment}
+                answers[f"{entity_id} {clock} {moment}"] = _or_error(call, "entities.snapshot", **arguments)
+        answers[f"related {entity_id}"] = _or_error(call, "entities.related", entity_id=entity_id)
+    return answers
 
 
 def _or_error(call: Call, name: str, **arguments: Any) -> Any:
@@ -104,7 +106,7 @@ WIPE: tuple[LiteralString, ...] = (
 
 
 def wipe(loop: Loop, services: Services, owner: str) -> None:
-    """Take everything of an owner away, as if nothing had ever been stored."""
+    """Delete everything of an owner, as if nothing had ever been stored."""
     for statement in WIPE:
         loop.run(services.database.script(statement, owner=owner))
     services.type_aliases.forget(owner)
@@ -117,7 +119,7 @@ class Dumps:
         self.loop, self.services, self.owner, self.folder = loop, services, owner, folder
 
     def create(self, name: str = "dump", *owners: str) -> CreateResult:
-        """Dump the owner, or some."""
+        """Dump some owners, or the owner of these dumps if none is named."""
         path = self.folder / name
         return self.loop.run(dump.create(self.services.database, path, owners or [self.owner], force=True))
 
@@ -134,5 +136,5 @@ class Dumps:
         return self.loop.run(dump.restore(database, vocabulary, writers, where, progress=progress, **how))
 
     def wipe(self) -> None:
-        """Take everything of the owner away."""
+        """Delete everything of the owner."""
         wipe(self.loop, self.services, self.owner)

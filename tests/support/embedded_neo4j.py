@@ -43,13 +43,13 @@ def query(connection: neo4j_local.Connection, text: LiteralString, **parameters:
 
 def probe(connection: neo4j_local.Connection) -> None:
     """Succeed once the database answers."""
-    query(connection, "RETURN 1 AS one")
+    query(connection, "RETURN 1 AS number")
 
 
 def servers_of(data_dir: Path) -> list[int]:
     """Return the process ids of all servers on a data directory."""
     marker = f"--home-dir={data_dir / 'neo4j'}"
-    found = []
+    process_ids = []
     for process in psutil.process_iter():
         try:
             command = process.cmdline()
@@ -58,10 +58,10 @@ def servers_of(data_dir: Path) -> list[int]:
                 and Path(command[0]).name == "java"
                 and process.status() != psutil.STATUS_ZOMBIE
             ):
-                found.append(process.pid)
+                process_ids.append(process.pid)
         except psutil.Error:
             continue
-    return found
+    return process_ids
 
 
 def wait_for(what: Callable[[], Any], seconds: float = WAIT) -> Any:
@@ -75,16 +75,16 @@ def wait_for(what: Callable[[], Any], seconds: float = WAIT) -> Any:
 
 
 class FakeRepository:
-    """Stands in for Maven Central: serves the bytes it is told, and counts what was asked for."""
+    """Stands in for Maven Central: serves ``content`` by file name, and lists the names of its downloads."""
 
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}
-        self.asked: list[str] = []
+        self.downloads: list[str] = []
         self.faults: list[Exception] = []
 
     def download(self, resolver: Any, artifact: Artifact) -> Path:
         """Do what ``PythonResolver.download`` does, without a network."""
-        self.asked.append(artifact.filename)
+        self.downloads.append(artifact.filename)
         if self.faults:
             raise self.faults.pop(0)
         content, path = self.content[artifact.filename], artifact.cached_path
@@ -110,6 +110,6 @@ def _never(connection: neo4j_local.Connection) -> None:
 
 
 if __name__ == "__main__":
-    wanted = engine_settings(Path(sys.argv[1]))
-    made = neo4j_local.ensure(wanted, _never if "never" in sys.argv else probe)
-    sys.stdout.write(json.dumps({"uri": made.uri, "pid": neo4j_local.status(wanted).pid}))
+    settings = engine_settings(Path(sys.argv[1]))
+    connection = neo4j_local.ensure(settings, _never if "never" in sys.argv else probe)
+    sys.stdout.write(json.dumps({"uri": connection.uri, "pid": neo4j_local.status(settings).pid}))

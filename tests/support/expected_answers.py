@@ -21,7 +21,7 @@ class Expectation(NamedTuple):
 
     operation: str
     arguments: Mapping[str, Any]
-    wanted: Mapping[str, Any] | str
+    expected: Mapping[str, Any] | str
 
 
 class Viewpoint(NamedTuple):
@@ -38,9 +38,9 @@ class Viewpoint(NamedTuple):
 
     @property
     def clocks(self) -> dict[str, str]:
-        """The clocks as arguments: only those that are given."""
-        given = {"at": self.at, "at_ingested": self.at_ingested}
-        return {name: time for name, time in given.items() if time is not None}
+        """The clocks that are set, as arguments."""
+        clocks = {"at": self.at, "at_ingested": self.at_ingested}
+        return {name: time for name, time in clocks.items() if time is not None}
 
 
 def exactly(value: Any) -> str:
@@ -72,21 +72,21 @@ def _wide(known: Knowledge, where: Viewpoint, sequence: int) -> Iterator[Expecta
     yield Expectation("entities.query", PAGE, {"entities": listed, "total": len(listed)})
     if where.entity != UNKNOWN:
         kind = known.types[where.entity]
-        asked = {**PAGE, "filters": {"entity_type": kind}, "include_deleted": where.include_deleted}
+        arguments = {**PAGE, "filters": {"entity_type": kind}, "include_deleted": where.include_deleted}
         of_type = [
             known.entity(root)
             for root in known.roots()
             if known.types[root] == kind and (where.include_deleted or known.lives(root))
         ]
-        yield Expectation("entities.query", asked, {"entities": of_type, "total": len(of_type)})
+        yield Expectation("entities.query", arguments, {"entities": of_type, "total": len(of_type)})
     yield Expectation("server.stats", {}, stats(known, sequence))
     for deleted in (False, True):
         edges = newest(edge for edge in known.edges().values() if deleted or edge.live)
-        wanted = {"relationships": [relationship(known, edge) for edge in edges], "total": len(edges)}
-        yield Expectation("relationships.list", {**PAGE, "include_deleted": deleted}, wanted)
+        expected = {"relationships": [relationship(known, edge) for edge in edges], "total": len(edges)}
+        yield Expectation("relationships.list", {**PAGE, "include_deleted": deleted}, expected)
     facts = known.observations(known.types, deleted=where.include_deleted)
-    asked = {**PAGE, "include_deleted": where.include_deleted}
-    yield Expectation("observations.query", asked, observations(facts))
+    arguments = {**PAGE, "include_deleted": where.include_deleted}
+    yield Expectation("observations.query", arguments, observations(facts))
 
 
 PAGE = {"limit": 500, "include_total_count": True}
@@ -104,9 +104,9 @@ def stats(known: Knowledge, sequence: int) -> dict[str, Any]:
         for kind in sorted(set(known.types.values()))
     }
     # Under a schema that has changed, events are drawn again as they are read.
-    drawn = {} if known.schemas else {"total_events": len(events(known, ""))}
+    event_total = {} if known.schemas else {"total_events": len(events(known, ""))}
     return {
-        **drawn,
+        **event_total,
         "total_entities": sum(entities for entities, _ in of_entities.values()),
         "total_observations": sum(count for _, count in of_entities.values()),
         "total_relationships": len(edges),
@@ -121,7 +121,7 @@ def counted(known: Knowledge, edge: Edge) -> bool:
 
 def relationship(known: Knowledge, edge: Edge) -> dict[str, Any]:
     """Return what an answer about a relationship must say."""
-    said: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "relationship_key": edge.key,
         "relationship_id": edge.id,
         "relationship_type": edge.key.partition(":")[0],
@@ -131,18 +131,18 @@ def relationship(known: Knowledge, edge: Edge) -> dict[str, Any]:
         "observation_count": len(edge.facts),
         "created_at": min(fact.recorded_at for fact in edge.facts),
         "last_observation_at": edge.facts[-1].observed_at,
-        "snapshot": shown(edge.held, named=False),
-        "provenance": provenance(edge.held, named=False),
+        "snapshot": shown(edge.states, named=False),
+        "provenance": provenance(edge.states, named=False),
     }
     if not any(fact.kind in MERGES for fact in known.facts):
-        said["version"] = len({fact.recorded_at for fact in edge.facts})
-    return said
+        answer["version"] = len({fact.recorded_at for fact in edge.facts})
+    return answer
 
 
 def observation(fact: Fact) -> dict[str, Any]:
     """Return what an answer about an observation must say."""
     fields = {name: value for name, value in fact.fields.items() if name != "canonical_name"}
-    said: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "id": fact.id,
         "kind": fact.kind,
         "observed_at": fact.observed_at,
@@ -152,10 +152,10 @@ def observation(fact: Fact) -> dict[str, Any]:
         "observation_source": fact.source,
     }
     if ":" in fact.subject_id:
-        return {**said, "metadata": dict(fact.fields)}
+        return {**answer, "metadata": dict(fact.fields)}
     if fact.kind in MERGES:
-        return said
-    return {**said, "entity_id": fact.subject_id, "entity_type": fact.entity_type, "fields": fields}
+        return answer
+    return {**answer, "entity_id": fact.subject_id, "entity_type": fact.entity_type, "fields": fields}
 
 
 def observations(facts: Sequence[Fact]) -> dict[str, Any]:
@@ -169,24 +169,26 @@ def timeline(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
         then = known.as_of(cut.at, cut.at_ingested)
         every = events(then, where.owner)
         yield _timeline(every, cut, {})
-        yield _timeline([one for one in every if one["event_type"] == "Due"], cut, {"event_type": "Due"})
+        yield _timeline(
+            [event for event in every if event["event_type"] == "Due"], cut, {"event_type": "Due"}
+        )
         if where.entity == UNKNOWN or not then.is_live(where.entity):
-            asked = {"entity_id": where.entity, **cut.clocks}
-            yield Expectation("timeline.list", asked, NOT_FOUND)
+            arguments = {"entity_id": where.entity, **cut.clocks}
+            yield Expectation("timeline.list", arguments, NOT_FOUND)
             continue
         root, kind = then.root(where.entity), known.types[where.entity]
-        of_type = [one for one in every if one["entity_type"] == kind]
+        of_type = [event for event in every if event["entity_type"] == kind]
         yield _timeline(of_type, cut, {"entity_type": kind})
-        of_entity = [one for one in every if one["entity_id"] == root]
+        of_entity = [event for event in every if event["entity_id"] == root]
         yield _timeline(of_entity, cut, {"entity_id": where.entity})
-        for one in of_entity[:1]:
-            yield Expectation("timeline.get", {"event_id": one["id"], **cut.clocks}, {"event": one})
+        for event in of_entity[:1]:
+            yield Expectation("timeline.get", {"event_id": event["id"], **cut.clocks}, {"event": event})
 
 
-def _timeline(found: list[dict[str, Any]], where: Viewpoint, asked: Mapping[str, Any]) -> Expectation:
+def _timeline(listed: list[dict[str, Any]], where: Viewpoint, arguments: Mapping[str, Any]) -> Expectation:
     order = "asc" if where.include_deleted else "desc"
-    wanted = {"events": found if order == "asc" else found[::-1], "total": len(found)}
-    return Expectation("timeline.list", {**PAGE, "order": order, **asked, **where.clocks}, wanted)
+    expected = {"events": listed if order == "asc" else listed[::-1], "total": len(listed)}
+    return Expectation("timeline.list", {**PAGE, "order": order, **arguments, **where.clocks}, expected)
 
 
 def _entity(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
@@ -197,11 +199,11 @@ def _entity(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     for at, at_ingested in ((None, None), (where.at, where.at_ingested)):
         cut = where._replace(at=at, at_ingested=at_ingested)
         yield from _provenance(known.as_of(at, at_ingested), cut)
-    wanted: Mapping[str, Any] | str = NOT_FOUND
+    expected: Mapping[str, Any] | str = NOT_FOUND
     if visible:
         members = known.members(known.root(where.entity))
-        wanted = observations(known.observations(members, deleted=where.include_deleted))
-    yield Expectation("observations.query", {**PAGE, **deleted, "filters": named}, wanted)
+        expected = observations(known.observations(members, deleted=where.include_deleted))
+    yield Expectation("observations.query", {**PAGE, **deleted, "filters": named}, expected)
 
 
 def snapshots(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
@@ -209,26 +211,26 @@ def snapshots(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     clocks = where.clocks
     for cut in ({}, clocks, *({name: time} for name, time in clocks.items() if len(clocks) > 1)):
         then = known.as_of(cut.get("at"), cut.get("at_ingested"))
-        wanted: Mapping[str, Any] | str = NOT_FOUND
+        expected: Mapping[str, Any] | str = NOT_FOUND
         if where.entity in known.types and (where.include_deleted or then.is_live(where.entity)):
-            wanted = then.entity(where.entity) | cut
-        asked = {"entity_id": where.entity, "include_deleted": where.include_deleted, **cut}
-        yield Expectation("entities.snapshot", asked, wanted)
+            expected = then.entity(where.entity) | cut
+        arguments = {"entity_id": where.entity, "include_deleted": where.include_deleted, **cut}
+        yield Expectation("entities.snapshot", arguments, expected)
 
 
 def _provenance(then: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     visible = where.entity in then.types and then.is_live(where.entity)
-    held = then.holding(then.root(where.entity)) if visible else {}
+    states = then.holding(then.root(where.entity)) if visible else {}
     for name in ("a", "name", "nowhere"):
         arguments = {"entity_id": where.entity, "field": name, **where.clocks}
-        if name not in shown(held):
+        if name not in shown(states):
             yield Expectation("entities.provenance", arguments, NOT_FOUND)
             continue
-        winners = list(held[name].winners)
+        winners = list(states[name].winners)
         facts = {fact.id: fact for fact in then.facts}
-        said = [observation(facts[winner]) for winner in winners]
-        wanted = {"value": held[name].value, "observation_ids": winners, "observations": said}
-        yield Expectation("entities.provenance", arguments, wanted)
+        answers = [observation(facts[winner]) for winner in winners]
+        expected = {"value": states[name].value, "observation_ids": winners, "observations": answers}
+        yield Expectation("entities.provenance", arguments, expected)
 
 
 def graph(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
@@ -247,15 +249,15 @@ def _of_entity(then: Knowledge, where: Viewpoint) -> Expectation:
     if where.entity not in then.types or not (where.include_deleted or then.is_live(where.entity)):
         return Expectation("relationships.list", arguments, NOT_FOUND)
     edges = then.edges_of(where.entity, where.direction, deleted=where.include_deleted)
-    said = [relationship(then, edge) for edge in edges]
+    relationships = [relationship(then, edge) for edge in edges]
     root = then.root(where.entity)
-    wanted = {
-        "relationships": said,
-        "total": len(said),
-        "outgoing": [one for one in said if one["source_entity_id"] == root],
-        "incoming": [one for one in said if one["target_entity_id"] == root],
+    expected = {
+        "relationships": relationships,
+        "total": len(relationships),
+        "outgoing": [edge for edge in relationships if edge["source_entity_id"] == root],
+        "incoming": [edge for edge in relationships if edge["target_entity_id"] == root],
     }
-    return Expectation("relationships.list", arguments, wanted)
+    return Expectation("relationships.list", arguments, expected)
 
 
 def _related(then: Knowledge, where: Viewpoint) -> Expectation:
@@ -263,50 +265,52 @@ def _related(then: Knowledge, where: Viewpoint) -> Expectation:
     if where.entity not in then.types or not then.is_live(where.entity):
         return Expectation("entities.related", arguments, NOT_FOUND)
     reached, walked = then.related(where.entity, where.depth)
-    nearest = sorted(reached, key=lambda one: (reached[one], one))
+    nearest = sorted(reached, key=lambda entity_id: (reached[entity_id], entity_id))
     edges = then.edges()
-    wanted = {
-        "entities": [{**then.entity(one), "depth": reached[one]} for one in nearest],
+    expected = {
+        "entities": [{**then.entity(entity_id), "depth": reached[entity_id]} for entity_id in nearest],
         "relationships": [relationship(then, edges[key]) for key in walked],
         "total": len(reached),
         "truncated": False,
     }
-    return Expectation("entities.related", arguments, wanted)
+    return Expectation("entities.related", arguments, expected)
 
 
 def _relationship(then: Knowledge, where: Viewpoint, operation: str) -> Iterator[Expectation]:
     """Ask for one relationship, by the key or the id under which it is shown."""
     edge = then.edges().get(then.shown_key(where.edge)) if where.edge else None
     visible = edge is not None and (where.include_deleted or edge.live)
-    wanted: Mapping[str, Any] | str = NOT_FOUND
+    expected: Mapping[str, Any] | str = NOT_FOUND
     if edge is not None and visible:
-        wanted = relationship(then, edge)
+        expected = relationship(then, edge)
         if operation == "relationships.snapshot":
-            wanted |= {"observations": [observation(fact) for fact in edge.facts[::-1]]}
+            expected |= {"observations": [observation(fact) for fact in edge.facts[::-1]]}
     name = "relationship_id" if operation == "relationships.get" else "relationship_key"
-    for said in (where.edge or "rel_0", edge_id(where.edge)):
+    for edge_name in (where.edge or "rel_0", edge_id(where.edge)):
         rest = {"include_deleted": where.include_deleted, **where.clocks}
-        yield Expectation(operation, {name: said, **rest}, wanted)
+        yield Expectation(operation, {name: edge_name, **rest}, expected)
 
 
-def agrees(answer: Any, wanted: Any, path: str = "$") -> None:
-    """Check that an answer holds what is wanted, exactly; members that are not asked for may be there.
+def agrees(answer: Any, expected: Any, path: str = "$") -> None:
+    """Check that an answer holds what is expected, exactly; it may hold further members.
 
     Raises:
         AssertionError: at the first place where they differ.
     """
-    if isinstance(wanted, Mapping) and not path.endswith(EXACT):
-        assert isinstance(answer, Mapping), f"{path}: {answer!r} instead of {wanted!r}"
-        for name, one in wanted.items():
+    if isinstance(expected, Mapping) and not path.endswith(EXACT):
+        assert isinstance(answer, Mapping), f"{path}: {answer!r} instead of {expected!r}"
+        for name, value in expected.items():
             assert name in answer, f"{path}.{name}: missing"
-            agrees(answer[name], one, f"{path}.{name}")
-    elif isinstance(wanted, list) and not path.endswith(EXACT):
-        assert len(answer) == len(wanted), f"{path}: {exactly(answer)} instead of {exactly(wanted)}"
-        for index, one in enumerate(wanted):
-            agrees(answer[index], one, f"{path}[{index}]")
+            agrees(answer[name], value, f"{path}.{name}")
+    elif isinstance(expected, list) and not path.endswith(EXACT):
+        assert len(answer) == len(expected), f"{path}: {exactly(answer)} instead of {exactly(expected)}"
+        for index, element in enumerate(expected):
+            agrees(answer[index], element, f"{path}[{index}]")
     else:
-        assert exactly(answer) == exactly(wanted), f"{path}: {exactly(answer)} instead of {exactly(wanted)}"
+        assert exactly(answer) == exactly(expected), (
+            f"{path}: {exactly(answer)} instead of {exactly(expected)}"
+        )
 
 
 EXACT = (".snapshot", ".provenance", ".fields", ".metadata", ".value")
-"""What holds names that callers chose: there, nothing more may stand than is wanted."""
+"""Members whose names callers chose: they hold what is expected and nothing more."""

@@ -161,7 +161,7 @@ def argv(name: str, arguments: dict[str, Any]) -> list[str]:
         ):
             words += [option, json.dumps(value)]
         elif isinstance(value, list):
-            words += [word for one in value for word in (option, one)]
+            words += [word for element in value for word in (option, element)]
         elif info is not None and info.is_required():
             positional.append(str(value))
         else:

@@ -24,8 +24,8 @@ def recorder(record_property: Callable[[str, object], None]) -> Figures:
 
 def lines(stats: dict[str, list[Any]]) -> Iterator[str]:
     """Yield the figures in pytest's reports, each test's under its name."""
-    for report in (one for outcome in ("passed", "failed") for one in stats.get(outcome, [])):
-        found = [str(value) for name, value in report.user_properties if name == NAME]
-        if found:
+    for report in [*stats.get("passed", []), *stats.get("failed", [])]:
+        figures = [str(value) for name, value in report.user_properties if name == NAME]
+        if figures:
             yield report.nodeid
-            yield from (f"  {line}" for line in found)
+            yield from (f"  {line}" for line in figures)

@@ -1,8 +1,8 @@
 """Services that are up in a fraction of a second: forks of a process that has everything imported.
 
-Run as a module it reads one JSON object a line from stdin, and writes one a line. One with ``words`` starts
-a ``graphmem`` command and is answered with its ``pid``; ``{"wait": pid}`` waits for its end and is answered
-with its exit ``code``.
+Run as a module it reads requests from stdin, one JSON object a line, and writes an answer a line. A request
+with ``words`` starts a ``graphmem`` command, and the answer is its ``pid``; ``{"wait": pid}`` waits for its
+end, and the answer is its exit ``code``.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Forks:
         """Start a command; return its process id.
 
         Args:
-            worker: whether a service does what nobody waits for as well.
+            worker: whether the worker of a service does its work.
             clock: how many microseconds its clock is ahead.
         """
         environ = environment(settings, folder, **variables)
-        said = {"environ": environ, "console": str(folder / "console"), "worker": worker, "clock": clock}
-        pid = self._ask({"words": words, **said})["pid"]
+        options = {"environ": environ, "console": str(folder / "console"), "worker": worker, "clock": clock}
+        pid = self._ask({"words": words, **options})["pid"]
         self._living.add(pid)
         return pid
 
@@ -65,30 +65,30 @@ class Forks:
         self.wait(pid)
 
     def close(self) -> None:
-        """End them all."""
+        """End all commands, and the process that forks."""
         for pid in list(self._living):
             self.kill(pid)
         with self._process:
             pass
 
-    def _ask(self, said: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(json.dumps(said) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return json.loads(self._process.stdout.readline())
 
 
-def _start(said: dict[str, Any]) -> int:
+def _start(request: dict[str, Any]) -> int:
     pid = os.fork()
     if pid:
         return pid
-    console = os.open(said["console"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    console = os.open(request["console"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(console, number)
     os.environ.clear()
-    os.environ.update(said["environ"])
-    sys.argv = ["graphmem", *said["words"]]
+    os.environ.update(request["environ"])
+    sys.argv = ["graphmem", *request["words"]]
     from graphmem import worker
     from graphmem.cli.main import main
     from graphmem.model import times
@@ -96,9 +96,9 @@ def _start(said: dict[str, Any]) -> int:
 
     reached_outcomes.install_if_wanted()
 
-    real, ahead = times.now, said["clock"]
+    real, ahead = times.now, request["clock"]
     times.now = lambda: real() + ahead
-    if not said["worker"]:
+    if not request["worker"]:
         worker.work = no_work
     try:
         main()
@@ -108,7 +108,7 @@ def _start(said: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    """Fork what is asked for."""
+    """Read requests until stdin ends, and answer each."""
     from graphmem import auth
     from tests.support.service import owner_by_token
 
@@ -116,11 +116,11 @@ def main() -> None:
     for module in ("api.app", "cli.main", "cli.serve", "dump", "runtime", "worker"):
         importlib.import_module(f"graphmem.{module}")
     for line in sys.stdin:
-        said = json.loads(line)
-        if "wait" in said:
-            answer = {"code": os.waitstatus_to_exitcode(os.waitpid(said["wait"], 0)[1])}
+        request = json.loads(line)
+        if "wait" in request:
+            answer = {"code": os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])}
         else:
-            answer = {"pid": _start(said)}
+            answer = {"pid": _start(request)}
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 

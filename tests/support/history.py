@@ -18,7 +18,7 @@ Outcome = Literal["ok", "failed", "unknown"]
 class Append:
     """One transaction that appended ``value`` to each of some lists, and what its client heard of it.
 
-    ``failed``: it was said for certain that nothing was written; ``unknown``: that it is in doubt.
+    ``failed``: the answer said that nothing was written; ``unknown``: that it is in doubt.
     """
 
     value: str
@@ -48,39 +48,39 @@ class History:
 
     def anomalies(self) -> list[str]:
         """Return what is wrong, each with the kind of anomaly first."""
-        found = [*self._updates(), *self._readings()]
+        anomalies = [*self._updates(), *self._readings()]
         # Without those, every reading has a place in the order of writes, and the places must fit together.
-        return found or self._circle()
+        return anomalies or self._circle()
 
     def _updates(self) -> Iterable[str]:
         for name, values in self.final.items():
             if len(set(values)) != len(values):
                 yield f"written twice: {name} {sorted(v for v in values if values.count(v) > 1)[:3]}"
-        for one in self.appends:
-            there = [name for name in one.lists if one.value in self.final[name]]
-            if one.outcome == "ok" and len(there) < len(one.lists):
-                yield f"lost update: {one.value} is in {there} and not in all of {one.lists}"
-            if one.outcome == "unknown" and 0 < len(there) < len(one.lists):
-                yield f"torn: {one.value} is in {there} and not in all of {one.lists}"
+        for append in self.appends:
+            present = [name for name in append.lists if append.value in self.final[name]]
+            if append.outcome == "ok" and len(present) < len(append.lists):
+                yield f"lost update: {append.value} is in {present} and not in all of {append.lists}"
+            if append.outcome == "unknown" and 0 < len(present) < len(append.lists):
+                yield f"torn: {append.value} is in {present} and not in all of {append.lists}"
 
     def _readings(self) -> Iterable[str]:
-        written = {(name, one.value): one for one in self.appends for name in one.lists}
+        written = {(name, append.value): append for append in self.appends for name in append.lists}
         acknowledged = defaultdict[str, list[Append]](list)
-        for one in self.appends:
-            for name in one.lists if one.outcome == "ok" else ():
-                acknowledged[name].append(one)
+        for append in self.appends:
+            for name in append.lists if append.outcome == "ok" else ():
+                acknowledged[name].append(append)
         last = [Read(name, values, float("inf"), float("inf")) for name, values in self.final.items()]
         for read in [*self.reads, *last]:
             for value in read.values:
-                one = written.get((read.name, value))
-                if one is None or one.outcome == "failed":
+                append = written.get((read.name, value))
+                if append is None or append.outcome == "failed":
                     yield f"dirty read: {value} in {read.name} was refused, or nobody's"
-                elif one.start > read.end:
+                elif append.start > read.end:
                     yield f"read before it was written: {value}"
             missing = [
-                one.value
-                for one in acknowledged[read.name]
-                if one.end < read.start and one.value not in read.values
+                append.value
+                for append in acknowledged[read.name]
+                if append.end < read.start and append.value not in read.values
             ]
             if missing:
                 yield f"stale read: {read.name} at {read.start} without {missing[:3]}"
@@ -90,10 +90,10 @@ class History:
     def _circle(self) -> list[str]:
         """Return what cannot be brought into one order: of every list, of what was read, and of the clock."""
         after = defaultdict[object, set[object]](set)
-        by_value = {one.value: one for one in self.appends}
+        by_value = {append.value: append for append in self.appends}
         for values in self.final.values():
-            for one, other in pairwise(values):
-                after[by_value[one]].add(by_value[other])
+            for earlier, later in pairwise(values):
+                after[by_value[earlier]].add(by_value[later])
         for read in self.reads:
             final = self.final[read.name]
             if read.values:
@@ -104,22 +104,22 @@ class History:
         return ["in a circle: " + ", ".join(map(str, left[:4]))] if (left := _circular(after)) else []
 
     def _add_clock(self, after: dict[object, set[object]]) -> None:
-        """What ended before another began comes before it: by way of one node for each moment."""
-        done = [one for one in self.appends if one.outcome == "ok"]
+        """Add that an event that ended before another began comes before it, by one node for each end."""
+        done = [event for event in self.appends if event.outcome == "ok"]
         moments = sorted(
-            [(one.end, 1, one) for one in [*done, *self.reads]]
-            + [(one.start, 0, one) for one in [*self.appends, *self.reads]],
+            [(event.end, 1, event) for event in [*done, *self.reads]]
+            + [(event.start, 0, event) for event in [*self.appends, *self.reads]],
             key=lambda moment: moment[:2],
         )
         before: object = None
-        for number, (_, ends, one) in enumerate(moments):
+        for number, (_, ends, event) in enumerate(moments):
             if ends:
                 moment = ("moment", number)
-                after[one].add(moment)
+                after[event].add(moment)
                 after[before].add(moment)
                 before = moment
             else:
-                after[before].add(one)
+                after[before].add(event)
 
 
 def _circular(after: dict[object, set[object]]) -> list[object]:

@@ -52,9 +52,9 @@ class CrashReport:
 
     @property
     def wrong(self) -> dict[str, list[str]]:
-        """All that should not be."""
+        """The lists that are not empty, five entries of each."""
         names = ("lost", "torn", "twice", "disorder", "faults")
-        return {name: found[:5] for name in names if (found := getattr(self, name))}
+        return {name: entries[:5] for name in names if (entries := getattr(self, name))}
 
     def __str__(self) -> str:
         return (
@@ -115,7 +115,7 @@ class KillableService:
 async def load(
     url: str | Callable[[int], str], owners: list[str], clients: int, dice: random.Random
 ) -> AsyncIterator[tuple[Ledger, list[Writer]]]:
-    """Have clients write and read until the block ends; then what they write last is settled."""
+    """Have clients write and read until the block ends; then settle the last write of each."""
     where = (lambda _: url) if isinstance(url, str) else url
     ledger, stop = Ledger(), asyncio.Event()
     writers = [
@@ -138,7 +138,7 @@ async def load(
 async def kill_under_load(
     victims: KillableService, what: str, clients: int, seconds: float, dice: random.Random
 ) -> CrashReport:
-    """Write under load, kill, settle, and look what is there."""
+    """Write under load, kill, wait until all writes are settled; compare the database with the answers."""
     owners = [str(uuid.uuid4()), str(uuid.uuid4())]
     async with load(victims.url, owners, clients, dice) as (ledger, writers):
         # From when everybody has been answered: a database that was just started plans its queries first.
@@ -153,16 +153,18 @@ async def kill_under_load(
                 # Again, while it is being started and replays its log.
                 await asyncio.to_thread(until, lambda: servers_of(victims.folder))
                 await asyncio.sleep(dice.uniform(0, 3))
-        # One was under way when it was killed; the one after it is written by what was started again.
+        # A write was under way when the part was killed; the next one is written by the restarted part.
         for writer, count in zip(writers, before, strict=True):
             await writer.reached(count + 2)
         seconds = time.monotonic() - killed
-    found = CrashReport(doubted=ledger.doubted, replayed=ledger.replayed, reads=ledger.reads, seconds=seconds)
-    found.faults += ledger.faults
+    report = CrashReport(
+        doubted=ledger.doubted, replayed=ledger.replayed, reads=ledger.reads, seconds=seconds
+    )
+    report.faults += ledger.faults
     for owner in owners:
-        compare(found, ledger, owner, await asyncio.to_thread(victims.ask, TRANSACTIONS, owner=owner))
-        await audit(found, victims.url, owner)
-    return found
+        compare(report, ledger, owner, await asyncio.to_thread(victims.ask, TRANSACTIONS, owner=owner))
+        await audit(report, victims.url, owner)
+    return report
 
 
 def until(true: Callable[[], Any], limit: float = 60.0) -> None:
@@ -173,41 +175,41 @@ def until(true: Callable[[], Any], limit: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-def compare(found: CrashReport, ledger: Ledger, owner: str, there: list[dict[str, Any]]) -> None:
-    """Compare what was acknowledged to an owner with the transactions that are there."""
-    sent = {one.key: one for one in ledger.sent if one.owner == owner}
-    by_key = {row["key"]: row for row in there}
-    counted = Counter(row["key"] for row in there)
-    found.twice += [key for key, count in counted.items() if count > 1]
-    found.faults += [f"nobody sent {key}" for key in by_key if key not in sent]
-    for key, one in sent.items():
-        if not one.answer:
+def compare(report: CrashReport, ledger: Ledger, owner: str, rows: list[dict[str, Any]]) -> None:
+    """Compare the writes of an owner that were acknowledged with the rows of the owner's transactions."""
+    sent = {write.key: write for write in ledger.sent if write.owner == owner}
+    by_key = {row["key"]: row for row in rows}
+    counted = Counter(row["key"] for row in rows)
+    report.twice += [key for key, count in counted.items() if count > 1]
+    report.faults += [f"nobody sent {key}" for key in by_key if key not in sent]
+    for key, write in sent.items():
+        if not write.answer:
             continue
-        found.acknowledged += 1
+        report.acknowledged += 1
         row = by_key.get(key)
-        if row is None or one.transaction not in (None, row["id"]):
-            found.lost.append(f"{key} {one.path} {one.answer}")
-        elif row["observations"] != one.observations:
-            found.torn.append(f"{key} {one.path}: {row['observations']} of {one.observations}")
-    if [row["sequence"] for row in there] != list(range(1, len(there) + 1)):
-        found.disorder.append(f"the sequence of {owner} has gaps")
-    times = [row["recorded_at"] for row in there]
+        if row is None or write.transaction not in (None, row["id"]):
+            report.lost.append(f"{key} {write.path} {write.answer}")
+        elif row["observations"] != write.observations:
+            report.torn.append(f"{key} {write.path}: {row['observations']} of {write.observations}")
+    if [row["sequence"] for row in rows] != list(range(1, len(rows) + 1)):
+        report.disorder.append(f"the sequence of {owner} has gaps")
+    times = [row["recorded_at"] for row in rows]
     if times != sorted(set(times)):
-        found.disorder.append(f"the times of {owner} do not rise")
+        report.disorder.append(f"the times of {owner} do not rise")
 
 
-async def audit(found: CrashReport, url: str, owner: str) -> None:
-    """Have the product derive everything anew, the state hash too, and compare it with what is kept."""
+async def audit(report: CrashReport, url: str, owner: str) -> None:
+    """Report what the audit of an owner and a search for the latest entities do not confirm."""
     headers = {"Authorization": f"Bearer {owner}"}
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=60.0) as http:
         answer = (await http.post("/health_check_snapshots", json={})).json()
         if not answer.get("healthy") or not answer.get("counts_compared"):
-            found.faults.append(f"the audit of {owner}: {answer}")
+            report.faults.append(f"the audit of {owner}: {answer}")
         # The index of words follows the commits: what it had not taken in yet must be there after all.
-        asked = {"sort_by": "updated_at", "sort_order": "desc", "limit": 5}
-        for one in (await http.post("/entities/query", json=asked)).json()["entities"]:
-            words = {"search": one["canonical_name"], "limit": 100}
+        latest = {"sort_by": "updated_at", "sort_order": "desc", "limit": 5}
+        for entity in (await http.post("/entities/query", json=latest)).json()["entities"]:
+            words = {"search": entity["canonical_name"], "limit": 100}
             runs = (await http.get("/search/explain", params=words)).json()["strategies"]
             by_words = next(run for run in runs if run["strategy"] == "text")
-            if one["entity_id"] not in [hit["entity_id"] for hit in by_words["hits"]]:
-                found.faults.append(f"{one['entity_id']} is not found by its words")
+            if entity["entity_id"] not in [hit["entity_id"] for hit in by_words["hits"]]:
+                report.faults.append(f"{entity['entity_id']} is not found by its words")

@@ -43,7 +43,7 @@ class Edge:
     members: tuple[str, ...]
     live: bool
     facts: tuple[Fact, ...]
-    held: Mapping[str, FieldState]
+    states: Mapping[str, FieldState]
 
     @property
     def id(self) -> str:
@@ -98,11 +98,11 @@ class Knowledge:
 
     def below(self, entity: str) -> list[str]:
         """Return an entity and everything that is merged into it, whatever it is merged into itself."""
-        above = {one: self.parent(one) for one in self.types}
-        found = [entity]
-        for one in found:
-            found.extend(child for child, into in above.items() if into == one)
-        return found
+        parents = {child: self.parent(child) for child in self.types}
+        members = [entity]
+        for member in members:
+            members.extend(child for child, parent in parents.items() if parent == member)
+        return members
 
     def roots(self) -> list[str]:
         """Return the entities that are not merged into another, in the order of their ids."""
@@ -121,23 +121,23 @@ class Knowledge:
         return self.schemas.get(self.types[entity], NO_SCHEMA)
 
     def entity(self, entity: str) -> dict[str, Any]:
-        """Return what an answer about an entity must say, whichever member it is asked by."""
+        """Return what an answer about an entity must say, by whichever member it is requested."""
         root = self.root(entity)
         members = self.members(root)
-        facts, held = self.of(*members), self.holding(root)
+        facts, states = self.of(*members), self.holding(root)
         last = facts[-1].observed_at if facts else None
         view: dict[str, Any] = {
             "entity_id": root,
             "entity_type": self.types[root],
-            "canonical_name": display_name(self.types[root], root, held),
+            "canonical_name": display_name(self.types[root], root, states),
             "state": "live" if self.lives(root) else "deleted",
             "schema_version": self.schema(root).version,
             "observation_count": len(facts),
             "created_at": min((fact.recorded_at for fact in facts), default=None),
             "last_observation_at": last,
             "computed_at": last,
-            "snapshot": shown(held),
-            "provenance": provenance(held),
+            "snapshot": shown(states),
+            "provenance": provenance(states),
         }
         if not self.was_merged(root):
             view["version"] = len({fact.recorded_at for fact in facts})
@@ -148,18 +148,18 @@ class Knowledge:
         return any(root in (fact.subject_id, fact.target) for fact in self.facts if fact.kind in MERGES)
 
     def observations(self, subject_ids: Iterable[str], *, deleted: bool) -> list[Fact]:
-        """Return the facts of entities, the newest first; of deleted ones only if asked."""
-        wanted = [subject_id for subject_id in subject_ids if deleted or self.is_live(subject_id)]
-        return self.of(*wanted)[::-1]
+        """Return the facts of entities, the newest first; those of deleted entities only if ``deleted``."""
+        visible = [subject_id for subject_id in subject_ids if deleted or self.is_live(subject_id)]
+        return self.of(*visible)[::-1]
 
     def state(self) -> str:
-        """Return a text of what everything comes to: neither versions and counts nor when it was recorded."""
-        said: list[Any] = []
+        """Return a text of the state of everything, without versions, counts and times of recording."""
+        subjects: list[Any] = []
         for subject_id in sorted({fact.subject_id for fact in self.facts}):
             kind = self.schema(self.root(subject_id)) if subject_id in self.types else NO_SCHEMA
-            held = reduce(self.of(subject_id), kind)
-            fold = {name: [one.value, one.winners] for name, one in held.items()}
-            said.append(
+            states = reduce(self.of(subject_id), kind)
+            fold = {name: [state.value, state.winners] for name, state in states.items()}
+            subjects.append(
                 [
                     subject_id,
                     self.types.get(subject_id),
@@ -168,17 +168,17 @@ class Knowledge:
                     fold,
                 ]
             )
-        return json.dumps(said, sort_keys=True)
+        return json.dumps(subjects, sort_keys=True)
 
     def seen(self, entity_type: str) -> dict[str, set[str]]:
         """Return the types under which each field of a type was ever stored."""
-        found: dict[str, set[str]] = {}
+        types: dict[str, set[str]] = {}
         for fact in self.facts:
             if fact.entity_type == entity_type and fact.kind in KINDS_WITH_FIELDS:
                 for name in fact.fields.keys() - {"canonical_name"}:
                     kinds = [kind for kind in KINDS if fits(fact.fields[name], kind)]
-                    found.setdefault(name, set()).update(kinds[:1])
-        return found
+                    types.setdefault(name, set()).update(kinds[:1])
+        return types
 
     def effective(self, entity_type: str) -> Schema:
         """Return what an update of a type's schema starts from: what is registered, else what was seen."""
@@ -201,12 +201,12 @@ class Knowledge:
     def edges(self) -> dict[str, Edge]:
         """Return every relationship by its shown key, deleted ones too; none from a thing to itself."""
         keys = sorted({fact.subject_id for fact in self.facts if ":" in fact.subject_id}, key=self.shown_key)
-        found: dict[str, Edge] = {}
+        edges: dict[str, Edge] = {}
         for key, members in groupby(keys, key=self.shown_key):
             _, source, target = key.split(":")
             if source != target:
-                found[key] = self._edge(key, source, target, tuple(members))
-        return found
+                edges[key] = self._edge(key, source, target, tuple(members))
+        return edges
 
     def _edge(self, key: str, source: str, target: str, members: tuple[str, ...]) -> Edge:
         facts = tuple(self.of(*members))
@@ -235,7 +235,7 @@ class Knowledge:
             for edge in edges:
                 reached.setdefault(edge.source, step)
                 reached.setdefault(edge.target, step)
-        return {one: far for one, far in reached.items() if far}, sorted(walked)
+        return {entity_id: steps for entity_id, steps in reached.items() if steps}, sorted(walked)
 
 
 def edge_id(key: str) -> str:
@@ -248,21 +248,23 @@ def newest(edges: Iterable[Edge]) -> list[Edge]:
     return sorted(edges, key=lambda edge: (edge.facts[-1].observed_at, edge.id), reverse=True)
 
 
-def shown(held: Mapping[str, FieldState], *, named: bool = True) -> dict[str, Any]:
+def shown(states: Mapping[str, FieldState], *, named: bool = True) -> dict[str, Any]:
     """Return a snapshot; ``named``: the canonical name of an entity is no field."""
     hidden = {"canonical_name"} if named else set[str]()
-    return {name: one.value for name, one in held.items() if one.value is not None and name not in hidden}
+    return {
+        name: state.value for name, state in states.items() if state.value is not None and name not in hidden
+    }
 
 
-def provenance(held: Mapping[str, FieldState], *, named: bool = True) -> dict[str, str]:
+def provenance(states: Mapping[str, FieldState], *, named: bool = True) -> dict[str, str]:
     """Return the observations behind each field of a snapshot."""
-    return {name: ",".join(held[name].winners) for name in shown(held, named=named)}
+    return {name: ",".join(states[name].winners) for name in shown(states, named=named)}
 
 
-def display_name(entity_type: str, entity_id: str, held: Mapping[str, FieldState]) -> str:
+def display_name(entity_type: str, entity_id: str, states: Mapping[str, FieldState]) -> str:
     """Return what people call an entity of a type without a rule of its own."""
     for name in ("canonical_name", "name"):
-        value = held[name].value if name in held else None
+        value = states[name].value if name in states else None
         text = " ".join(value.split()) if isinstance(value, str) else ""
         text = json.dumps(value) if type(value) in (int, float) else text
         if text:

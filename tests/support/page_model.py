@@ -65,7 +65,7 @@ NEEDLES = {
 
 def compared(value: Any) -> SortedAs | None:
     """Return how a value is compared, ``None`` where it is not."""
-    return next(how for one, how in COMPARED if type(one) is type(value) and one == value)
+    return next(how for known, how in COMPARED if type(known) is type(value) and known == value)
 
 
 @dataclass
@@ -97,16 +97,16 @@ def matches_query(entity: KnownEntity, query: Mapping[str, Any]) -> bool:
     )
 
 
-def matches(value: Any, wanted: Mapping[str, Any]) -> bool:
+def matches(value: Any, condition: Mapping[str, Any]) -> bool:
     """Return whether a value passes a filter."""
-    op, other = wanted["op"], wanted["value"]
+    op, other = condition["op"], condition["value"]
     if isinstance(value, list):
-        return op not in ("gt", "lt", "gte", "lte") and any(matches(one, wanted) for one in value)
+        return op not in ("gt", "lt", "gte", "lte") and any(matches(element, condition) for element in value)
     mine = compared(value)
     if mine is None:
         return False
     if op == "in":
-        return any(matches(value, {"op": "eq", "value": one}) for one in other)
+        return any(matches(value, {"op": "eq", "value": option}) for option in other)
     if op in ("contains", "contains_word"):
         text, needle = mine.text, NEEDLES[other]
         if text is None:
@@ -134,21 +134,21 @@ def expected_ids(
     everything: list[KnownEntity], query: Mapping[str, Any], sort_by: str, sort_order: str
 ) -> list[str]:
     """Return the ids of the entities that match a query, in order."""
-    found = [one for one in everything if matches_query(one, query)]
+    matching = [entity for entity in everything if matches_query(entity, query)]
     keys = {
-        "entity_id": lambda one: "",
-        "canonical_name": lambda one: NAMES[one.name],
-        "last_observation_at": lambda one: one.observed,
-        "observation_count": lambda one: one.count,
-        "created_at": lambda one: one.created,
-        "updated_at": lambda one: one.updated,
+        "entity_id": lambda entity: "",
+        "canonical_name": lambda entity: NAMES[entity.name],
+        "last_observation_at": lambda entity: entity.observed,
+        "observation_count": lambda entity: entity.count,
+        "created_at": lambda entity: entity.created,
+        "updated_at": lambda entity: entity.updated,
     }
     down = sort_order == "desc"
     if sort_by in keys:
-        ordered = sorted(found, key=lambda one: (keys[sort_by](one), one.id), reverse=down)
-        return [one.id for one in ordered]
+        ordered = sorted(matching, key=lambda entity: (keys[sort_by](entity), entity.id), reverse=down)
+        return [entity.id for entity in ordered]
     name = sort_by.removeprefix("snapshot.")
-    placed = [(place(one.fields.get(name)), one.id) for one in found]
+    placed = [(place(entity.fields.get(name)), entity.id) for entity in matching]
     having = sorted(((key, id_) for key, id_ in placed if key), reverse=down)
     return [id_ for _, id_ in having] + sorted(id_ for key, id_ in placed if not key)
 

@@ -21,8 +21,8 @@ def deny(patch: pytest.MonkeyPatch, folder: Path) -> None:
     def guarded(real: Callable[..., Any], among: bool) -> Callable[..., Any]:
         def call(path: Any = ".", *args: Any, **kwargs: Any) -> Any:
             if isinstance(path, str | os.PathLike):
-                here = Path(os.path.abspath(path))
-                if folder in here.parents or (among and here == folder):
+                absolute = Path(os.path.abspath(path))
+                if folder in absolute.parents or (among and absolute == folder):
                     raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
             return real(path, *args, **kwargs)
 

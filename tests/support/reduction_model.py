@@ -96,13 +96,13 @@ class Schema:
         self, fields: Mapping[str, Mapping[str, Any]], remove: Sequence[str], settings: Mapping[str, Any]
     ) -> Schema:
         """Return the schema with fields declared, fields taken out and hidden, and settings changed."""
-        kept = tuple(one for one in self.temporal if one[0] not in remove)
+        kept = tuple(entry for entry in self.temporal if entry[0] not in remove)
         changed = replace(self, **{"temporal": kept, **settings})
-        declared = {name: one for name, one in self.fields.items() if name not in remove}
-        for name, said in fields.items():
+        declared = {name: known for name, known in self.fields.items() if name not in remove}
+        for name, declaration in fields.items():
             known = declared.get(name)
-            stays = known if known and known.type == said["type"] else Declared(said["type"])
-            declared[name] = replace(stays, **said)
+            stays = known if known and known.type == declaration["type"] else Declared(declaration["type"])
+            declared[name] = replace(stays, **declaration)
             if changed.mismatch == "show" and declared[name].mismatch is None:
                 declared[name] = replace(declared[name], mismatch="hide")
         hidden = (self.hidden - set(fields)) | frozenset(remove)
@@ -112,20 +112,22 @@ class Schema:
 def model_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a document as the model calls them."""
     names = {"observation_source_priority": "sources", "temporal_fields": "temporal"}
-    said = {names.get(name, name): value for name, value in settings.items()}
-    if "temporal" in said:
-        said["temporal"] = tuple((one["field"], one["event_type"]) for one in said["temporal"])
-    return said
+    renamed = {names.get(name, name): value for name, value in settings.items()}
+    if "temporal" in renamed:
+        renamed["temporal"] = tuple((entry["field"], entry["event_type"]) for entry in renamed["temporal"])
+    return renamed
 
 
 def is_refused(schema: Schema) -> bool:
     """Return whether a union is declared as something else than a list, or no field as a time: refused."""
-    lists_lack = any(one.merge == "merge_array" and one.type != "array" for one in schema.fields.values())
+    lists_lack = any(
+        declared.merge == "merge_array" and declared.type != "array" for declared in schema.fields.values()
+    )
     return lists_lack or any(name not in schema.fields for name, _ in schema.temporal)
 
 
 NO_SCHEMA = Schema()
-"""No schema: everything is shown as it was given, and the last write wins."""
+"""No schema: everything is shown as it was stored, and the last write wins."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,8 @@ def reduce(facts: Iterable[Fact], schema: Schema) -> dict[str, FieldState]:
     """Return what holds each field: of all who claim it, the greatest in the order of its policy."""
     claims: dict[str, list[tuple[Fact, Any]]] = {}
     for fact in facts:
-        for name, given in fact.fields.items() if fact.kind in KINDS_WITH_FIELDS else ():
-            for value in schema.claims(name, given):
+        for name, written in fact.fields.items() if fact.kind in KINDS_WITH_FIELDS else ():
+            for value in schema.claims(name, written):
                 claims.setdefault(name, []).append((fact, value))
     return {name: winner(schema, name, claimed) for name, claimed in claims.items()}
 
@@ -162,23 +164,23 @@ def view(observations: Iterable[Mapping[str, Any]], at: Any = None, at_ingested:
 
     An observation is a mapping as ``observations.query`` answers it. Its times may be microseconds too.
     """
-    # An observation that arrives twice is still one.
+    # An observation that arrives twice counts once.
     known = {observation["id"]: observation for observation in observations}
     visible = [
-        Fact(subject_id="", entity_type="", **{name: one[name] for name in VIEWED})
-        for one in known.values()
-        if (at is None or one["observed_at"] <= at)
-        and (at_ingested is None or one["recorded_at"] <= at_ingested)
+        Fact(subject_id="", entity_type="", **{name: observation[name] for name in VIEWED})
+        for observation in known.values()
+        if (at is None or observation["observed_at"] <= at)
+        and (at_ingested is None or observation["recorded_at"] <= at_ingested)
     ]
     # A null that won clears its field. The canonical name is reduced like a field and is none.
-    held = {
+    states = {
         name: winner
         for name, winner in reduce(visible, NO_SCHEMA).items()
         if winner.value is not None and name != "canonical_name"
     }
     return View(
-        snapshot={name: winner.value for name, winner in held.items()},
-        provenance={name: winner.winners[0] for name, winner in held.items()},
+        snapshot={name: winner.value for name, winner in states.items()},
+        provenance={name: winner.winners[0] for name, winner in states.items()},
         observation_count=len(visible),
         # Each accepted transaction has a recorded_at of its own, and raises the version by one.
         version=len({fact.recorded_at for fact in visible}),
@@ -197,15 +199,15 @@ def converted(value: Any, declared: Declared) -> list[Any]:
         "array": ("string_to_array",),
     }
     for converter in (*declared.converters, *usual.get(declared.type, ())):
-        for found in attempt(converter, value):
-            if fits(found, declared.type):
-                return [found]
+        for result in attempt(converter, value):
+            if fits(result, declared.type):
+                return [result]
     return []
 
 
-def fits(value: Any, wanted: str) -> bool:
+def fits(value: Any, kind: str) -> bool:
     """Return whether a value is of a type; dates are strings of one shape."""
-    if wanted == "date":
+    if kind == "date":
         return (
             isinstance(value, str)
             and re.fullmatch(r"\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?", value) is not None
@@ -217,14 +219,14 @@ def fits(value: Any, wanted: str) -> bool:
         "array": (list,),
         "object": (dict,),
     }
-    return type(value) in types[wanted]
+    return type(value) in types[kind]
 
 
 def attempt(converter: str, value: Any) -> list[Any]:
     """Return what a converter makes of a value, in a list; an empty one where it makes nothing of it."""
     if converter in ("number_to_string", "boolean_to_string"):
-        wanted = (int, float) if converter == "number_to_string" else (bool,)
-        return [json.dumps(value)] if type(value) in wanted else []
+        kinds = (int, float) if converter == "number_to_string" else (bool,)
+        return [json.dumps(value)] if type(value) in kinds else []
     if converter == "timestamp_s_to_iso":
         if type(value) not in (int, float):
             return []
@@ -265,13 +267,13 @@ def union(claimed: list[tuple[Fact, Any]]) -> FieldState:
     corrections = [claim for claim in claimed if claim[0].kind == "correction"]
     top = max(fact.priority for fact, _ in claimed)
     speaking = corrections[-1:] or [claim for claim in claimed if claim[0].priority == top]
-    found: dict[str, tuple[Any, str]] = {}
+    unique: dict[str, tuple[Any, str]] = {}
     for fact, value in speaking:
         for element in elements(value):
-            found.setdefault(json.dumps(element, sort_keys=True), (element, fact.id))
+            unique.setdefault(json.dumps(element, sort_keys=True), (element, fact.id))
     # Where nobody says anything, the newest of them holds the empty union.
-    winners = dict.fromkeys(fact_id for _, fact_id in found.values()) or {speaking[-1][0].id: None}
-    return FieldState([element for element, _ in found.values()], tuple(winners))
+    winners = dict.fromkeys(fact_id for _, fact_id in unique.values()) or {speaking[-1][0].id: None}
+    return FieldState([element for element, _ in unique.values()], tuple(winners))
 
 
 def elements(value: Any) -> Iterator[Any]:

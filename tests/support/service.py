@@ -88,10 +88,10 @@ def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]
     if settings.neo4j_uri:
         where["NEO4J_URI"] = settings.neo4j_uri
     else:
-        # An embedded one, of this folder.
+        # An embedded Neo4j of this folder.
         own = ("neo4j_heap", "neo4j_page_cache", "neo4j_fast_start", "cache_dir")
-        said = {f"GRAPHMEM_{name.upper()}": getattr(settings, name) for name in own}
-        where = {name: str(value) for name, value in said.items() if value is not None}
+        embedded = {f"GRAPHMEM_{name.upper()}": getattr(settings, name) for name in own}
+        where = {name: str(value) for name, value in embedded.items() if value is not None}
     return {**kept, **where, "GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_ENV": "test", **more}
 
 
@@ -134,7 +134,7 @@ def running(settings: Settings, folder: Path, owner: str, **variables: str) -> I
 
 
 def until_listening(port: int) -> None:
-    """Wait until a service listens, without asking it anything."""
+    """Wait until a service listens, without sending it a request."""
     end = time.monotonic() + READY_SECONDS
     while time.monotonic() < end:
         try:
@@ -157,25 +157,25 @@ def wait_until_healthy(service: Service) -> None:
 
 
 def owner_by_token(settings: Settings, authorization: str | None) -> Any:
-    """Return who asks: the bearer token says whose data it is about."""
+    """Return the actor of a request: its bearer token is the owner."""
     from tests.support.actors import full_actor
 
     return full_actor((authorization or "").removeprefix("Bearer "))
 
 
 async def no_work(services: Any) -> None:
-    """Do nothing that nobody waits for."""
+    """Do none of the worker's work."""
 
 
 if __name__ == "__main__":
-    said = sys.argv.pop(1)
-    if said == OWNER_BY_TOKEN:
+    owner = sys.argv.pop(1)
+    if owner == OWNER_BY_TOKEN:
         from graphmem import auth
 
         auth.authenticate = owner_by_token
     else:
-        graphmem_settings.DEFAULT_OWNER = said
-        # Its worker would do what other tests leave in the shared database for one that is to die of it.
+        graphmem_settings.DEFAULT_OWNER = owner
+        # Its worker would do the work that other tests leave in the database for a process that they kill.
         from graphmem import worker
 
         worker.work = no_work

@@ -104,12 +104,12 @@ class ComparedService(RuleBasedStateMachine):
         everyone = list(self.known.types)
         return everyone[who % len(everyone)] if everyone and who < 19 else UNKNOWN
 
-    def timed(self, said: dict[str, Any]) -> dict[str, Any]:
-        """Return what is said, a time in the future in figures: the skew of another clock."""
-        if said.get("observed_at") != AHEAD:
-            return said
+    def timed(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return the options with a time in the future, the skew of another clock, as a number."""
+        if options.get("observed_at") != AHEAD:
+            return options
         first = min((fact.recorded_at for fact in self.known.facts), default=None)
-        return {**said, "observed_at": TIMES[0] if first is None else later(first, hours=1)}
+        return {**options, "observed_at": TIMES[0] if first is None else later(first, hours=1)}
 
     def edge(self, which: int) -> str:
         """Return the key of one of the relationships, as written or as shown; an empty text without any."""
@@ -118,19 +118,19 @@ class ComparedService(RuleBasedStateMachine):
         return keys[which % len(keys)] if keys else ""
 
     def add(self, fact: Fact, *, placed: bool, deduplicated: bool | None = None) -> bool:
-        """Add a fact to the model; return whether it is new. ``placed``: its time was given."""
-        said = exactly([
+        """Add a fact to the model; return whether it is new. ``placed``: the request named its time."""
+        content = exactly([
             fact.subject_id, fact.observed_at, dict(fact.fields), fact.kind, fact.priority, fact.specificity,
             fact.source,
         ])  # fmt: skip
-        repeated = placed and said in self.placed
+        repeated = placed and content in self.placed
         assert deduplicated in (None, repeated)
         if repeated:
-            assert self.placed[said] == fact.id
+            assert self.placed[content] == fact.id
             return False
-        assert fact.id not in [one.id for one in self.known.facts]
+        assert fact.id not in [known.id for known in self.known.facts]
         if placed:
-            self.placed[said] = fact.id
+            self.placed[content] = fact.id
         self.known = replace(self.known, facts=(*self.known.facts, fact))
         return True
 
@@ -161,18 +161,18 @@ class ComparedService(RuleBasedStateMachine):
 
     def refused_items(self, raw: list[dict[str, Any]]) -> list[tuple[str, int]]:
         """Return what is wrong with items: codes and indexes."""
-        found: list[tuple[str, int]] = []
-        for index, one in enumerate(raw):
-            kind = self.known.types.get(one.get("target_id", ""))
-            if "target_id" in one and kind is None:
-                found.append(("ERR_TARGET_NOT_FOUND", index))
-            elif "target_id" in one and one.get("entity_type", kind) != kind:
-                found.append(("ERR_TARGET_TYPE", index))
-        return found
+        faults: list[tuple[str, int]] = []
+        for index, item in enumerate(raw):
+            kind = self.known.types.get(item.get("target_id", ""))
+            if "target_id" in item and kind is None:
+                faults.append(("ERR_TARGET_NOT_FOUND", index))
+            elif "target_id" in item and item.get("entity_type", kind) != kind:
+                faults.append(("ERR_TARGET_TYPE", index))
+        return faults
 
     def refused_links(self, related: list[dict[str, Any]], subject_ids: list[Any]) -> list[tuple[str, int]]:
         """Return what is wrong with relationships: codes and indexes."""
-        faults = ((self.refused_link(one, subject_ids), index) for index, one in enumerate(related))
+        faults = ((self.refused_link(link, subject_ids), index) for index, link in enumerate(related))
         return [(code, index) for code, index in faults if code]
 
     def refused_link(self, raw: dict[str, Any], subject_ids: list[Any]) -> str:
@@ -182,7 +182,7 @@ class ComparedService(RuleBasedStateMachine):
             by_id = raw.get(f"{side}_entity_id")
             end = subject_ids[raw[f"{side}_index"]] if by_id is None else by_id
             if end == UNKNOWN:
-                # An item that is refused is told of once, with the item.
+                # An item that is refused is reported once, with the item.
                 return "ERR_RELATIONSHIP_ENTITY_NOT_FOUND" if by_id is not None else ""
             if end in self.known.types and not self.known.is_live(end):
                 return "ERR_RELATIONSHIP_ENTITY_DELETED"
@@ -190,7 +190,7 @@ class ComparedService(RuleBasedStateMachine):
         return "ERR_RELATIONSHIP_TO_ITSELF" if ends[0] == ends[1] else ""
 
     def stored_item(
-        self, raw: dict[str, Any], subject_id: Any, stored: dict[str, Any], said: dict[str, Any]
+        self, raw: dict[str, Any], subject_id: Any, stored: dict[str, Any], options: dict[str, Any]
     ) -> None:
         """Add an item that was stored to the model."""
         subject_id = self.named.get(subject_id, subject_id)
@@ -204,7 +204,7 @@ class ComparedService(RuleBasedStateMachine):
         action = "created" if created else "extended" if "target_id" in raw else "matched_existing"
         assert stored["action"] == action
         assert self.known.root(subject_id) == self.known.root(stored["entity_id"])
-        weights = said | {name: raw[name] for name in RESERVED if name in raw}
+        weights = options | {name: raw[name] for name in RESERVED if name in raw}
         fact = self.fact(stored["observation_id"], subject_id, "value", weights)
         fact = replace(
             fact,
@@ -216,7 +216,7 @@ class ComparedService(RuleBasedStateMachine):
         assert stored["version"] == view.get("version", stored["version"])
 
     def stored_link(
-        self, raw: dict[str, Any], subject_ids: list[Any], stored: dict[str, Any], said: dict[str, Any]
+        self, raw: dict[str, Any], subject_ids: list[Any], stored: dict[str, Any], options: dict[str, Any]
     ) -> None:
         """Add a relationship that was stored to the model."""
         ends = []
@@ -225,25 +225,25 @@ class ComparedService(RuleBasedStateMachine):
             ends.append(self.named.get(end, end))
         key = ":".join((raw["relationship_type"], *ends))
         fact = replace(
-            self.fact(stored["observation_id"], key, "create", said), fields=raw.get("metadata") or {}
+            self.fact(stored["observation_id"], key, "create", options), fields=raw.get("metadata") or {}
         )
-        self.add(fact, placed="observed_at" in said, deduplicated=stored["deduplicated"])
-        self.told_edge(key, stored)
+        self.add(fact, placed="observed_at" in options, deduplicated=stored["deduplicated"])
+        self.check_edge(key, stored)
 
-    def fact(self, observation_id: str, subject_id: str, kind: str, said: Mapping[str, Any]) -> Fact:
+    def fact(self, observation_id: str, subject_id: str, kind: str, options: Mapping[str, Any]) -> Fact:
         """Return a fact of the last transaction, with what a request says of its weight."""
         return Fact(
             id=observation_id,
             subject_id=subject_id,
             entity_type=self.known.types.get(subject_id, ""),
             kind=kind,
-            observed_at=said.get("observed_at", self.recorded_at),
+            observed_at=options.get("observed_at", self.recorded_at),
             recorded_at=self.recorded_at,
-            priority=float(said.get("source_priority", 100)),
-            source=said.get("observation_source", "llm_summary"),
+            priority=float(options.get("source_priority", 100)),
+            source=options.get("observation_source", "llm_summary"),
         )
 
-    def told_edge(self, key: str, stored: Mapping[str, Any]) -> None:
+    def check_edge(self, key: str, stored: Mapping[str, Any]) -> None:
         """Check what the answer to a write says of a relationship."""
         assert self.known.shown_key(stored["relationship_key"]) == self.known.shown_key(key)
         edge = self.known.edges()[self.known.shown_key(key)]
@@ -266,15 +266,15 @@ class ComparedService(RuleBasedStateMachine):
     @precondition(lambda self: self.known.facts and not self.known.schemas)
     @invariant()
     def one_state_has_one_hash(self) -> None:
-        found = self.loop.run(self.outcome("server.stats", {})).get("state_hash")
-        assert self.hashes.setdefault(self.known.state(), found) == found
+        state_hash = self.loop.run(self.outcome("server.stats", {})).get("state_hash")
+        assert self.hashes.setdefault(self.known.state(), state_hash) == state_hash
 
     def teardown(self) -> None:
         """Ask for every entity as of many times, now that there is most to know."""
         if not self.known.facts:
             return
         times: list[str | None] = [None, *moments(self.known)]
-        wanted: list[Expectation] = []
+        reads: list[Expectation] = []
         for place, entity in enumerate(self.known.types):
             for step in range(TIMES_PER_ENTITY):
                 at, at_ingested = times[(7 * step + place) % len(times)], times[(5 * step) % len(times)]
@@ -288,38 +288,38 @@ class ComparedService(RuleBasedStateMachine):
                     step % 2 == 0,
                     self.actor.owner,
                 )
-                wanted += [*snapshots(self.known, where), *timeline(self.known, where)]
-            wanted += graph(self.known, Viewpoint(entity, self.edge(place), None, None, 2, "both", False))
-        self.compare(wanted)
+                reads += [*snapshots(self.known, where), *timeline(self.known, where)]
+            reads += graph(self.known, Viewpoint(entity, self.edge(place), None, None, 2, "both", False))
+        self.compare(reads)
         self.check()
 
     def check(self) -> None:
         """Have the product compare what it keeps with what was observed."""
         # A schema that changed leaves what was folded before it to be folded again.
         fixes = {"auto_fix": bool(self.known.schemas)}
-        found = self.loop.run(self.outcome("server.check_snapshots", fixes))
-        assert found["healthy"], found
-        assert found["counts_compared"]
+        report = self.loop.run(self.outcome("server.check_snapshots", fixes))
+        assert report["healthy"], report
+        assert report["counts_compared"]
 
-    def compare(self, wanted: list[Expectation]) -> None:
+    def compare(self, reads: list[Expectation]) -> None:
         """Read all at once; check each answer."""
 
-        async def one(look: Expectation, room: asyncio.Semaphore) -> Any:
+        async def send(look: Expectation, room: asyncio.Semaphore) -> Any:
             async with room:
                 return await self.outcome(look.operation, look.arguments)
 
         async def read() -> list[Any]:
             room = asyncio.Semaphore(READS_AT_ONCE)
-            return await asyncio.gather(*(one(look, room) for look in wanted))
+            return await asyncio.gather(*(send(look, room) for look in reads))
 
-        for look, answer in zip(wanted, self.loop.run(read()), strict=True):
-            said = f"{look.operation} {dict(look.arguments)}"
-            if isinstance(look.wanted, str):
-                assert isinstance(answer, GraphmemError), f"{said} is answered: {answer}"
-                assert answer.code == look.wanted, f"{said}: {answer}"
+        for look, answer in zip(reads, self.loop.run(read()), strict=True):
+            call = f"{look.operation} {dict(look.arguments)}"
+            if isinstance(look.expected, str):
+                assert isinstance(answer, GraphmemError), f"{call} is answered: {answer}"
+                assert answer.code == look.expected, f"{call}: {answer}"
                 continue
-            assert not isinstance(answer, GraphmemError), f"{said}: {answer.code}: {answer}"
-            agrees(answer, look.wanted, said)
+            assert not isinstance(answer, GraphmemError), f"{call}: {answer.code}: {answer}"
+            agrees(answer, look.expected, call)
 
 
 def run_machine(

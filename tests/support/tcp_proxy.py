@@ -11,7 +11,7 @@ NETWORK = (ConnectionError, OSError, asyncio.IncompleteReadError)
 
 
 class Proxy:
-    """Passes bytes on, until it is told otherwise. All of it runs on one event loop."""
+    """Passes bytes on until a method changes that. All of it runs on one event loop."""
 
     def __init__(self, uri: str) -> None:
         self._target = urlsplit(uri)
@@ -74,11 +74,11 @@ class Proxy:
         self._flowing.clear()
 
     def deafen(self) -> None:
-        """Pass on what the database says, and nothing that is said to it."""
+        """Pass on what the database sends, and nothing that clients send."""
         self._asking.clear()
 
     def mute(self) -> None:
-        """Pass on what is said to the database, and nothing that it says."""
+        """Pass on what clients send, and nothing that the database sends."""
         self._answering.clear()
 
     def forget(self) -> None:
@@ -107,7 +107,7 @@ class Proxy:
     ) -> None:
         """Pass on the next bytes that hold ``mark``; then cut that connection when the answer to it comes.
 
-        The database has done what it was asked, and nobody hears of it.
+        The database has done the work, and no client hears of it.
 
         Args:
             keep: how many bytes of the answer come through before the cut.

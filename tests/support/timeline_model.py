@@ -20,22 +20,22 @@ BY_NAME = {"due": "Due"}
 
 def events(known: Knowledge, owner: str) -> list[dict[str, Any]]:
     """Return what answers about the timeline must say, the earliest event first."""
-    found = [one for root in known.roots() if known.lives(root) for one in _of(known, owner, root)]
-    unique = {one["id"]: one for one in found[::-1]}
-    return sorted(unique.values(), key=lambda one: (one["instant"], one["id"]))
+    every = [event for root in known.roots() if known.lives(root) for event in _of(known, owner, root)]
+    unique = {event["id"]: event for event in every[::-1]}
+    return sorted(unique.values(), key=lambda event: (event["instant"], event["id"]))
 
 
 def _of(known: Knowledge, owner: str, root: str) -> Iterator[dict[str, Any]]:
-    held, temporal = known.holding(root), dict(known.schema(root).temporal) or BY_NAME
+    states, temporal = known.holding(root), dict(known.schema(root).temporal) or BY_NAME
     recorded = {fact.id: fact.recorded_at for fact in known.facts}
-    for name in sorted(set(held) & set(temporal)):
-        value, winners = held[name].value, held[name].winners
+    for name in sorted(set(states) & set(temporal)):
+        value, winners = states[name].value, states[name].winners
         for text in value if isinstance(value, list) else [value]:
             when = instant(text)
             if when is None:
                 continue
             hashed = json.dumps([owner, root, name, text], separators=(",", ":"))
-            said = {
+            event = {
                 "id": "evt_" + hashlib.sha256(hashed.encode()).hexdigest()[:24],
                 "event_type": temporal[name],
                 "instant": when,
@@ -43,11 +43,11 @@ def _of(known: Knowledge, owner: str, root: str) -> Iterator[dict[str, Any]]:
                 "source_field": name,
                 "entity_id": root,
                 "entity_type": known.types[root],
-                "entity_name": display_name(known.types[root], root, held),
+                "entity_name": display_name(known.types[root], root, states),
             }
-            # Which of several observations an element of a union comes from is asked elsewhere.
-            one = {"observation_id": winners[0], "created_at": recorded[winners[0]]}
-            yield said | (one if len(winners) == 1 else {})
+            # Another test asks which of several observations an element of a union comes from.
+            source = {"observation_id": winners[0], "created_at": recorded[winners[0]]}
+            yield event | (source if len(winners) == 1 else {})
 
 
 def instant(text: Any) -> str | None:

@@ -42,10 +42,10 @@ class Collector:
     def wait(self, fits: Callable[[Span], bool], count: int = 1) -> list[Span]:
         """Return the spans that fit, once there are enough of them."""
         end = time.monotonic() + WAIT
-        while len(found := [span for span in self.spans if fits(span)]) < count:
+        while len(spans := [span for span in self.spans if fits(span)]) < count:
             assert time.monotonic() < end, [(span.name, span.trace) for span in self.spans]
             time.sleep(0.02)
-        return found
+        return spans
 
     def take(self, body: bytes) -> None:
         """Read one request."""
@@ -64,7 +64,10 @@ def _seen(span: Any, resource: dict[str, Any]) -> Span:
 
 
 def _values(attributes: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+    return {
+        attribute.key: getattr(attribute.value, attribute.value.WhichOneof("value"))
+        for attribute in attributes
+    }
 
 
 @contextlib.contextmanager
@@ -74,8 +77,8 @@ def running_collector() -> Iterator[Collector]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            found.paths.add(self.path)
-            found.take(body)
+            collector.paths.add(self.path)
+            collector.take(body)
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -84,11 +87,11 @@ def running_collector() -> Iterator[Collector]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found = Collector(f"http://127.0.0.1:{server.server_port}")
+    collector = Collector(f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield found
+        yield collector
     finally:
         server.shutdown()
         server.server_close()

@@ -34,17 +34,17 @@ def walk(
     for key, _, source, target in usable:
         steps += [(source, key, target)] if direction != "incoming" else []
         steps += [(target, key, source)] if direction != "outgoing" else []
-    # All paths of at most so many steps, whatever they pass: the least by (length, keys) is the path wanted.
+    # All paths of at most so many steps, whatever they pass: the least by (length, keys) is the path.
     paths: dict[str, tuple[str, ...]] = {origin: ()}
     reached = {origin: 0}
     for distance in range(1, depth + 1):
-        found: dict[str, list[tuple[str, ...]]] = {}
+        candidates: dict[str, list[tuple[str, ...]]] = {}
         for near, key, far in steps:
             if reached.get(near) == distance - 1 and far not in reached:
-                found.setdefault(far, []).append((*paths[near], key))
-        for far, ways in found.items():
+                candidates.setdefault(far, []).append((*paths[near], key))
+        for far, paths_to in candidates.items():
             reached[far] = distance
-            paths[far] = min(ways)
+            paths[far] = min(paths_to)
     keys = {key for near, key, _ in steps if near in reached and reached[near] < depth}
     del reached[origin], paths[origin]
     return Walk(reached, keys, paths)

@@ -1,7 +1,7 @@
 """A mixed load of writes by many clients, each write under a key of its own, and what became of each.
 
-A client sends one request at a time. One that is not answered, or with 503, is in doubt: it is sent again
-with the same key until it is answered. What was answered is acknowledged, and must be there for ever after.
+A client sends one request at a time. A write without an answer, or with 503, is in doubt: the client sends it
+again with the same key until it is answered. An answered write is acknowledged and must not be lost.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Ledger:
     @property
     def acknowledged(self) -> list[SentWrite]:
         """The writes that were answered."""
-        return [one for one in self.sent if one.answer is not None]
+        return [write for write in self.sent if write.answer is not None]
 
 
 class Writer:
@@ -73,7 +73,7 @@ class Writer:
         self.task: asyncio.Task[None] | None = None
 
     async def run(self, http: httpx.AsyncClient, stop: asyncio.Event) -> None:
-        """Write until told to stop; the last write is settled."""
+        """Write until ``stop`` is set; the last write is settled."""
         while not stop.is_set():
             await self.once(http)
 
@@ -107,19 +107,19 @@ class Writer:
         headers = {"Authorization": f"Bearer {self.owner}"}
         body = {**sent.body, "idempotency_key": sent.key}
         try:
-            got = await http.post(self.url + sent.path, json=body, headers=headers)
+            answer = await http.post(self.url + sent.path, json=body, headers=headers)
         except httpx.TransportError:
             await asyncio.sleep(PAUSE)
             return
-        if got.status_code == 200:
-            sent.answer = got.json()
+        if answer.status_code == 200:
+            sent.answer = answer.json()
             self.ledger.replayed += sent.tries > 1 and bool(sent.answer and sent.answer.get("replayed"))
-        elif got.status_code == 503:
-            if "retry-after" not in got.headers or got.json()["details"].get("retryable") is not True:
-                self.ledger.faults.append(f"503 that does not say when to try again: {got.text}")
+        elif answer.status_code == 503:
+            if "retry-after" not in answer.headers or answer.json()["details"].get("retryable") is not True:
+                self.ledger.faults.append(f"503 that does not say when to try again: {answer.text}")
             await asyncio.sleep(PAUSE)
         else:
-            self.ledger.faults.append(f"{sent.path} {sent.body}: {got.status_code} {got.text[:500]}")
+            self.ledger.faults.append(f"{sent.path} {sent.body}: {answer.status_code} {answer.text[:500]}")
             sent.answer = {}
 
     def _next(self) -> tuple[str, dict[str, Any], int]:
@@ -140,21 +140,21 @@ class Writer:
             item = {"entity_type": "thing", "name": "shared", f"{self.name} {dice.randrange(3)}": self.count}
             return "/store", {"entities": [item]}, 1
         if kind == "correct":
-            said = {"entity_id": dice.choice(self.living), "field": "value", "value": self.count}
-            return "/correct", said, 1
+            body = {"entity_id": dice.choice(self.living), "field": "value", "value": self.count}
+            return "/correct", body, 1
         if kind == "cut":
             return "/delete_relationship", {"relationship_key": self.edges[0]}, 1
         if kind == "restore":
             return "/restore_entity", {"entity_id": self.deleted[0]}, 1
         if kind == "unmerge":
             return "/entities/unmerge", {"source_entity_id": self.merged[0]}, 1
-        one, other = dice.sample(self.living, 2)
+        source, target = dice.sample(self.living, 2)
         if kind == "relate":
-            ends = {"source_entity_id": one, "target_entity_id": other}
+            ends = {"source_entity_id": source, "target_entity_id": target}
             return "/create_relationship", {"relationship_type": "REFERS_TO", **ends}, 1
         if kind == "merge":
-            return "/entities/merge", {"source_entity_id": one, "target_entity_id": other}, 1
-        return "/delete_entity", {"entity_id": one}, 1
+            return "/entities/merge", {"source_entity_id": source, "target_entity_id": target}, 1
+        return "/delete_entity", {"entity_id": source}, 1
 
     def _store(self, items: int) -> tuple[str, dict[str, Any], int]:
         entities = [
@@ -172,10 +172,10 @@ class Writer:
         if not answer:
             return
         if path == "/store":
-            for one in answer["entities"]:
-                if one["action"] == "created" and one["canonical_name"] != "shared":
-                    self.living.append(one["entity_id"])
-                self.versions[one["entity_id"]] = one["version"]
+            for entity in answer["entities"]:
+                if entity["action"] == "created" and entity["canonical_name"] != "shared":
+                    self.living.append(entity["entity_id"])
+                self.versions[entity["entity_id"]] = entity["version"]
         elif path == "/create_relationship":
             if answer["relationship_key"] not in self.edges:
                 self.edges.append(answer["relationship_key"])
@@ -200,7 +200,7 @@ class Writer:
         self.edges = [key for key in self.edges if entity_id not in key]
 
     async def read(self, http: httpx.AsyncClient, stop: asyncio.Event) -> None:
-        """Read what was acknowledged, until told to stop: it is never older than its acknowledgement."""
+        """Read what was acknowledged, until ``stop`` is set: it is never older than its acknowledgement."""
         headers = {"Authorization": f"Bearer {self.owner}"}
         while not stop.is_set():
             known = [
@@ -213,15 +213,17 @@ class Writer:
                 continue
             subject_id, version = self.dice.choice(known)
             try:
-                got = await http.get(f"{self.url}/entities/{subject_id}", headers=headers)
+                answer = await http.get(f"{self.url}/entities/{subject_id}", headers=headers)
             except httpx.TransportError:
                 await asyncio.sleep(PAUSE)
                 continue
-            if got.status_code == 200:
+            if answer.status_code == 200:
                 self.ledger.reads += 1
-                if got.json()["version"] < version:
-                    self.ledger.faults.append(f"{subject_id} is at {got.json()['version']}, was at {version}")
-            elif got.status_code == 503:
+                if answer.json()["version"] < version:
+                    self.ledger.faults.append(
+                        f"{subject_id} is at {answer.json()['version']}, was at {version}"
+                    )
+            elif answer.status_code == 503:
                 await asyncio.sleep(PAUSE)
             elif subject_id not in self.leaving:
-                self.ledger.faults.append(f"GET {subject_id}: {got.status_code} {got.text[:300]}")
+                self.ledger.faults.append(f"GET {subject_id}: {answer.status_code} {answer.text[:300]}")

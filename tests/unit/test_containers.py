@@ -13,7 +13,7 @@ import yaml
 
 from graphmem.neo4j_local.config import neo4j_conf
 from graphmem.settings import Settings, variable
-from tests.support.database import GIVEN, IMAGE
+from tests.support.database import IMAGE, URI_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
@@ -183,6 +183,6 @@ def test_the_tests_are_told_where_their_database_is() -> None:
     given = dict(line.split("=", 1) for line in (DOCKER / "test.env").read_text().splitlines())
     (published,) = compose("compose.test.yaml")["services"]["neo4j"]["ports"]
     address, _, inner = published.rpartition(":")
-    assert given[GIVEN] == f"bolt://{address}"
+    assert given[URI_VARIABLE] == f"bolt://{address}"
     assert inner == "7687"
-    assert set(given) == {GIVEN, "GRAPHMEM_TEST_NEO4J_PASSWORD"}
+    assert set(given) == {URI_VARIABLE, "GRAPHMEM_TEST_NEO4J_PASSWORD"}
