@@ -106,11 +106,16 @@ async def connection(
 
 
 async def warm(services: Services) -> None:
-    """Load the embedding model and plan every query, with the present relationship types."""
-    if isinstance(services.embedder, LocalEmbedder):
-        await asyncio.to_thread(services.embedder.warm)
+    """Plan the first queries and load the embedding model; then plan every other query.
+
+    The others are planned with the relationship types of that moment.
+    """
+    loading = (
+        [asyncio.to_thread(services.embedder.warm)] if isinstance(services.embedder, LocalEmbedder) else []
+    )
+    await asyncio.gather(services.database.plan_first(), *loading)
     with contextlib.suppress(GraphmemError):
-        await services.database.warm((await services.vocabulary.current()).names)
+        await services.database.plan_rest((await services.vocabulary.current()).names)
 
 
 async def keep_up(services: Services) -> None:
@@ -158,6 +163,7 @@ async def ensure_database_running(services: Services, crashed_pid: int | None) -
         if crashed_pid:
             await asyncio.to_thread(neo4j_local.stop, settings, only=crashed_pid)
         await connection(settings, requested=False)
+        await services.database.plan_first()
     except SetupError as failed:
         _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
         # A server that does not come up after its predecessor was stopped is stopped as well.

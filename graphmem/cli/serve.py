@@ -19,20 +19,30 @@ from graphmem.registry import Services
 from graphmem.settings import Settings
 
 HEAD_START_SECONDS = 5.0
-"""Seconds before background work begins over stdio: the first call of the client comes at once."""
+"""Seconds before the worker begins over stdio: the first call of the client comes at once."""
 
 
 class _Server(uvicorn.Server):
-    """A server that announces its start, and ends on a signal without raising the signal again."""
+    """A server that announces that it is ready, and ends on a signal without raising the signal again.
 
-    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+    It is ready once it is bound and the first statements are ``planned``.
+    """
+
+    def __init__(self, config: uvicorn.Config, settings: Settings, planned: asyncio.Event) -> None:
         super().__init__(config)
         self._settings = settings
+        self._planned = planned
+        self._announcing: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            announce(self._settings, self.servers[0].sockets[0].getsockname()[1])
+            port = self.servers[0].sockets[0].getsockname()[1]
+            self._announcing = asyncio.create_task(self._announce(port))
+
+    async def _announce(self, port: int) -> None:
+        await self._planned.wait()
+        announce(self._settings, port)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -91,14 +101,14 @@ async def _serve(settings: Settings, tracer: Tracer) -> None:
             timeout_keep_alive=75,
         )
         async with _background(services):
-            await _Server(config, settings).serve()
+            await _Server(config, settings, services.database.planned).serve()
 
 
 @contextlib.asynccontextmanager
 async def _background(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
     """Run the background work of a service: keep the database up, plan queries, run the worker.
 
-    Work that loads the database begins after ``head_start`` seconds.
+    The worker begins after ``head_start`` seconds.
     """
     from graphmem.runtime import keep_up, warm
     from graphmem.worker import work
@@ -107,7 +117,7 @@ async def _background(services: Services, head_start: float = 0.0) -> AsyncItera
         await asyncio.sleep(head_start)
         await task(services)
 
-    tasks = [asyncio.create_task(work) for work in (keep_up(services), later(warm), later(work))]
+    tasks = [asyncio.create_task(work) for work in (keep_up(services), warm(services), later(work))]
     try:
         yield
     finally:

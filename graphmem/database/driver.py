@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
@@ -44,15 +44,10 @@ if TYPE_CHECKING:
     from graphmem.observability.metrics import Metrics
 
 PLANNED_FIRST = (
-    "write.look[plain]",
-    "write.turn[plain]",
-    "write.turn[linked]",
-    "entity.get",
-    "entity.find",
-    "entity.page[asc]",
-    "search.find",
+    ("write.look[plain]", "duplicate.near", "entity.get", "entity.find"),
+    ("write.turn[plain]", "owner.create", "write.turn[linked]", "entity.page[asc]", "search.find"),
 )
-"""Queries that are planned first when a service starts."""
+"""Queries that a service plans before it is ready: those of each group on a connection of their own."""
 PLANNING_PAUSE_FACTOR = 3.0
 """Between two background plans the service pauses for this many times the last plan's duration."""
 QUIET_SECONDS = 1.0
@@ -90,6 +85,9 @@ class Database:
         self.heavy = Admission(settings.heavy_queries)
         self._first_runs = FirstRuns()
         self._last_request_at = -math.inf
+        self.planned = asyncio.Event()
+        """Not set while the first queries are being planned."""
+        self.planned.set()
         self.metrics = metrics
         self.tracer = tracer
         metrics.connections_max.set(settings.pool_size)
@@ -215,25 +213,45 @@ class Database:
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise setting_error(exc, self._settings) or self._failed("server.ping", exc) from exc
 
-    async def warm(self, edge_types: frozenset[str]) -> None:
-        """Plan every query, so that its first caller need not wait. Failures are ignored.
+    async def plan_first(self) -> None:
+        """Plan the queries of :data:`PLANNED_FIRST`, so that no first caller waits. Failures are ignored.
 
-        The queries of :data:`PLANNED_FIRST` come first. The others are planned while no requests arrive:
-        all of them take half a minute of a core.
+        :attr:`planned` is not set meanwhile.
         """
-        for name in [*PLANNED_FIRST, *(name for name in cypher.names() if name not in PLANNED_FIRST)]:
-            # Neo4j keeps a plan for each combination of parameter types. All owners' ids have one length.
-            nothing = dict.fromkeys(cypher.query(name).params)
-            params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
-            types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
-            explained = cast("LiteralString", f"EXPLAIN {self.query_text(name, types)}")
-            if name not in PLANNED_FIRST:
-                await self._wait_until_quiet()
+        self.planned.clear()
+        try:
+            await asyncio.gather(*(self._plan_all(names) for names in PLANNED_FIRST))
+        finally:
+            self.planned.set()
+
+    async def plan_rest(self, edge_types: frozenset[str]) -> None:
+        """Plan all other queries while no requests arrive: it takes half a minute of a core."""
+        planned = {name for names in PLANNED_FIRST for name in names}
+        for name in [name for name in cypher.names() if name not in planned]:
+            await self._wait_until_quiet()
             start = time.monotonic()
-            with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
-                await self._run("explain", explained, self._settings.read_timeout, params)
-            if name not in PLANNED_FIRST:
-                await asyncio.sleep(PLANNING_PAUSE_FACTOR * (time.monotonic() - start))
+            await self._plan(name, edge_types)
+            await asyncio.sleep(PLANNING_PAUSE_FACTOR * (time.monotonic() - start))
+
+    async def _plan_all(self, names: Iterable[str]) -> None:
+        for name in names:
+            await self._plan(name, frozenset())
+
+    async def _plan(self, name: str, edge_types: frozenset[str]) -> None:
+        # Neo4j keeps a plan for each combination of parameter types. All owners' ids have one length.
+        nothing = dict.fromkeys(cypher.query(name).params)
+        params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
+        types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
+        text = self.query_text(name, types)
+        explained = cast("LiteralString", f"EXPLAIN {text}")
+        server_life = self._first_runs.server_life
+        with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+            await self._run("explain", explained, self._settings.read_timeout, params)
+            self._first_runs.planned(text, server_life)
+
+    def has_plan(self, name: str) -> bool:
+        """Return whether the server has planned a query, as far as this process knows."""
+        return self._first_runs.has_plan(self.query_text(name))
 
     async def _wait_until_quiet(self) -> None:
         """Return after :data:`QUIET_SECONDS` without a request."""

@@ -33,12 +33,22 @@ class FirstRuns:
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
         """In the order of their last runs."""
+        self._planned: set[str] = set()
         self.server_life = 0
         """Counts how often a connection was lost."""
 
     def expects(self, text: str) -> bool:
         """Return whether the next run of this text may be the first one."""
         return text not in self._texts
+
+    def has_plan(self, text: str) -> bool:
+        """Return whether the server has planned this text."""
+        return text in self._planned or text in self._texts
+
+    def planned(self, text: str, server_life: int) -> None:
+        """Remember a text of this package that was planned in this ``server_life``, and has not run."""
+        if server_life == self.server_life:
+            self._planned.add(text)
 
     def finished(self, text: str, server_life: int) -> None:
         """Remember a run that began in this ``server_life`` and succeeded."""
@@ -52,4 +62,5 @@ class FirstRuns:
         """Forget every text if the error says that a connection was lost."""
         if isinstance(exc, _CONNECTION_LOST):
             self._texts.clear()
+            self._planned.clear()
             self.server_life += 1

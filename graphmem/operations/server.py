@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from graphmem import __version__
 from graphmem.arguments import Arguments
 from graphmem.checking.audit import Report
+from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash
 from graphmem.reading import answers
 from graphmem.reading.snapshot_check import audit
@@ -57,10 +58,16 @@ async def health(context: Context, arguments: Nothing) -> Health:
     public=True,
 )
 async def ready(context: Context, arguments: Nothing) -> Health:
-    """Say whether the service can answer requests; 503 while its database does not answer."""
+    """Say whether the service can answer requests; 503 while its database does not answer or is starting.
+
+    A database that has just started plans the first statements for some seconds. A request is answered then
+    as well, but it waits for that.
+    """
     error = await context.services.availability.error()
     if error:
         raise type(error)(str(error), **error.details)
+    if not context.services.database.planned.is_set():
+        raise DatabaseUnavailable("the database has just started and plans its first statements")
     return {"ok": True, "version": __version__, "database": "up"}
 
 

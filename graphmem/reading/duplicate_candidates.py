@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
+from graphmem.database.first_runs import FIRST_RUN_SECONDS
 from graphmem.errors import GraphmemError
 from graphmem.matching import blocking, similarity
 from graphmem.matching.blocking import Pair
@@ -22,7 +23,7 @@ LIKELY_SCORE = 0.9
 CANDIDATES_PER_ENTITY = 5
 """Likely duplicates that a store lists for one entity."""
 LOOK_SECONDS = 2.0
-"""Time limit of the search for likely duplicates."""
+"""Time limit of the search for likely duplicates, once the database has planned it."""
 
 _log = structlog.get_logger("graphmem.duplicates")
 
@@ -67,7 +68,8 @@ def _not_looked_for(reason: str) -> dict[str, Any]:
 async def _near(context: Context, receipt: Receipt) -> Neighbours:
     """Read the entities near those that a receipt creates, or would create."""
     created = duplicate_probe.created(receipt)
-    async with asyncio.timeout(LOOK_SECONDS):
+    has_plan = context.services.database.has_plan("duplicate.near")
+    async with asyncio.timeout(LOOK_SECONDS if has_plan else FIRST_RUN_SECONDS):
         row = await context.graph.only(
             "duplicate.near", _NearRows, **duplicate_probe.parameters(duplicate_probe.probes(created))
         )

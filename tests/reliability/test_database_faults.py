@@ -16,6 +16,7 @@ from graphmem import __version__
 from graphmem.api.app import create_app
 from graphmem.database import failpoints
 from graphmem.database.availability import STATE_SECONDS
+from graphmem.database.driver import PLANNED_FIRST
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
 from graphmem.model import canonical, ids
 from graphmem.model.items import Reader
@@ -180,6 +181,27 @@ def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: F
     time.sleep(STATE_SECONDS)
     assert get("/health/ready").status_code == 200
     assert get("/health").json()["database"] == "up"
+
+
+def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty) -> None:
+    get, database = getter(faulty), faulty.services.database
+
+    async def plan() -> bool:
+        planning = asyncio.create_task(database.plan_first())
+        await asyncio.sleep(0)
+        planned = database.planned.is_set()
+        await planning
+        return planned
+
+    assert not faulty.loop.run(plan())
+    assert get("/health/ready").status_code == 200
+    assert all(database.has_plan(name) for names in PLANNED_FIRST for name in names)
+    database.planned.clear()
+    answer = get("/health/ready")
+    assert (answer.status_code, answer.json()["error_code"]) == (503, "DB_CONNECTION_FAILED")
+    assert "plans" in answer.json()["message"]
+    assert get("/health").json()["database"] == "up"
+    database.planned.set()
 
 
 def test_health_of_a_silent_database_is_answered_in_time(faulty: Faulty) -> None:

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def until_cancelled(name: str, seen: list[str]) -> Callable[[Any], Awaitable[Non
     [
         ("serve", 60, ["keep_up", "warm", "work"]),
         ("serve_stdio", 0, ["keep_up", "warm", "work"]),
-        ("serve_stdio", 60, ["keep_up"]),
+        ("serve_stdio", 60, ["keep_up", "warm"]),
     ],
 )
 def test_both_ways_of_serving_tend_their_database_meanwhile(
@@ -51,8 +52,8 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     seen: list[str] = []
 
     @contextlib.asynccontextmanager
-    async def opened(*_: Any, **__: Any) -> AsyncIterator[None]:
-        yield
+    async def opened(*_: Any, **__: Any) -> AsyncIterator[Any]:
+        yield SimpleNamespace(database=SimpleNamespace(planned=asyncio.Event()))
         seen.append("closed")
 
     async def answer(*_: Any) -> None:
@@ -128,14 +129,15 @@ async def nothing(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.mark.parametrize(("host", "told"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
-def test_the_address_that_was_bound_is_announced(
+def test_the_address_that_was_bound_is_announced_once_statements_are_planned(
     host: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = load(env="test", data_dir=tmp_path, host=host, port=0)
     config = uvicorn.Config(nothing, host=host, port=0, lifespan="off", log_config=None)
 
     async def begin() -> int:
-        server = serve._Server(config, settings)
+        planned = asyncio.Event()
+        server = serve._Server(config, settings, planned)
         config.load()
         server.lifespan = config.lifespan_class(config)
         try:
@@ -143,6 +145,10 @@ def test_the_address_that_was_bound_is_announced(
         except SystemExit:
             pytest.skip(f"this machine has no {host}")
         port = server.servers[0].sockets[0].getsockname()[1]
+        await asyncio.sleep(0.01)
+        assert "ready" not in capsys.readouterr().err
+        planned.set()
+        await asyncio.sleep(0.01)
         await server.shutdown()
         return port
 
