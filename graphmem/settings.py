@@ -26,6 +26,9 @@ DEFAULT_OWNER = "00000000-0000-0000-0000-000000000000"
 TOKEN_LENGTH_MIN = 32
 """Least number of characters of a bearer token."""
 
+ToolsetName = Literal["core", "full", "readonly"]
+"""The toolsets of MCP; ``graphmem/mcp/toolsets.py`` says what each of them has."""
+
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -158,6 +161,10 @@ class Settings(BaseSettings):
         default=None,
         pattern="^[A-Z]{2}$",
         description="Country of phone numbers without a country code in a look-up, such as DE.",
+    )
+    mcp_tools: ToolsetName = Field(
+        default="core",
+        description="Tools that MCP lists unless the client chooses: core, full or readonly.",
     )
     max_waiting: int = Field(
         default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."

@@ -21,11 +21,13 @@ from graphmem.auth import Scope, request_actor
 from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
+from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.observability import metrics
 from graphmem.registry import BODY_METHODS, REGISTRY, Face, Operation, Services
 
 PREFIXES = ("", "/api")
 """Every path is served under each of these."""
+MCP_PATHS = ("/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
 
 
 def create_app(services: Services, authenticate: Authenticate = auth.authenticate) -> FastAPI:
@@ -54,7 +56,7 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
     _add(app, "GET", "/openapi.yaml", _describe)
     _add(app, "GET", "/metrics", _measure(services))
     bounded = Bounded(endpoint, services.settings)
-    app.router.routes.extend(Route(f"{prefix}/mcp", bounded) for prefix in PREFIXES)
+    app.router.routes.extend(Route(prefix + path, bounded) for prefix in PREFIXES for path in MCP_PATHS)
     app.add_exception_handler(GraphmemError, _refused)
     app.add_exception_handler(HTTPException, _no_route)
     public = frozenset(

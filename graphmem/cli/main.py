@@ -12,6 +12,7 @@ from graphmem import __version__, operations
 from graphmem.cli import backup, cypher, db
 from graphmem.cli.commands import add_commands
 from graphmem.cli.session import Session, console, current, telling_errors
+from graphmem.settings import ToolsetName
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -83,18 +84,25 @@ def serve(
 
 
 @app.command()
-def mcp(context: typer.Context) -> None:
+def mcp(
+    context: typer.Context,
+    tools: Annotated[
+        ToolsetName | None,
+        typer.Option(help="Tools that the client lists: core (the ten most used), full or readonly."),
+    ] = None,
+) -> None:
     """Serve MCP over stdin and stdout, for a client that starts this command.
 
     \b
-    Example, in the client's configuration:
+    Examples, in the client's configuration:
       {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp"]}}}
+      {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp", "--tools", "full"]}}}
     """
     session = current(context)
     with telling_errors(session.as_json):
         from graphmem.cli.serve import serve_stdio
 
-        serve_stdio(session.settings())
+        serve_stdio(session.settings(mcp_tools=tools))
 
 
 @app.command()

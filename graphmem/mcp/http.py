@@ -1,4 +1,7 @@
-"""MCP over streamable HTTP, at exactly ``/mcp``."""
+"""MCP over streamable HTTP, at ``/mcp`` and at ``/mcp/<toolset>``.
+
+The toolset is that of the path, else that of the header ``X-MCP-Tools``, else that of the settings.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,17 @@ import orjson
 import structlog
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from graphmem.auth import Actor, request_actor
-from graphmem.errors import MethodNotAllowed
+from graphmem.errors import InvalidInput, MethodNotAllowed
 from graphmem.mcp.tools import create_server
+from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import Services
 
+HEADER = "X-MCP-Tools"
 _actor: ContextVar[Actor] = ContextVar("mcp_actor")
 
 
@@ -29,19 +35,41 @@ class McpEndpoint:
     """
 
     def __init__(self, services: Services) -> None:
-        self._manager = StreamableHTTPSessionManager(
-            create_server(services, _actor.get),
-            json_response=True,
-            stateless=True,
-            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-            max_request_body_size=services.settings.max_body_bytes,
-        )
+        self._default = services.settings.mcp_tools
+        self._managers = {
+            name: StreamableHTTPSessionManager(
+                create_server(services, _actor.get, name),
+                json_response=True,
+                stateless=True,
+                security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+                max_request_body_size=services.settings.max_body_bytes,
+            )
+            for name in TOOLSETS
+        }
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Run the session manager, once per application."""
-        async with self._manager.run():
+        """Run the session manager of each toolset, once per application."""
+        async with contextlib.AsyncExitStack() as stack:
+            for manager in self._managers.values():
+                await stack.enter_async_context(manager.run())
             yield
+
+    def _manager(self, scope: Scope) -> StreamableHTTPSessionManager:
+        """Return the session manager of the toolset that a request chooses.
+
+        Raises:
+            InvalidInput: the header names no toolset.
+        """
+        chosen = {str(name): manager for name, manager in self._managers.items()}
+        name = scope["path"].rpartition("/")[2]
+        if name not in chosen:
+            name = Headers(scope=scope).get(HEADER, self._default)
+        if name not in chosen:
+            raise InvalidInput(
+                f"{HEADER} is {name[:100]!r}: the toolsets are {', '.join(chosen)}", toolsets=[*chosen]
+            )
+        return chosen[name]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
@@ -51,9 +79,10 @@ class McpEndpoint:
             answer = Response(body, error.status, media_type="application/json", headers=error.headers)
             await answer(scope, receive, send)
             return
+        manager = self._manager(scope)
         actor = request_actor(scope)
         token = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
         try:
-            await self._manager.asgi_app(scope, receive, send)
+            await manager.asgi_app(scope, receive, send)
         finally:
             _actor.reset(token)

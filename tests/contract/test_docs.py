@@ -20,6 +20,7 @@ from graphmem.api import openapi
 from graphmem.arguments import read
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE
+from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.model import relationship
 from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY
@@ -35,7 +36,7 @@ UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml"}
 """Paths of the service that OpenAPI leaves out."""
 FOREIGN = {"POST /embeddings"}
 """Paths of other services."""
-PREFIXES = {"/api", "/mcp", "/data"}
+PREFIXES = {"/api", "/mcp", "/data", *(f"/mcp/{name}" for name in TOOLSETS)}
 ASSIGNMENT = re.compile(r"[A-Z0-9_]+=.*")
 
 

@@ -17,6 +17,7 @@ from graphmem.api.app import create_app
 from graphmem.api.middleware import Gate
 from graphmem.auth import ALL_SCOPES, Actor, Scope
 from graphmem.errors import ConfigurationInvalid
+from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY, Operation, Services
 from graphmem.settings import DEFAULT_OWNER, Settings, load
 from tests.faces.conftest import TOKEN
@@ -29,6 +30,7 @@ GUARDED = sorted(
      for method, path in operation.routes for prefix in ("", "/api")}
     | {("GET", "/metrics"), ("GET", "/api/metrics")}
     | {("GET", "/openapi.yaml"), ("GET", "/api/openapi.yaml"), ("POST", "/mcp"), ("POST", "/api/mcp")}
+    | {("POST", f"{prefix}/mcp/{name}") for name in TOOLSETS for prefix in ("", "/api")}
     | {("GET", "/nowhere"), ("GET", "/health/"), ("GET", "/healthx"), ("GET", "/api/api/health")}
     | {("GET", "/mcp"), ("GET", "/.well-known"), ("DELETE", "/stats"), ("OPTIONS", "/stats")}
 )  # fmt: skip
@@ -86,7 +88,7 @@ def test_a_wrong_token_is_refused(guarded_http: Http, path: str, authorization: 
 def test_the_token_opens_every_route(guarded_http: Http) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     # MCP answers where the service runs: see test_mcp_wants_the_token_too.
-    for method, path in (route for route in GUARDED if not route[1].endswith("/mcp")):
+    for method, path in (route for route in GUARDED if "/mcp" not in route[1]):
         assert guarded_http(method, path, headers=headers).status_code != 401
 
 

@@ -188,15 +188,16 @@ async def ask_tools(world: World, client: Client) -> Outcomes:
 
 def in_memory(mode: Any) -> Callable[[World], Outcomes]:
     async def every(world: World) -> Outcomes:
-        async with Client(create_server(world.services, lambda: world.actor), mode=mode) as client:
+        server = create_server(world.services, lambda: world.actor, "full")
+        async with Client(server, mode=mode) as client:
             return await ask_tools(world, client)
 
     return lambda world: world.loop.run(every(world))
 
 
-def by_mcp_http(mode: Any) -> Callable[[World], Outcomes]:
+def by_mcp_http(mode: Any, path: str) -> Callable[[World], Outcomes]:
     async def every(world: World) -> Outcomes:
-        async with Client(f"{world.service.url}/mcp", mode=mode) as client:
+        async with Client(f"{world.service.url}{path}", mode=mode) as client:
             return await ask_tools(world, client)
 
     return lambda world: world.loop.run(every(world))
@@ -244,8 +245,8 @@ FACES: dict[str, Callable[[World], Outcomes]] = {
     "rest-wire": by_wire,
     "mcp": in_memory("auto"),
     "mcp-legacy": in_memory("legacy"),
-    "mcp-http": by_mcp_http("auto"),
-    "mcp-http-legacy": by_mcp_http("legacy"),
+    "mcp-http": by_mcp_http("auto", "/mcp/full"),
+    "mcp-http-legacy": by_mcp_http("legacy", "/mcp"),
     "mcp-stdio": by_stdio("auto"),
     "mcp-stdio-legacy": by_stdio("legacy"),
     "cli": by_commands(),
@@ -327,7 +328,7 @@ def test_the_description_is_served(world: World, prefix: str) -> None:
 
 def test_tools_are_listed_with_their_schemas(world: World) -> None:
     async def listed() -> dict[str, Any]:
-        async with Client(f"{world.service.url}/mcp") as client:
+        async with Client(f"{world.service.url}/mcp/full") as client:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
 
     tools = world.loop.run(listed())

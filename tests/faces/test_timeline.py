@@ -334,7 +334,7 @@ def test_a_range_is_described_by_the_interface_s_names_and_taken_by_both(
     described = {one["name"] for one in openapi.document()["paths"]["/timeline"]["get"]["parameters"]}
     assert {"type", "from", "to"} <= described
     assert not {"event_type", "start_date", "end_date"} & described
-    (tool,) = [one for one in tools.described() if one.name == "list_timeline_events"]
+    (tool,) = [one for one in tools.described("full") if one.name == "list_timeline_events"]
     assert {"entity_type", "start_date", "end_date"} <= set(tool.input_schema["properties"])
     shown = CliRunner().invoke(command_line, ["timeline", "list", "--help"], env={"COLUMNS": "200"}).stdout
     assert all(option in shown for option in ("--type", "--from", "--to"))

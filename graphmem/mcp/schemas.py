@@ -1,0 +1,53 @@
+"""The JSON Schemas of tools' arguments, as short as a client needs them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+_NAMED = frozenset({"properties", "$defs"})
+"""The keywords whose keys are names."""
+_PARTS = frozenset({"items", "additionalProperties"})
+"""The keywords that may hold a schema."""
+_NULL = {"type": "null"}
+
+
+def shortened(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON Schema of arguments in fewer words.
+
+    Left out are titles, the descriptions of whole models, defaults that are null or empty, and null as an
+    alternative: an argument that may be null may also be left out.
+    """
+    return {name: part for name, part in _short(schema).items() if name != "description"}
+
+
+def _short(schema: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for keyword, value in _without_null(schema).items():
+        if keyword == "title" or (keyword == "default" and _says_nothing(value)):
+            continue
+        if keyword in _NAMED:
+            kept[keyword] = {name: _short(part) for name, part in value.items()}
+        elif keyword in _PARTS and isinstance(value, dict):
+            kept[keyword] = _short(cast("dict[str, Any]", value))
+        elif keyword == "anyOf":
+            kept[keyword] = [_short(part) for part in value]
+        else:
+            kept[keyword] = value
+    return kept
+
+
+def _says_nothing(default: Any) -> bool:
+    return default is None or default == [] or isinstance(default, dict)
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without null among its alternatives.
+
+    Where one alternative is left, the schema's own keywords win over those of the alternative.
+    """
+    parts: list[dict[str, Any]] = schema.get("anyOf", [])
+    others = [part for part in parts if part != _NULL]
+    if len(others) == len(parts):
+        return schema
+    rest = {keyword: value for keyword, value in schema.items() if keyword != "anyOf"}
+    return {**others[0], **rest} if len(others) == 1 else {**rest, "anyOf": others}

@@ -1,0 +1,125 @@
+"""What the toolsets of MCP promise: their tools, their size, and how arguments are described."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, get_args
+
+import pytest
+
+import graphmem.runtime  # noqa: F401  (fills the registry)
+from graphmem.arguments import Spelled, nested_filters
+from graphmem.auth import Scope
+from graphmem.mcp.schemas import shortened
+from graphmem.mcp.tools import described
+from graphmem.mcp.toolsets import TOOLSETS, all_tools, having
+from graphmem.registry import REGISTRY, Face
+from graphmem.settings import Settings, ToolsetName
+
+BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 160_000, "readonly": 36_000}
+"""Bytes of the list of tools and of the instructions; four bytes are about one token."""
+NAMES = list(TOOLSETS)
+
+
+def listed(name: ToolsetName) -> list[dict[str, Any]]:
+    """Return the tools of a toolset as a client gets them."""
+    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in described(name)]
+
+
+def spellings(model: Any) -> set[str]:
+    """Return the other spellings of the arguments of an operation."""
+    marks = (mark for info in model.model_fields.values() for mark in info.metadata)
+    own = {name for mark in marks if isinstance(mark, Spelled) for name in mark.names}
+    inner = nested_filters(model)
+    return own | (spellings(inner) if inner else set())
+
+
+def test_the_settings_know_the_toolsets() -> None:
+    assert tuple(TOOLSETS) == get_args(ToolsetName)
+    description = Settings.model_fields["mcp_tools"].description or ""
+    assert all(name in description for name in TOOLSETS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_toolset_fits_its_bytes(name: ToolsetName) -> None:
+    tools = json.dumps({"tools": listed(name)}, ensure_ascii=False, separators=(",", ":"))
+    assert len(tools.encode()) + len(TOOLSETS[name].instructions.encode()) <= BYTES_LIMITS[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_toolset_names_operations_that_are_tools(name: ToolsetName) -> None:
+    operations = TOOLSETS[name].operations or ()
+    assert [one for one in operations if one not in REGISTRY or Face.MCP not in REGISTRY[one].faces] == []
+    assert len(set(operations)) == len(operations)
+
+
+def test_core_is_about_ten_tools_and_full_is_all() -> None:
+    assert len(TOOLSETS["core"].tools()) == 10
+    assert set(TOOLSETS["full"].tools()) == {o.tool for o in REGISTRY.values() if Face.MCP in o.faces}
+
+
+def test_readonly_is_every_tool_that_only_reads() -> None:
+    reads = {o.tool for o in REGISTRY.values() if Face.MCP in o.faces and o.scope is Scope.READ}
+    assert set(TOOLSETS["readonly"].tools()) == reads
+    assert having("store") == ["core", "full"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_full_lists_the_schemas_of_answers(name: ToolsetName) -> None:
+    assert all(("outputSchema" in tool) == (name == "full") for tool in listed(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_instructions_name_tools_that_there_are(name: ToolsetName) -> None:
+    instructions = TOOLSETS[name].instructions
+    named = set(re.findall(r"`(\w+)`", instructions)) - {"idempotency_key"}
+    assert named <= set(all_tools())
+    assert name == "core" or named <= set(TOOLSETS[name].tools())
+
+
+@pytest.mark.parametrize("tool", all_tools())
+def test_other_spellings_of_arguments_are_not_shown(tool: str) -> None:
+    operation = all_tools()[tool]
+    (shown,) = [one for one in listed("full") if one["name"] == tool]
+    properties = set(shown["inputSchema"]["properties"])
+    for definition in shown["inputSchema"].get("$defs", {}).values():
+        properties |= set(definition.get("properties", ()))
+    assert properties & spellings(operation.arguments) == set()
+
+
+@pytest.mark.parametrize("tool", all_tools())
+def test_a_shortened_schema_has_the_same_arguments(tool: str) -> None:
+    whole = all_tools()[tool].arguments.model_json_schema()
+    short = shortened(whole)
+    assert set(short["properties"]) == set(whole["properties"])
+    assert short.get("required") == whole.get("required")
+    assert set(short.get("$defs", ())) == set(whole.get("$defs", ()))
+    assert short["additionalProperties"] is False
+    undescribed = [
+        name for name, part in short["properties"].items() if not {"description", "$ref"} & part.keys()
+    ]
+    assert undescribed == []
+
+
+def test_a_schema_is_shortened_without_losing_what_it_allows() -> None:
+    whole = {
+        "title": "T",
+        "description": "The arguments.",
+        "properties": {
+            "title": {"anyOf": [{"type": "string", "maxLength": 9}, {"type": "null"}], "default": None},
+            "sizes": {"type": "array", "items": {"title": "Size", "type": "integer"}, "default": []},
+            "limit": {"title": "Limit", "type": "integer", "default": 100},
+            "fields": {"anyOf": [{"type": "object"}, {"type": "array"}, {"type": "null"}], "default": None},
+        },
+        "type": "object",
+    }
+    assert shortened(whole) == {
+        "properties": {
+            "title": {"type": "string", "maxLength": 9},
+            "sizes": {"type": "array", "items": {"type": "integer"}},
+            "limit": {"type": "integer", "default": 100},
+            "fields": {"anyOf": [{"type": "object"}, {"type": "array"}]},
+        },
+        "type": "object",
+    }

@@ -1,0 +1,133 @@
+"""Toolsets of MCP: which tools a client lists, which it may call, and how it chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters
+
+from graphmem.mcp.tools import create_server
+from graphmem.mcp.toolsets import TOOLSETS
+from graphmem.model import canonical
+from graphmem.registry import Services
+from graphmem.settings import Settings, ToolsetName
+from tests.faces.conftest import TOKEN
+from tests.faces.test_http_edges import envelope
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.service import Service, command, environment
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+Ask = Callable[[ToolsetName, str, dict[str, Any]], tuple[bool, dict[str, Any]]]
+
+
+@pytest.fixture
+def ask(loop: Loop, services: Services, owner: str) -> Ask:
+    """Call a tool of a server with a toolset; return whether it failed, and the answer."""
+
+    async def send(name: ToolsetName, tool: str, arguments: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+        async with Client(create_server(services, lambda: full_actor(owner), name)) as client:
+            answer: Any = await client.call_tool(tool, arguments)
+            assert canonical.decode(answer.content[0].text) == answer.structured_content
+            return answer.is_error, answer.structured_content
+
+    return lambda name, tool, arguments: loop.run(send(name, tool, arguments))
+
+
+@pytest.mark.parametrize("name", TOOLSETS)
+def test_a_server_lists_its_toolset_and_says_its_instructions(
+    loop: Loop, services: Services, owner: str, name: ToolsetName
+) -> None:
+    async def listed() -> tuple[list[str], str | None]:
+        async with Client(create_server(services, lambda: full_actor(owner), name), mode="legacy") as client:
+            return [tool.name for tool in (await client.list_tools()).tools], client.instructions
+
+    tools, instructions = loop.run(listed())
+    assert tools == list(TOOLSETS[name].tools())
+    assert instructions == TOOLSETS[name].instructions
+
+
+def test_core_answers_a_tool_that_it_does_not_list(ask: Ask) -> None:
+    assert "get_stats" not in TOOLSETS["core"].tools()
+    failed, answer = ask("core", "get_stats", {})
+    assert (failed, answer["total_entities"]) == (False, 0)
+
+
+def test_readonly_refuses_what_writes_and_says_which_toolset_has_it(ask: Ask) -> None:
+    failed, answer = ask("readonly", "store", {"entities": [{"entity_type": "person", "name": "Ada"}]})
+    assert (failed, answer["error_code"]) == (True, "FORBIDDEN")
+    assert answer["details"] == {"tool": "store", "toolset": "readonly", "toolsets": ["core", "full"]}
+    assert "the toolset core or full has it" in answer["message"]
+    assert ask("readonly", "get_stats", {})[1]["total_entities"] == 0
+
+
+@pytest.mark.parametrize("name", TOOLSETS)
+def test_a_tool_that_is_not_there_is_not_found(ask: Ask, name: ToolsetName) -> None:
+    failed, answer = ask(name, "nothing", {})
+    assert (failed, answer["error_code"]) == (True, "NOT_FOUND")
+    assert "store" in answer["details"]["tools"]
+
+
+# Over HTTP
+
+
+def names(answer: httpx.Response) -> list[str]:
+    return [tool["name"] for tool in answer.json()["result"]["tools"]]
+
+
+@pytest.mark.parametrize("prefix", ["", "/api"])
+def test_the_path_chooses_before_the_header_and_the_header_before_the_settings(
+    guarded: Service, prefix: str
+) -> None:
+    choices: list[tuple[str, str | None, ToolsetName]] = [
+        ("/mcp", None, "core"),
+        ("/mcp", "readonly", "readonly"),
+        ("/mcp/full", None, "full"),
+        ("/mcp/core", "full", "core"),
+    ]
+    with guarded.http() as http:
+        for path, header, chosen in choices:
+            headers = ACCEPT | ({"X-MCP-Tools": header} if header else {})
+            answer = http.post(prefix + path, json=LIST, headers=headers)
+            assert names(answer) == list(TOOLSETS[chosen].tools()), (path, header)
+
+
+def test_a_toolset_that_is_not_there_is_refused(guarded: Service) -> None:
+    with guarded.http() as http:
+        by_header = envelope(http.post("/mcp", json=LIST, headers={**ACCEPT, "X-MCP-Tools": "all"}))
+        by_path = envelope(http.post("/mcp/all", json=LIST, headers=ACCEPT))
+    assert by_header["error_code"] == "VALIDATION_INVALID_FORMAT"
+    assert by_header["details"] == {"toolsets": list(TOOLSETS)}
+    assert by_path["error_code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("path", [f"/mcp/{name}" for name in TOOLSETS])
+def test_the_path_of_a_toolset_wants_the_token_and_takes_post_only(guarded: Service, path: str) -> None:
+    with httpx.Client(base_url=guarded.url) as http:
+        assert http.post(path, json=LIST, headers=ACCEPT).status_code == 401
+        answer = http.get(path, headers={"Authorization": f"Bearer {TOKEN}"})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+# Over stdio
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"), [([], "readonly"), (["--tools", "full"], "full")], ids=["variable", "option"]
+)
+def test_the_option_chooses_before_the_variable(
+    loop: Loop, settings: Settings, tmp_path: Path, owner: str, words: list[str], chosen: ToolsetName
+) -> None:
+    program, *rest = command(owner, "mcp", *words)
+    where = environment(settings, tmp_path, GRAPHMEM_MCP_TOOLS="readonly")
+
+    async def listed() -> list[str]:
+        async with Client(StdioServerParameters(command=program, args=rest, env=where)) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert loop.run(listed()) == list(TOOLSETS[chosen].tools())
