@@ -128,6 +128,8 @@ class Operation(Generic[A]):
     tool: str
     command: tuple[str, ...]
     scope: Scope
+    destructive: bool
+    idempotent: bool
     sandbox: bool
     faces: Face
     reason: str
@@ -209,6 +211,8 @@ def operation(
     tool: str = "",
     command: str = "",
     scope: Scope,
+    destructive: bool = False,
+    idempotent: bool = False,
     sandbox: bool = True,
     faces: Face = Face.ALL,
     reason: str = "",
@@ -223,6 +227,9 @@ def operation(
         routes: ``METHOD /path`` lines; the first is that of the interface, the others are aliases.
         tool: name of the MCP tool.
         command: words of the command line.
+        destructive: whether it takes something from what reads show: an entity, a value, a field. What is
+            merely superseded by a newer observation does not count. Nothing stored is ever lost.
+        idempotent: whether the same call once more changes nothing. Every read is idempotent.
         sandbox: whether the public sandbox allows it.
         faces: where it can be called; ``reason`` says why a face is left out.
         public: whether it answers callers without a credential.
@@ -250,12 +257,16 @@ def operation(
             raise TypeError(
                 f"operation {name!r}: name taken, or {unfitting or 'reason'} does not fit its faces"
             )
+        if scope is Scope.READ and (destructive or idempotent):
+            raise TypeError(f"operation {name!r}: a read is idempotent and not destructive by itself")
         REGISTRY[name] = Operation(
             name=name,
             routes=tuple((method, path) for method, _, path in (route.partition(" ") for route in routes)),
             tool=tool,
             command=tuple(command.split()),
             scope=scope,
+            destructive=destructive,
+            idempotent=idempotent or scope is Scope.READ,
             sandbox=sandbox,
             faces=faces,
             reason=reason,

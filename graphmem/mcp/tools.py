@@ -15,11 +15,19 @@ from graphmem import __version__
 from graphmem.auth import Actor, Scope
 from graphmem.errors import Forbidden, GraphmemError, RouteNotFound
 from graphmem.mcp.schemas import shortened
-from graphmem.mcp.toolsets import TOOLSETS, all_tools, having
+from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
 from graphmem.observability.logs import new_trace_id
 from graphmem.registry import Face, Operation, Services
 from graphmem.settings import ToolsetName
+
+
+def _description(operation: Operation[Any]) -> str:
+    """Return what a tool does; for a tool of the toolset core also when to use it, with an example."""
+    if operation.name not in CORE:
+        return operation.description
+    example = orjson.dumps(operation.example).decode()
+    return f"{operation.description}\n\n{CORE[operation.name]}\n\nExample: {example}"
 
 
 def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
@@ -27,13 +35,13 @@ def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
     return types.Tool(
         name=operation.tool,
         title=operation.tool.replace("_", " ").capitalize(),
-        description=operation.description,
+        description=_description(operation),
         input_schema=shortened(operation.arguments.model_json_schema()),
         output_schema=operation.result.json_schema(mode="serialization") if output_schema else None,
         annotations=types.ToolAnnotations(
             read_only_hint=operation.scope is Scope.READ,
-            destructive_hint=False,
-            idempotent_hint=operation.scope is Scope.READ,
+            destructive_hint=operation.destructive,
+            idempotent_hint=operation.idempotent,
             open_world_hint=False,
         ),
     )

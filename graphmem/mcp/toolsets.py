@@ -31,6 +31,32 @@ WRITING: Final = " ".join((
 PURPOSE: Final = "graphmem is a structured memory: observations of entities, and snapshots that name them."
 
 
+CORE: Final[Mapping[str, str]] = {
+    "store": "Use it when you learn something that is still of use later; put all of one message into one "
+    "call. Not to mend a value that was recorded wrongly (`correct`). To add to an entity whose id you know, "
+    "give the id as `target_id`.",
+    "context.retrieve": "Use it first, for a question or a name: it answers the most useful lines at once. "
+    "Not for lists (`retrieve_entities`) or for one entity whole (`retrieve_entity_snapshot`).",
+    "entities.find": "Use it to get the id of an entity that you can name, and before you store something "
+    "about it under another name. Not for a question (`retrieve_context`) or a list (`retrieve_entities`).",
+    "entities.query": "Use it for lists: by type, by time, by the values of fields, or by words with "
+    "`search`. Not for one entity that you can name (`retrieve_entity_by_identifier`).",
+    "entities.snapshot": "Use it to read one entity whole, now or as of an earlier time, and with "
+    "`expand_provenance` to see who wrote what. Not without an id: `retrieve_entity_by_identifier` has it.",
+    "entities.related": "Use it for who and what is connected with an entity. Not for the fields of the "
+    "entity itself (`retrieve_entity_snapshot`).",
+    "timeline.list": "Use it for what happened or is due when: meetings, deadlines, birthdays. Not for when "
+    "something was stored (`retrieve_entities` with `created_since`).",
+    "entities.correct": "Use it when a stored value is wrong, or a person says so. Not for a value that has "
+    "changed in the world: `store` that, so that the earlier value keeps its time.",
+    "relationships.create": "Use it between two entities whose ids you know. Not beside a `store`, which "
+    "takes `relationships` itself.",
+    "schemas.list": "Use it to see which types and fields are in use before you filter by one or make up a "
+    "name. Not for the entities themselves (`retrieve_entities`).",
+}
+"""The operations of the toolset core: for each, when to use its tool and when not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Toolset:
     """A set of tools.
@@ -67,18 +93,7 @@ TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
             "Tools that are not listed answer too, such as `delete_entity`, `merge_entities`,",
             "`list_observations` and `register_relationship_type`.", DATA,
         )),
-        operations=(
-            "store",
-            "context.retrieve",
-            "entities.find",
-            "entities.query",
-            "entities.snapshot",
-            "entities.related",
-            "timeline.list",
-            "entities.correct",
-            "relationships.create",
-            "schemas.list",
-        ),
+        operations=tuple(CORE),
     ),
     "full": Toolset(
         "every tool, with the schema of its answer", " ".join((PURPOSE, READING, WRITING, DATA)),

@@ -51,6 +51,7 @@ class Corrected(TypedDict):
     tool="correct",
     command="entities correct",
     scope=Scope.WRITE,
+    destructive=True,
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "phone", "value": "+44 1632 960000"},
 )
@@ -104,6 +105,8 @@ class DeletionResult(TypedDict):
     tool="delete_entity",
     command="entities delete",
     scope=Scope.WRITE,
+    destructive=True,
+    idempotent=True,
     errors=(NotFound, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
 )
@@ -121,6 +124,7 @@ async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     tool="restore_entity",
     command="entities restore",
     scope=Scope.WRITE,
+    idempotent=True,
     errors=(NotFound, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )

@@ -71,6 +71,8 @@ class Merged(TypedDict):
     tool="merge_entities",
     command="entities merge",
     scope=Scope.WRITE,
+    destructive=True,
+    idempotent=True,
     sandbox=False,
     errors=(NotFound, IdempotencyMismatch),
     example={
@@ -83,8 +85,8 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
 
     Each field shows the winner among the observations of both. The target shows the relationships of both,
-    each once. No observation is moved: `POST /entities/unmerge` gives each entity its own observations back,
-    later ones included. A snapshot `at` an earlier time shows two entities.
+    each once. No observation is moved: an unmerge gives each entity its own observations back, later ones
+    included. A snapshot `at` an earlier time shows two entities.
     """
     receipt = await _accept(context, "entities.merge", arguments, "merge", arguments.merge_reason)
     return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
@@ -96,6 +98,8 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     tool="unmerge_entities",
     command="entities unmerge",
     scope=Scope.WRITE,
+    destructive=True,
+    idempotent=True,
     sandbox=False,
     errors=(NotFound, IdempotencyMismatch),
     example={"source_entity_id": EXAMPLE_ENTITY_ID},

@@ -164,6 +164,8 @@ class TurnedRelationship(StoredRelationship):
     tool="delete_relationship",
     command="relationships delete",
     scope=Scope.WRITE,
+    destructive=True,
+    idempotent=True,
     errors=(NotFound, IdempotencyMismatch),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
@@ -178,6 +180,7 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
     tool="restore_relationship",
     command="relationships restore",
     scope=Scope.WRITE,
+    idempotent=True,
     errors=(NotFound, IdempotencyMismatch),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )

@@ -54,6 +54,7 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
     tool="register_relationship_type",
     command="relationship-types register",
     scope=Scope.ADMIN,
+    idempotent=True,
     sandbox=False,
     example={
         "relationship_type": "MENTORS",

@@ -101,7 +101,7 @@ class Recommended(TypedDict):
 async def recommend(context: Context, arguments: Recommend) -> Recommended:
     """Recommend changes to the schema of an entity type, from its newest 2,000 observations.
 
-    The `change` of each is the body with which POST /update_schema_incremental makes it.
+    The `change` of each has the arguments of the schema's incremental update that makes it.
     """
     ((kind, document, sample),) = await schema_samples.of_types(context, arguments.entity_type)
     recommendations = schema_candidates.recommendations(kind, document, sample)

@@ -68,6 +68,7 @@ class _SchemaRows(NamedTuple):
     command="schemas list",
     scope=Scope.READ,
     errors=(InvalidCursor,),
+    example={"keyword": "invoice"},
 )
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the stored and the registered entity types, each with its fields and its number of entities."""
@@ -224,6 +225,8 @@ with warnings.catch_warnings():
     tool="register_schema",
     command="schemas register",
     scope=Scope.WRITE,
+    destructive=True,
+    idempotent=True,
     sandbox=False,
     errors=(SchemaRefused, IdempotencyMismatch),
     example={"schema": {"entity_type": "wine", "fields": {"name": {"type": "string"}}}},
@@ -323,6 +326,8 @@ _SETTINGS = (
     tool="update_schema_incremental",
     command="schemas update",
     scope=Scope.WRITE,
+    destructive=True,
+    idempotent=True,
     sandbox=False,
     errors=(SchemaRefused, NotFound, IdempotencyMismatch),
     example={"entity_type": "event", "new_fields": {"venue": "string"}},

@@ -221,6 +221,7 @@ class SnapshotHealth(TypedDict):
     tool="health_check_snapshots",
     command="snapshots check",
     scope=Scope.WRITE,
+    idempotent=True,
     sandbox=False,
 )
 async def check_snapshots(context: Context, arguments: CheckSnapshots) -> SnapshotHealth:

@@ -13,13 +13,15 @@ from graphmem.arguments import Spelled, nested_filters
 from graphmem.auth import Scope
 from graphmem.mcp.schemas import shortened
 from graphmem.mcp.tools import described
-from graphmem.mcp.toolsets import TOOLSETS, all_tools, having
+from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings, ToolsetName
 
 BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 160_000, "readonly": 36_000}
 """Bytes of the list of tools and of the instructions; four bytes are about one token."""
 NAMES = list(TOOLSETS)
+ARGUMENTS = {"target_id", "expand_provenance", "created_since"}
+"""The arguments that the guidance of core tools names."""
 
 
 def listed(name: ToolsetName) -> list[dict[str, Any]]:
@@ -76,6 +78,45 @@ def test_instructions_name_tools_that_there_are(name: ToolsetName) -> None:
     named = set(re.findall(r"`(\w+)`", instructions)) - {"idempotency_key"}
     assert named <= set(all_tools())
     assert name == "core" or named <= set(TOOLSETS[name].tools())
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_a_core_tool_says_when_to_use_it_and_when_not_with_an_example(name: str) -> None:
+    operation = REGISTRY[name]
+    (tool,) = [one for one in listed("core") if one["name"] == operation.tool]
+    said, guidance, example = tool["description"].rsplit("\n\n", 2)
+    assert said == operation.description
+    assert re.match(r"Use it .*\. Not .*\.", guidance)
+    assert set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", guidance)) - ARGUMENTS <= set(all_tools())
+    assert json.loads(example.removeprefix("Example: ")) == operation.example != {}
+
+
+def test_no_tool_cites_a_rest_path() -> None:
+    assert re.findall(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*", json.dumps(listed("full"))) == []
+
+
+@pytest.mark.parametrize("tool", all_tools())
+def test_a_tool_s_annotations_are_those_of_its_operation(tool: str) -> None:
+    operation = all_tools()[tool]
+    (annotations,) = [one["annotations"] for one in listed("full") if one["name"] == tool]
+    assert annotations == {
+        "readOnlyHint": operation.scope is Scope.READ,
+        "destructiveHint": operation.destructive,
+        "idempotentHint": operation.idempotent,
+        "openWorldHint": False,
+    }
+
+
+def test_what_takes_something_from_what_reads_show_is_destructive() -> None:
+    assert {name for name, operation in REGISTRY.items() if operation.destructive} == {
+        "entities.correct", "entities.delete", "entities.merge", "entities.unmerge", "relationships.delete",
+        "schemas.register", "schemas.update",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["entities.delete", "relationships.delete"])
+def test_a_deletion_says_that_it_can_be_restored(name: str) -> None:
+    assert "can be restored" in REGISTRY[name].description
 
 
 @pytest.mark.parametrize("tool", all_tools())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,18 @@ import httpx
 import pytest
 from mcp import Client, StdioServerParameters
 
+from graphmem.auth import Scope
+from graphmem.errors import GraphmemError
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.model import canonical
-from graphmem.registry import Services
+from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings, ToolsetName
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.faces import Call
 from tests.support.service import Service, command, environment
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -71,6 +75,36 @@ def test_a_tool_that_is_not_there_is_not_found(ask: Ask, name: ToolsetName) -> N
     failed, answer = ask(name, "nothing", {})
     assert (failed, answer["error_code"]) == (True, "NOT_FOUND")
     assert "store" in answer["details"]["tools"]
+
+
+def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
+    idempotent = {name for name, one in REGISTRY.items() if one.idempotent and one.scope is not Scope.READ}
+    stored = run("store", entities=[
+        {"entity_type": "person", "name": "Ada"}, {"entity_type": "person", "name": "Ada L."},
+        {"entity_type": "company", "name": "Acme"},
+    ], relationships=[{"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 2}])  # fmt: skip
+    ada, other, _ = (entity["entity_id"] for entity in stored["entities"])
+    key = stored["relationships_created"][0]["relationship_key"]
+    wine = {"entity_type": "wine", "fields": {"name": {"type": "string"}}}
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("relationships.delete", {"relationship_key": key}),
+        ("relationships.restore", {"relationship_key": key}),
+        ("entities.delete", {"entity_id": ada}),
+        ("entities.restore", {"entity_id": ada}),
+        ("entities.merge", {"source_entity_id": other, "target_entity_id": ada}),
+        ("entities.unmerge", {"source_entity_id": other}),
+        ("schemas.register", {"schema": wine}),
+        ("schemas.update", {"entity_type": "wine", "new_fields": {"year": "number"}}),
+        ("relationship_types.register", dict(REGISTRY["relationship_types.register"].example)),
+        ("server.check_snapshots", {"auto_fix": True}),
+    ]
+    assert {name for name, _ in calls} == idempotent
+    for name, arguments in calls:
+        run(name, **arguments)
+        before = run("server.stats")
+        with contextlib.suppress(GraphmemError):
+            run(name, **arguments)
+        assert run("server.stats") == before, name
 
 
 # Over HTTP
