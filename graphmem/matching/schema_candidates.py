@@ -81,7 +81,8 @@ class Candidate(TypedDict):
 class Recommendation(TypedDict):
     """A change that the observations suggest.
 
-    ``change`` has the arguments of the schema's incremental update. ``kind`` is add_field, change_type, require_field or identity.
+    ``change`` has the arguments of the schema's incremental update. ``kind`` is add_field, change_type,
+    require_field or identity.
     """
 
     entity_type: str
