@@ -83,8 +83,8 @@ class Vocabulary:
             self._known = found
         return found
 
-    async def covering(self, types: Iterable[str]) -> frozenset[str]:
-        """Return the names of all types. The vocabulary is read again if one of ``types`` is unknown.
+    async def covering(self, types: Iterable[str]) -> Mapping[str, RelationshipType]:
+        """Return all types by name. The vocabulary is read again if one of ``types`` is unknown.
 
         Args:
             types: names in any spelling. A name that the answer lacks is no type.
@@ -96,7 +96,7 @@ class Vocabulary:
         known = self._known
         if not wanted <= (known.names if known.is_fresh else BUILTIN.keys()):
             known = await self.refresh()
-        return known.names
+        return known.kinds
 
     async def register(
         self, asked: RelationshipType, agent: str, registered_at: int | None = None

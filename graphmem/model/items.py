@@ -20,7 +20,7 @@ all of them at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
@@ -47,6 +47,7 @@ class Issue(TypedDict):
     message: str
     index: NotRequired[int]
     nearest: NotRequired[str]
+    inverse_of: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +150,16 @@ class Reader:
     """Reads the parts of one request and collects their faults in ``issues``.
 
     ``alternatives`` returns the identity alternatives of a type's registered schema as this process last read
-    them; the writer checks whether they still hold. ``vocabulary`` has the names of all relationship types.
+    them; the writer checks whether they still hold. ``vocabulary`` has all relationship types by name.
     """
 
     owner: str
     transaction_id: str
     defaults: Defaults = field(default_factory=Defaults)
     alternatives: Callable[[str], identity.Alternatives | None] = no_alternatives
-    vocabulary: Collection[str] = frozenset(relationship.BUILTIN)
+    vocabulary: Mapping[str, relationship.RelationshipType] = field(
+        default_factory=lambda: relationship.BUILTIN
+    )
     issues: list[Issue] = field(default_factory=list)
     _unknown_types: int = 0
 
@@ -262,8 +265,8 @@ class Reader:
             name = relationship.normalise(raw["relationship_type"], self.vocabulary, suggest=suggest)
         except relationship.UnknownRelationshipType as exc:
             self._unknown_types += 1
-            more = {"nearest": exc.nearest} if exc.nearest else {}
-            self.refuse("ERR_RELATIONSHIP_TYPE", f"{path}.relationship_type", str(exc), index, **more)
+            where = f"{path}.relationship_type"
+            self.refuse("ERR_RELATIONSHIP_TYPE", where, str(exc), index, **exc.proposal)
         source = self._end(index, path, raw, "source", count)
         target = self._end(index, path, raw, "target", count)
         metadata = raw.get("metadata") or {}

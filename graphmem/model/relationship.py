@@ -10,15 +10,18 @@ describes; no second edge is ever written. Read in either direction, a name mean
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from graphmem.model import spelling
+
 NAME_SHAPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 """The grammar of names in canonical spelling."""
+FIRST_WORD_LEAST: Final = 5
+"""Characters of the shortest first word that says which type is meant; ``HAS`` does not."""
 SUGGESTIONS_LIMIT: Final = 10
 """Unknown types of one request for which an answer names the nearest known one."""
 DESCRIPTION_LIMIT: Final = 1_000
@@ -85,12 +88,30 @@ def with_builtin(types: Iterable[str]) -> frozenset[str]:
 
 
 class UnknownRelationshipType(ValueError):
-    """A relationship type is not in the vocabulary; ``nearest`` is the most similar known type, if any."""
+    """A relationship type is not in the vocabulary.
 
-    def __init__(self, given: str, nearest: str | None) -> None:
-        meant = f"; did you mean {nearest}?" if nearest else ""
-        super().__init__(f"unknown relationship type {given[:80]!r}{meant}")
+    Attributes:
+        nearest: the known type that was probably meant, if any.
+        inverse_of: the known type that is read by this name from its target, if any.
+    """
+
+    def __init__(self, given: str, nearest: str | None = None, inverse_of: str | None = None) -> None:
+        if inverse_of:
+            swapped = f"give {inverse_of} with source and target swapped"
+            advice = f"; did you mean the inverse of {inverse_of}? {swapped}"
+        elif nearest:
+            advice = f"; did you mean {nearest}?"
+        else:
+            advice = ": register_relationship_type adds a type"
+        super().__init__(f"unknown relationship type {given[:80]!r}{advice}")
         self.nearest = nearest
+        self.inverse_of = inverse_of
+
+    @property
+    def proposal(self) -> dict[str, str]:
+        """What an issue says beside the message: ``nearest`` or ``inverse_of``, or nothing."""
+        proposed = {"nearest": self.nearest, "inverse_of": self.inverse_of}
+        return {name: value for name, value in proposed.items() if value}
 
 
 class RegistrationRefused(ValueError):
@@ -111,21 +132,40 @@ def is_name(spelled: str) -> bool:
     return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
 
 
-def normalise(given: str, known: Collection[str], *, suggest: bool = True) -> str:
+def normalise(given: str, kinds: Mapping[str, RelationshipType], *, suggest: bool = True) -> str:
     """Return the canonical spelling of a known type.
 
     Args:
-        known: the names of all types of the vocabulary.
-        suggest: whether the error names the nearest type: among a thousand names that takes some 10 ms.
+        kinds: all types of the vocabulary, by name.
+        suggest: whether the error names the type that was probably meant: among a thousand types that takes
+            milliseconds.
 
     Raises:
         UnknownRelationshipType: the type is not known.
     """
     spelled = spell(given)
-    if spelled in known:
+    if spelled in kinds:
         return spelled
-    near = difflib.get_close_matches(spelled[:64], sorted(known), n=1, cutoff=0.4) if suggest else []
-    raise UnknownRelationshipType(given, near[0] if near else None)
+    backwards = read_backwards(kinds)
+    if spelled in backwards:
+        raise UnknownRelationshipType(given, inverse_of=backwards[spelled])
+    near = _nearest(spelled, [*kinds, *backwards]) if suggest else None
+    if near is None or near in kinds:
+        raise UnknownRelationshipType(given, near)
+    raise UnknownRelationshipType(given, inverse_of=backwards[near])
+
+
+def _nearest(spelled: str, names: Collection[str]) -> str | None:
+    """Return the name with a near spelling, else the only one with the same first word.
+
+    ``WORKS_FOR`` has the first word of ``WORKS_AT`` alone.
+    """
+    near = spelling.nearest(spelled, names)
+    first = spelled.partition("_")[0]
+    if near is not None or len(first) < FIRST_WORD_LEAST:
+        return near
+    alike = [name for name in names if name.partition("_")[0] == first]
+    return alike[0] if len(alike) == 1 else None
 
 
 def read_backwards(kinds: Mapping[str, RelationshipType]) -> dict[str, str]:

@@ -40,7 +40,8 @@ async def known_types(context: Context, names: Mapping[str, str]) -> list[str]:
         names: names in any spelling, by their JSON paths in the arguments.
 
     Raises:
-        InvalidInput: a type is unknown; each issue names the ``nearest`` types.
+        InvalidInput: a type is unknown; each issue proposes the ``nearest`` type, or says of which type the
+            name is the inverse (``inverse_of``).
     """
     known = await context.services.vocabulary.covering(names.values())
     types: list[str] = []
@@ -50,8 +51,7 @@ async def known_types(context: Context, names: Mapping[str, str]) -> list[str]:
             suggest = len(issues) < relationship.SUGGESTIONS_LIMIT
             types.append(relationship.normalise(name, known, suggest=suggest))
         except relationship.UnknownRelationshipType as exc:
-            nearest = {"nearest": exc.nearest} if exc.nearest else {}
-            issues.append({"path": path, "message": str(exc), "type": "value_error", **nearest})
+            issues.append({"path": path, "message": str(exc), "type": "value_error", **exc.proposal})
     if issues:
         raise invalid(issues)
     return types

@@ -73,6 +73,24 @@ def test_an_unknown_relationship_type_names_the_nearest(call: Call) -> None:
     assert (issue["path"], issue["nearest"]) == ("$.relationships[0].relationship_type", "WORKS_AT")
 
 
+def test_an_unknown_relationship_type_that_is_near_to_none_names_the_operation_that_adds_one(
+    run: Call,
+) -> None:
+    with pytest.raises(StoreRefused) as refused:
+        run("store", entities=[ADA, ACME], relationships=[{**WORKS, "relationship_type": "LIKES"}])
+    (issue,) = refused.value.details["issues"]
+    assert "nearest" not in issue
+    assert "register_relationship_type" in issue["message"]
+
+
+def test_the_inverse_of_a_relationship_type_names_the_type_with_its_ends_swapped(run: Call) -> None:
+    with pytest.raises(StoreRefused) as refused:
+        run("store", entities=[ADA, ACME], relationships=[{**WORKS, "relationship_type": "employs"}])
+    (issue,) = refused.value.details["issues"]
+    assert (issue["inverse_of"], "nearest" in issue) == ("WORKS_AT", False)
+    assert "source and target swapped" in issue["message"]
+
+
 def test_a_plan_says_what_would_happen_and_writes_nothing(call: Call) -> None:
     plan = call("store", entities=[ADA, ACME], relationships=[WORKS], commit=False)
     assert [item["action"] for item in plan["entities"]] == ["would_create", "would_create"]

@@ -168,13 +168,36 @@ def test_reading_backwards_twice_is_reading_forwards(asked: list[Type]) -> None:
 
 
 def test_a_registered_name_is_known_in_any_spelling() -> None:
-    known = {*BUILTIN, "MENTORS_AT"}
+    known = {**BUILTIN, "MENTORS_AT": relationship.RelationshipType("MENTORS_AT", "MENTORED_AT")}
     assert relationship.normalise(" mentors  at\n", known) == "MENTORS_AT"
     with pytest.raises(relationship.UnknownRelationshipType):
         relationship.normalise("mentors_at", BUILTIN)
     with pytest.raises(relationship.UnknownRelationshipType) as unknown:
         relationship.normalise("mentors_", known)
     assert unknown.value.nearest == "MENTORS_AT"
+    with pytest.raises(relationship.UnknownRelationshipType, match="the inverse of MENTORS_AT"):
+        relationship.normalise("mentored at", known)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "proposal"),
+    [
+        ("WORK_AT", {"nearest": "WORKS_AT"}),
+        ("located-in", {"nearest": "LOCATED_AT"}),
+        ("EMPLOYS", {"inverse_of": "WORKS_AT"}),
+        ("EMPLOYES", {"inverse_of": "WORKS_AT"}),
+        ("has member", {"inverse_of": "MEMBER_OF"}),
+        ("LIKES", {}),
+        ("HAS_CHILD", {}),
+        ("KNOWS", {}),
+        ("A" * 300, {}),
+    ],
+)
+def test_an_unknown_type_proposes_a_near_spelling_or_an_inverse(unknown: str, proposal: dict) -> None:
+    with pytest.raises(relationship.UnknownRelationshipType) as refused:
+        relationship.normalise(unknown, BUILTIN)
+    assert refused.value.proposal == proposal
+    assert ("register_relationship_type" in str(refused.value)) == (not proposal)
 
 
 def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
