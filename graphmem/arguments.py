@@ -6,8 +6,8 @@ A query operation takes its filters inside ``filters`` or beside it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, TypeVar, get_origin
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -22,12 +22,14 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from graphmem.errors import InvalidInput, UnknownField, validation_message
-from graphmem.model import identity, times
+from graphmem.model import identity, spelling, times
 
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
 OFFSET_LIMIT = 100_000
 ISSUES_LIMIT = 100
+PROPOSALS_LIMIT = 5
+"""Known names that an answer proposes for an unknown one."""
 
 EXAMPLE_ENTITY_ID = "ent_0123456789abcdef01234567"
 EXAMPLE_OTHER_ENTITY_ID = "ent_76543210fedcba9876543210"
@@ -149,7 +151,7 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
 
     Raises:
         InvalidInput: some do not fit; ``details.issues`` names the path of each.
-        UnknownField: a name is unknown; ``details.allowed_fields`` lists the known ones.
+        UnknownField: a name is unknown; ``details.allowed_fields`` lists the known ones of its place.
     """
     issues: list[dict[str, Any]] = []
     _refuse_many_names(model, operation, raw)
@@ -158,23 +160,59 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
         arguments = model.model_validate(folded)
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_context=False, include_input=False)[:ISSUES_LIMIT]
+        unknown = [e["loc"] for e in errors if e["type"] == "extra_forbidden"]
+        proposals = {loc: _proposal(str(loc[-1]), _allowed(model, loc)) for loc in unknown}
         issues += [
-            {"path": path(e["loc"]), "message": validation_message(e["msg"]), "type": e["type"]}
+            {
+                "path": path(e["loc"]),
+                "message": proposals.get(e["loc"]) or validation_message(e["msg"]),
+                "type": e["type"],
+            }
             for e in errors
         ]
-        unknown = [e["loc"] for e in errors if e["type"] == "extra_forbidden"]
         if unknown:
+            proposed = [f"{path(loc)}: {proposal}" for loc, proposal in proposals.items() if proposal]
             raise UnknownField(
+                proposed[0] if proposed else "",
                 operation=operation,
                 unknown_fields=[str(loc[-1])[:200] for loc in unknown],
                 json_paths=[path(loc) for loc in unknown],
-                allowed_fields=sorted(spellings(model)),
+                allowed_fields=sorted({name for loc in unknown for name in _allowed(model, loc)}),
                 issues=issues,
             ) from None
         raise invalid(issues, operation=operation) from None
     if issues:
         raise invalid(issues, operation=operation)
     return arguments
+
+
+def _allowed(model: type[Arguments], loc: Sequence[int | str]) -> Collection[str]:
+    """Return the names that are known where an unknown name stands; ``loc`` is the place of that name."""
+    place: type[BaseModel] = model
+    for part in loc[:-1]:
+        info = place.model_fields.get(str(part))
+        place = (_model_in(info.annotation) if info else None) or place
+    return spellings(model) if place in (model, nested_filters(model)) else place.model_fields
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model of an annotation such as ``list[Model]``, ``None`` if it has none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    models = map(_model_in, get_args(annotation))
+    return next((model for model in models if model is not None), None)
+
+
+def _proposal(name: str, allowed: Collection[str]) -> str | None:
+    """Return a message with the known names that were probably meant, ``None`` if there is none.
+
+    ``source`` may stand for ``source_index`` or ``source_entity_id``.
+    """
+    longer = [known for known in sorted(allowed) if name and known.startswith(f"{name}_")]
+    if longer:
+        return f"there is no {name}: give {' or '.join(longer[:PROPOSALS_LIMIT])}"
+    near = spelling.nearest(name, allowed)
+    return f"there is no {name[:200]}: did you mean {near}?" if near else None
 
 
 _TYPES = ("entity_type", "entity_types")

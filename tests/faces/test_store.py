@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.errors import IdempotencyMismatch, StoreRefused
+from graphmem.errors import IdempotencyMismatch, StoreRefused, UnknownField
 from tests.support.faces import Call
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
@@ -89,6 +89,20 @@ def test_the_inverse_of_a_relationship_type_names_the_type_with_its_ends_swapped
     (issue,) = refused.value.details["issues"]
     assert (issue["inverse_of"], "nearest" in issue) == ("WORKS_AT", False)
     assert "source and target swapped" in issue["message"]
+
+
+def test_an_unknown_key_of_a_relationship_names_the_keys_of_relationships(call: Call) -> None:
+    link = {"relationship_type": "WORKS_AT", "source": 0, "target": 1}
+    with pytest.raises(UnknownField) as refused:
+        call("store", entities=[ADA, ACME], relationships=[link])
+    details = refused.value.details
+    assert details["json_paths"] == ["$.relationships[0].source", "$.relationships[0].target"]
+    assert set(details["allowed_fields"]) == {
+        "relationship_type", "metadata",
+        "source_index", "source_entity_id", "target_index", "target_entity_id",
+    }  # fmt: skip
+    assert "give source_entity_id or source_index" in str(refused.value)
+    assert "give target_entity_id or target_index" in details["issues"][1]["message"]
 
 
 def test_a_plan_says_what_would_happen_and_writes_nothing(call: Call) -> None:

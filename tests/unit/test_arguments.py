@@ -155,6 +155,7 @@ def test_an_unknown_field_is_refused_with_those_that_are_known():
     assert error.details["unknown_fields"] == ["nmaes", "ID"]
     assert error.details["json_paths"] == ["$.nmaes", "$.ID"]
     assert error.details["allowed_fields"] == ["entityId", "entity_id", "id", "names"]
+    assert str(error) == "$.nmaes: there is no nmaes: did you mean names?"
 
 
 def test_an_unknown_filter_is_refused_with_its_place():
