@@ -29,6 +29,12 @@ def is_union(rank: str) -> bool:
     return rank.startswith(_MARK)
 
 
+def corrected_at(rank: str) -> int | None:
+    """Return the time of the correction that made a union, in microseconds; ``None`` if none did."""
+    precedence, time, *_ = f"{rank}..".split(".")
+    return ranks.time_of(time) if precedence == f"{_MARK}1" else None
+
+
 def claim(
     observation_id: str, value: str, *, correction: bool, observed_at: int, priority: float
 ) -> UnionWinner:

@@ -40,6 +40,12 @@ def time_of(rank: str) -> int:
     return int(rank) + EARLIEST
 
 
+def corrected_at(rank: str) -> int | None:
+    """Return the time of a correction from its rank, in microseconds; ``None`` for any other rank."""
+    correction, *_, time = rank.split(".")
+    return time_of(time) if correction == "1" else None
+
+
 def number_rank(number: float) -> str:
     """Return 16 hexadecimal digits that sort as finite floats do, negative and fractional ones too.
 

@@ -36,6 +36,13 @@ class Winner(NamedTuple):
     observation_id: str
     value: str
 
+    @property
+    def corrected_at(self) -> int | None:
+        """The time of the correction that won, in microseconds; ``None`` if the winner is no correction."""
+        if arrays.is_union(self.rank):
+            return arrays.corrected_at(self.rank)
+        return ranks.corrected_at(self.rank)
+
 
 Fold = Mapping[str, Winner]
 """The winner of each field, by field name."""

@@ -67,7 +67,10 @@ class Stored(TypedDict):
     A replay answers the ids and actions of the first call, with ``replayed`` true and nothing created.
     Each of ``store_warnings`` has ``code`` and ``message``, and ``index`` and ``field`` where it is about one
     item or field. ``TYPE_MISMATCH`` has ``value`` and ``expected_type`` too: a value that does not convert to
-    the registered type is hidden from the snapshot.
+    the registered type is hidden from the snapshot. ``SAME_NAME`` and ``SAME_NAME_NEAR_DATE`` have
+    ``entity_id`` and ``target_id``: the item created an entity with the name of another live one of its type.
+    ``HELD_BY_CORRECTION`` has ``observation_id``: a correction hides the newer value of the field.
+    ``NEW_TYPE`` and ``NEW_FIELD`` have ``nearest``: the known name that was probably meant.
     """
 
     success: bool

@@ -13,7 +13,7 @@ from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
 from graphmem.writing.schema_heads import Head
-from graphmem.writing.state import State, WrittenTransaction
+from graphmem.writing.state import NameKey, State, WrittenTransaction
 from graphmem.writing.things import Thing, Things
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Draft:
     """One request before it is accepted.
 
     ``aliases`` are the names of types that it gives, or (``None``) takes away. ``bumped`` are things whose
-    version it has raised.
+    version it has raised. ``created_names`` are the ids of the entities that it creates, by name.
     """
 
     state: State
@@ -38,6 +38,7 @@ class Draft:
     versions: list[dict[str, Any]] = field(default_factory=list)
     aliases: dict[str, str | None] = field(default_factory=dict)
     bumped: set[str] = field(default_factory=set)
+    created_names: dict[NameKey, list[str]] = field(default_factory=dict)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -155,6 +156,8 @@ class Draft:
         state.changed_heads.update(dict.fromkeys(self.heads, self.recorded_at))
         state.versions.extend(self.versions)
         state.changed_aliases.update(self.aliases)
+        for key, entity_ids in self.created_names.items():
+            state.created_names.setdefault(key, []).extend(entity_ids)
         if transaction is None:
             return
         properties = transaction["properties"]

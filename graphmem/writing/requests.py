@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from graphmem.model import facts, ids
+from graphmem.model.schema import shipped
 
 if TYPE_CHECKING:
     from graphmem.writing.receipt import Receipt
-    from graphmem.writing.state import State
+    from graphmem.writing.state import NameKey, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,10 @@ class Merging:
 
 @dataclass(slots=True)
 class Touched:
-    """What the requests of a turn touch: the turn reads it with ``write.look``."""
+    """What the requests of a turn touch: the turn reads it with ``write.look``.
+
+    ``names`` are the names that a request may give to a new entity.
+    """
 
     keys: set[str] = field(default_factory=set)
     transactions: set[str] = field(default_factory=set)
@@ -39,6 +43,7 @@ class Touched:
     observations: set[str] = field(default_factory=set)
     relationships: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
+    names: set[NameKey] = field(default_factory=set)
     merging: Merging | None = None
 
     def add_relationship(self, key: str) -> None:
@@ -61,6 +66,8 @@ class Touched:
             "observations": sorted(self.observations),
             "relationships": sorted([key, *key.split(":")] for key in self.relationships),
             "types": sorted(self.types),
+            "names": sorted(map(list, self.names)),
+            "initials": sorted({name[0] for name in self.types if shipped(name) is None}),
             "moved": [self.merging.source] if self.merging else [],
             "onto": self.merging.target if self.merging else None,
         }

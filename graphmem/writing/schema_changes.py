@@ -32,7 +32,7 @@ def check(draft: Draft, item: Item) -> None:
     entity_type = known.kind if known else item.entity_type
     assert entity_type is not None
     survivor_type = draft.entities.survivor(item.entity_id).kind if known else entity_type
-    document = _document(draft, entity_type)
+    document = document_of(draft, entity_type)
     if document is not None:
         if item.basis == identity.CONTENT and document.strict and item.alternatives is not None:
             needed = " or ".join(" + ".join(names) for names in item.alternatives)
@@ -47,7 +47,7 @@ def check(draft: Draft, item: Item) -> None:
                 draft.refuse("ERR_CONSTRAINT_VIOLATION", path, finding.message, item.index)
             elif survivor_type == entity_type or finding.code not in _VISIBILITY_CODES:
                 draft.warnings.append(_warning(item, finding, document))
-    if survivor_type != entity_type and (survivor_document := _document(draft, survivor_type)) is not None:
+    if survivor_type != entity_type and (survivor_document := document_of(draft, survivor_type)) is not None:
         hidden = (
             finding
             for finding in survivor_document.findings(item.fields)
@@ -56,7 +56,7 @@ def check(draft: Draft, item: Item) -> None:
         draft.warnings += [_warning(item, finding, survivor_document) for finding in hidden]
 
 
-def _document(draft: Draft, entity_type: str) -> schema.Document | None:
+def document_of(draft: Draft, entity_type: str) -> schema.Document | None:
     """Return the registered document of a type, else the shipped one."""
     active = draft.head(entity_type).active
     return active.document if active else schema.shipped(entity_type)

@@ -23,6 +23,20 @@ class WrittenTransaction(NamedTuple):
     answer: str
 
 
+NameKey = tuple[str, str, str]
+"""An identifier of entities of one type: kind, index key, entity type."""
+
+
+class NamesakeRow(NamedTuple):
+    """A live entity with one of the names that may be new; ``date`` is canonical JSON."""
+
+    kind: str
+    key: str
+    entity_type: str
+    entity_id: str
+    date: str | None
+
+
 @dataclass(slots=True)
 class State:
     """What a turn read, and what it decided so far.
@@ -31,7 +45,9 @@ class State:
     ``relationships_before`` as they were read. ``hash`` is the state hash that was read, ``None`` where the
     owner has none yet. ``aliases`` are types by their other names; ``changed_aliases`` the names that the
     turn gives, or (``None``) takes away. ``changed_heads`` are the types whose schema head the turn writes,
-    with the time (microseconds) of the change.
+    with the time (microseconds) of the change. ``namesakes`` are stored entities by the names that the turn
+    may give to new ones, three for each name; ``created_names`` the ids of entities that the turn creates, by
+    name. ``types_in_use`` are types of the owner that begin as those that the turn names.
     """
 
     sequence: int = 0
@@ -50,6 +66,9 @@ class State:
     versions: list[dict[str, Any]] = field(default_factory=list)
     aliases: Mapping[str, str] = field(default_factory=dict)
     changed_aliases: dict[str, str | None] = field(default_factory=dict)
+    namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
+    created_names: dict[NameKey, list[str]] = field(default_factory=dict)
+    types_in_use: list[str] = field(default_factory=list)
     entities_before: Things = field(default_factory=Things)
     relationships_before: Things = field(default_factory=Things)
 
@@ -105,6 +124,8 @@ class LookRow(NamedTuple):
     relationships: list[ThingRow]
     schemas: list[HeadRow]
     aliases: list[AliasRow]
+    namesakes: list[NamesakeRow]
+    types_in_use: list[str]
 
 
 def of_look(look: LookRow, *, whole: bool = True) -> State | None:
@@ -119,6 +140,9 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
     if look.owner is None:
         return None
     transactions = look.transactions
+    namesakes: dict[NameKey, list[NamesakeRow]] = {}
+    for row in look.namesakes:
+        namesakes.setdefault((row.kind, row.key, row.entity_type), []).append(row)
     return State(
         sequence=look.owner.sequence,
         revision=look.owner.revision,
@@ -131,6 +155,8 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
         by_key={each.idempotency_key: each for each in transactions if each.idempotency_key is not None},
         heads={row.entity_type: Head.of_look(row) for row in look.schemas},
         aliases={row.name: row.entity_type for row in look.aliases},
+        namesakes=namesakes,
+        types_in_use=look.types_in_use,
     )
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from graphmem.model import facts, identity
 from graphmem.model.items import Item
-from graphmem.model.reduction import Observation
-from graphmem.writing import schema_changes
+from graphmem.model.reduction import Observation, Winner
+from graphmem.writing import namesakes, schema_changes, spellings
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import StoredItem
 from graphmem.writing.things import Thing
@@ -34,6 +34,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         return None
     repeated = draft.is_known(observation)
     if not repeated:
+        spellings.warn(draft, item, entity_type)
         draft.observe_entity(observation)
     survivor_id = draft.entities.root(item.entity_id)
     after = draft.survivor_view(item.entity_id)
@@ -77,7 +78,18 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
     for name, value in item.fields.items():
         old = before.fold.get(name) if before else None
         winner = after.fold.get(name)
-        if value != "null" or old is None or old.value == "null" or winner is None:
+        if winner is None:
+            continue
+        if _is_held(draft, observation, name, winner):
+            draft.warnings.append({
+                "code": "HELD_BY_CORRECTION",
+                "index": item.index,
+                "field": name,
+                "observation_id": winner.observation_id,
+                "message": f"the observation is stored, and the snapshot keeps the value of the correction "
+                f"{winner.observation_id}: only another correction of {name} ends that",
+            })  # fmt: skip
+        if value != "null" or old is None or old.value == "null":
             continue
         if winner.value == "null" and winner.observation_id == observation.id:
             draft.warnings.append({
@@ -103,3 +115,18 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
             "message": "no field of the item identifies the entity, so other content will be another entity: "
             f"give {rules}, or target_id to add to this entity",
         })  # fmt: skip
+    if before is None:
+        namesakes.warn(draft, item, after)
+        namesakes.add(draft, after)
+
+
+def _is_held(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
+    """Return whether a field shows an older correction in place of another value of an observation."""
+    corrected_at = winner.corrected_at
+    if observation.kind not in facts.VALUE_KINDS or corrected_at is None:
+        return False
+    if winner.observation_id == observation.id or observation.observed_at < corrected_at:
+        return False
+    rules = draft.rules(observation.subject_id, observation.entity_type)
+    value = rules.value(name, observation.fields[name]) if rules.shows(name) else None
+    return value is not None and observation.claim(name, value, rules).value != winner.value

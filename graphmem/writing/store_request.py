@@ -8,7 +8,7 @@ from typing import Any, Self
 from graphmem.model import ids
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.reduction import Observation
-from graphmem.writing import store_items, store_links
+from graphmem.writing import namesakes, store_items, store_links
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.requests import Touched
@@ -56,10 +56,11 @@ class StoreRequest(TransactionRequest):
         }
 
     def touch(self, touched: Touched) -> None:
-        """Add the entities, relationships and types of its parts, and observations that may be repeated."""
+        """Add the entities, names, relationships and types of its parts, and what may be repeated."""
         TransactionRequest.touch(self, touched)
         for item in self.items:
             touched.entities.add(item.entity_id)
+            touched.names |= namesakes.names_of(item)
             if item.entity_type:
                 touched.types.update((item.entity_type, item.given_type or item.entity_type))
             if item.observed_at is not None:

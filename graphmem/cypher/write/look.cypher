@@ -1,12 +1,14 @@
 // write.look: what the waiting requests of a turn touch, and the owner's sequence and revision, in one round trip.
 //
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
-//         relationships: LIST<LIST>, types: LIST<STRING>, moved: LIST<STRING>, onto: STRING
+//         relationships: LIST<LIST>, types: LIST<STRING>, names: LIST<LIST>, initials: LIST<STRING>,
+//         moved: LIST<STRING>, onto: STRING
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
-//         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>
+//         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
+//         types_in_use: LIST<STRING>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
-//         type_alias_name, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
+//         type_alias_name, identifier_value, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
 // forms   plain
 // The form `plain` reads things that are not merged with others. A turn runs it first, because it is planned in a
@@ -136,4 +138,23 @@ RETURN owner,
     UNWIND $types AS name
     MATCH (alias:TypeAlias {owner: $owner, name: name})
     RETURN [alias.name, alias.type]
-  } AS aliases
+  } AS aliases,
+  COLLECT {
+    UNWIND $names AS reference
+    MATCH (identifier:Identifier {owner: $owner, kind: reference[0], value: reference[1]})
+    CALL (reference, identifier) {
+      MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
+      WITH reference, entity LIMIT 200
+      WHERE entity.listed = reference[2]
+      RETURN entity ORDER BY entity.last_observation_at DESC, entity.id LIMIT 3
+    }
+    RETURN [reference[0], reference[1], reference[2], entity.id, CASE WHEN entity.size <= 200000 THEN
+      head([i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] = 'date_start' | entity.values[i]]) END]
+  } AS namesakes,
+  COLLECT {
+    UNWIND $initials AS initial
+    MATCH (schema:Schema)
+    USING INDEX SEEK schema:Schema(owner, head)
+    WHERE schema.owner = $owner AND schema.head STARTS WITH initial
+    RETURN schema.head LIMIT 200
+  } AS types_in_use

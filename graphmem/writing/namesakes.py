@@ -1,0 +1,124 @@
+"""Namesakes: live entities of its type that have the name of a new entity. A store warns of them.
+
+Nothing is joined: the caller decides. ``write.look`` reads the namesakes that are stored. Those that the turn
+itself creates come from the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from graphmem.model import canonical, dates, identity
+from graphmem.model.items import Item
+from graphmem.writing.draft import Draft
+from graphmem.writing.state import NameKey
+from graphmem.writing.things import Thing
+
+KIND: Final = "name"
+"""The kind of identifier that is compared."""
+DATE_FIELD: Final = "date_start"
+"""The field that tells apart events of one name; also in ``write/look.cypher``."""
+NEAR_DATES_MICROSECONDS: Final = 48 * 3_600 * 1_000_000
+"""Two events of one name are one rather than two up to this distance of their dates."""
+SERIES_LEAST: Final = 3
+"""Dated events of one name that are a series: another one is no surprise."""
+
+
+class Namesake(NamedTuple):
+    """A live entity with the name of a new one; ``date`` is canonical JSON."""
+
+    entity_id: str
+    date: str | None
+
+
+def names_of(item: Item) -> set[NameKey]:
+    """Return the names of the entity that an item may create; none if it names its entity by an id."""
+    if item.entity_type is None or item.basis in ("target_id", identity.NEW):
+        return set()
+    values = identity.naming_values(item.fields)
+    if not values:
+        return set()
+    shown = identity.display_name(item.entity_type, item.entity_id, values)
+    return set(_keys(item.entity_type, identity.identifiers(values, shown)))
+
+
+def add(draft: Draft, entity: Thing) -> None:
+    """Note the names of an entity that a request creates, for what is created after it."""
+    for key in _keys(entity.kind, entity.identifiers):
+        draft.created_names.setdefault(key, []).append(entity.subject_id)
+
+
+def warn(draft: Draft, item: Item, entity: Thing) -> None:
+    """Warn of a namesake of the entity that an item created; ``intent: create_new`` asks for a second one."""
+    if item.basis == identity.NEW:
+        return
+    namesakes = list(_namesakes(draft, entity))
+    date = _date(entity)
+    certain = [namesake for namesake in namesakes if _distance(date, namesake.date) is None]
+    dated = [(_distance(date, namesake.date), namesake) for namesake in namesakes]
+    near = [each for gap, each in dated if gap is not None and gap <= NEAR_DATES_MICROSECONDS]
+    if certain:
+        code, (namesake, *_) = "SAME_NAME", certain
+        reason = "has the same name"
+    elif near and len(namesakes) < SERIES_LEAST:
+        code, (namesake, *_) = "SAME_NAME_NEAR_DATE", near
+        reason = f"has the same name, and a {DATE_FIELD} at most two days away"
+    else:
+        return
+    target = namesake.entity_id
+    draft.warnings.append({
+        "code": code,
+        "index": item.index,
+        "entity_id": entity.subject_id,
+        "target_id": target,
+        "message": f"this is a new {entity.kind}, and {target} {reason}: if they are the same, store with "
+        f"target_id {target}, and merge {entity.subject_id} into it",
+    })  # fmt: skip
+
+
+def _namesakes(draft: Draft, entity: Thing) -> Iterator[Namesake]:
+    """Yield each namesake of an entity once, as of this decision."""
+    yielded = {entity.subject_id}
+    for key in sorted(_keys(entity.kind, entity.identifiers)):
+        stored = {row.entity_id: row for row in draft.state.namesakes.get(key, ())}
+        created = draft.state.created_names.get(key, []), draft.created_names.get(key, [])
+        for entity_id in (*stored, *created[0], *created[1]):
+            if entity_id in yielded:
+                continue
+            yielded.add(entity_id)
+            if draft.entities.get(entity_id) is None:
+                yield Namesake(entity_id, stored[entity_id].date)
+            elif (known := _unmerged(draft, entity_id)) is not None and key in _keys(
+                known.kind, known.identifiers
+            ):
+                yield Namesake(entity_id, _date(known))
+
+
+def _unmerged(draft: Draft, entity_id: str) -> Thing | None:
+    """Return a live entity that is merged into no other."""
+    known = draft.survivor_view(entity_id)
+    return known if known is not None and known.live and known.subject_id == entity_id else None
+
+
+def _keys(entity_type: str, identifiers: Iterable[tuple[str, str]]) -> Iterator[NameKey]:
+    return ((kind, key, entity_type) for kind, key in identifiers if kind == KIND)
+
+
+def _date(entity: Thing) -> str | None:
+    winner = entity.fold.get(DATE_FIELD)
+    return winner.value if winner else None
+
+
+def _distance(date: str | None, other: str | None) -> int | None:
+    """Return the microseconds between two dates in canonical JSON, ``None`` if one of them is no date."""
+    moments = [_moment(text) for text in (date, other)]
+    if moments[0] is None or moments[1] is None:
+        return None
+    return abs(moments[0] - moments[1])
+
+
+def _moment(text: str | None) -> int | None:
+    value: Any = canonical.decode(text) if text is not None and len(text) <= 2 * dates.LENGTH_LIMIT else None
+    written = dates.parse(value) if isinstance(value, str) else None
+    return written.at if written else None

@@ -1,0 +1,58 @@
+"""New types and fields whose names are near to names in use: a store warns that they may be misspelled."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from graphmem.model import identity, schema, spelling
+from graphmem.model.items import Item
+from graphmem.text import identifiers
+from graphmem.writing import schema_changes
+from graphmem.writing.draft import Draft
+
+FIELDS_COMPARED: Final = 50
+"""New fields of one item that are compared with those in use."""
+FIELDS_IN_USE_LIMIT: Final = 2_000
+"""Fields in use of a type beyond which new ones are not compared."""
+
+
+def warn(draft: Draft, item: Item, entity_type: str) -> None:
+    """Warn of a type and of fields that are new and near to a name in use, before the item is observed."""
+    head = draft.head(entity_type)
+    document = schema_changes.document_of(draft, entity_type)
+    if document is None and entity_type not in draft.heads and entity_type not in draft.state.heads:
+        _warn_of_type(draft, item, entity_type)
+        return
+    declared = document.fields if document else {}
+    new = [name for name in item.shapes if not (name in head.seen or name in declared or _is_usual(name))]
+    if not new or len(head.seen) > FIELDS_IN_USE_LIMIT:
+        return
+    in_use = head.seen.keys() | declared.keys()
+    for name in new[:FIELDS_COMPARED]:
+        if near := spelling.nearest(name, in_use):
+            draft.warnings.append({
+                "code": "NEW_FIELD",
+                "index": item.index,
+                "field": name,
+                "nearest": near,
+                "message": f"{name} is a new field of the type {entity_type}: did you mean {near}?",
+            })  # fmt: skip
+
+
+def _warn_of_type(draft: Draft, item: Item, entity_type: str) -> None:
+    state = draft.state
+    near = spelling.nearest(
+        entity_type, {*schema.shipped_types(), *state.types_in_use, *state.heads, *draft.heads}
+    )
+    if near:
+        draft.warnings.append({
+            "code": "NEW_TYPE",
+            "index": item.index,
+            "nearest": near,
+            "message": f"{entity_type} is a new type: did you mean {near}?",
+        })  # fmt: skip
+
+
+def _is_usual(name: str) -> bool:
+    """Return whether a field has a meaning of its own for every type: it is no misspelling."""
+    return name in identity.NAMING or name in identifiers.FIELDS

@@ -1,0 +1,214 @@
+"""What a store warns of: namesakes, fields that a correction holds, names that may be misspelled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.faces.conftest import Together
+from tests.support.faces import Call
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace"}
+ADA_BY_EMAIL = {**ADA, "email": "ada@example.org"}
+MEETING = {"entity_type": "event", "title": "Kick-off"}
+
+
+def store(run: Call, *items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return run("store", entities=list(items), **more)
+
+
+def warned(answer: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the code of each warning with the namesake, the field or the type that it names."""
+    warnings = answer["store_warnings"]
+    return [(each["code"], each.get("target_id") or each.get("field")) for each in warnings]
+
+
+def only_id(answer: dict[str, Any]) -> str:
+    (entity,) = answer["entities"]
+    return entity["entity_id"]
+
+
+# Namesakes
+
+
+def test_a_new_entity_with_the_name_of_a_live_one_names_the_id_that_joins_them(call: Call) -> None:
+    first = call("store", entities=[ADA_BY_EMAIL])
+    assert first["store_warnings"] == []
+    second = call("store", entities=[ADA])
+    (warning,) = second["store_warnings"]
+    assert (warning["code"], warning["index"]) == ("SAME_NAME", 0)
+    assert (warning["entity_id"], warning["target_id"]) == (only_id(second), only_id(first))
+    joined = call("store", entities=[{"target_id": warning["target_id"], "city": "London"}])
+    assert (only_id(joined), joined["store_warnings"]) == (only_id(first), [])
+
+
+def test_a_repeat_and_an_entity_that_is_known_have_no_namesake(run: Call) -> None:
+    store(run, ADA_BY_EMAIL)
+    assert warned(store(run, {**ADA_BY_EMAIL, "city": "London"})) == []
+    store(run, ADA)
+    assert warned(store(run, {**ADA, "city": "London"})) == []
+
+
+def test_a_replay_warns_of_the_same_namesake(run: Call) -> None:
+    store(run, ADA_BY_EMAIL)
+    first = store(run, ADA, idempotency_key="k")
+    run("entities.delete", entity_id=first["store_warnings"][0]["target_id"])
+    again = store(run, ADA, idempotency_key="k")
+    assert again["replayed"]
+    assert again["store_warnings"] == first["store_warnings"]
+
+
+def test_a_plan_warns_of_namesakes_too(run: Call) -> None:
+    first = store(run, ADA_BY_EMAIL)
+    assert warned(store(run, ADA, commit=False)) == [("SAME_NAME", only_id(first))]
+
+
+def test_namesakes_of_one_request_are_told(run: Call) -> None:
+    answer = store(run, ADA_BY_EMAIL, ADA, ADA)
+    (warning,) = answer["store_warnings"]
+    ids = [entity["entity_id"] for entity in answer["entities"]]
+    assert (warning["index"], warning["target_id"]) == (1, ids[0])
+    assert ids[1] == ids[2]
+
+
+def test_namesakes_of_one_turn_are_told(together: Together) -> None:
+    requests = [{"entities": [{**ADA, "email": f"ada{number}@example.org"}]} for number in range(4)]
+    answers = together("store", requests)
+    ids = [only_id(answer) for answer in answers]
+    told = [warned(answer) for answer in answers]
+    assert sum(not each for each in told) == 1
+    assert {target for each in told for _, target in each} <= set(ids)
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        {**ADA, "entity_type": "project"},
+        {**ADA, "intent": "create_new"},
+        {**ADA, "name": "Ada King"},
+    ],
+    ids=["another type", "create_new", "another name"],
+)
+def test_another_type_or_name_or_an_asked_second_one_is_no_surprise(run: Call, twin: dict[str, Any]) -> None:
+    store(run, ADA_BY_EMAIL)
+    assert warned(store(run, twin)) == []
+
+
+def test_deleted_merged_and_renamed_entities_are_no_namesakes(run: Call) -> None:
+    deleted = only_id(store(run, ADA_BY_EMAIL))
+    run("entities.delete", entity_id=deleted)
+    other = only_id(store(run, {"entity_type": "person", "name": "Augusta", "email": "augusta@example.org"}))
+    merged = only_id(store(run, {**ADA, "email": "ada2@example.org"}))
+    run("entities.merge", source_entity_id=merged, target_entity_id=other)
+    run("entities.correct", entity_id=other, field="name", value="Augusta")
+    renamed = only_id(store(run, {**ADA, "email": "ada3@example.org"}))
+    run("entities.correct", entity_id=renamed, field="name", value="Ada King")
+    assert warned(store(run, ADA)) == []
+
+
+def test_a_note_with_a_title_that_exists_is_proposed(run: Call) -> None:
+    first = store(run, {"entity_type": "note", "title": "Ideas", "text": "one"})
+    second = store(run, {"entity_type": "note", "title": " ideas", "text": "two"})
+    assert ("SAME_NAME", only_id(first)) in warned(second)
+
+
+# Events of one name
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [
+        ("2026-03-02T10:00:00Z", None, "SAME_NAME"),
+        (None, "2026-03-02T10:00:00Z", "SAME_NAME"),
+        ("2026-03-02T10:00:00Z", "2026-03-03T10:00:00Z", "SAME_NAME_NEAR_DATE"),
+        ("2026-03-02", "2026-03-02T10:00:00Z", "SAME_NAME_NEAR_DATE"),
+        ("2026-03-02T10:00:00Z", "next week", "SAME_NAME"),
+        ("2026-03-02T10:00:00Z", "2026-03-09T10:00:00Z", None),
+    ],
+)
+def test_an_event_without_a_date_or_near_another_is_proposed(
+    run: Call, first: str | None, second: str | None, code: str | None
+) -> None:
+    dated = [{**MEETING, **({"date_start": date} if date else {})} for date in (first, second)]
+    known = only_id(store(run, dated[0]))
+    told = [each for each in warned(store(run, dated[1])) if each[0] != "TYPE_MISMATCH"]
+    assert told == ([(code, known)] if code else [])
+
+
+def test_a_series_of_events_is_no_surprise(run: Call) -> None:
+    told = [warned(store(run, {**MEETING, "date_start": f"2026-03-0{day}"})) for day in range(1, 6)]
+    assert [len(each) for each in told] == [0, 1, 1, 0, 0]
+
+
+# Fields that a correction holds
+
+
+def test_a_newer_value_of_a_corrected_field_says_that_the_correction_holds_it(call: Call) -> None:
+    entity_id = only_id(call("store", entities=[{**ADA, "role": "Countess"}]))
+    correction = call("entities.correct", entity_id=entity_id, field="role", value="Mathematician")
+    stored = call("store", entities=[{**ADA, "role": "Poet", "city": "London"}])
+    assert stored["entities"][0]["entity_snapshot_after"]["role"] == "Mathematician"
+    (warning,) = stored["store_warnings"]
+    assert (warning["code"], warning["index"], warning["field"]) == ("HELD_BY_CORRECTION", 0, "role")
+    assert warning["observation_id"] == correction["observation_id"]
+    assert "another correction of role" in warning["message"]
+    again = call("entities.correct", entity_id=entity_id, field="role", value="Poet")
+    assert (again["snapshot"]["role"], again["store_warnings"]) == ("Poet", [])
+
+
+@pytest.mark.parametrize(
+    "item",
+    [{"role": "Mathematician"}, {"role": "Poet", "observed_at": "1840-01-01"}, {"city": "London"}],
+    ids=["the same value", "an older one", "another field"],
+)
+def test_what_a_correction_does_not_hold_back_is_not_warned_of(run: Call, item: dict[str, Any]) -> None:
+    entity_id = only_id(store(run, ADA))
+    run("entities.correct", entity_id=entity_id, field="role", value="Mathematician")
+    assert warned(store(run, {**ADA, **item})) == []
+
+
+def test_a_field_of_any_merge_policy_may_be_held(run: Call) -> None:
+    fields = {
+        "tags": {"type": "array", "merge": "merge_array"},
+        "level": {"type": "number", "merge": "highest_priority"},
+    }
+    run("schemas.register", schema={"entity_type": "thing", "fields": {"name": {"type": "string"}, **fields}})
+    entity_id = only_id(store(run, {"entity_type": "thing", "name": "x", "tags": ["a"], "level": 1}))
+    run("entities.correct", entity_id=entity_id, field="tags", value=["b"])
+    run("entities.correct", entity_id=entity_id, field="level", value=2)
+    stored = store(run, {"target_id": entity_id, "tags": ["c"], "level": 3})
+    assert warned(stored) == [("HELD_BY_CORRECTION", "tags"), ("HELD_BY_CORRECTION", "level")]
+    assert warned(store(run, {"target_id": entity_id, "tags": "b", "level": 2})) == []
+
+
+# Names that may be misspelled
+
+
+def test_a_new_type_near_a_known_one_is_stored_and_warned_of(call: Call) -> None:
+    stored = call("store", entities=[{"entity_type": "persn", "name": "Ada Lovelace"}])
+    (warning,) = stored["store_warnings"]
+    assert (warning["code"], warning["index"], warning["nearest"]) == ("NEW_TYPE", 0, "person")
+    assert stored["entities"][0]["entity_type"] == "persn"
+    assert call("store", entities=[{"entity_type": "persn", "name": "Bob"}])["store_warnings"] == []
+
+
+def test_a_new_type_near_one_of_the_owner_is_warned_of(run: Call) -> None:
+    store(run, {"entity_type": "sales_order", "name": "12"}, {"entity_type": "s", "name": "s"})
+    (warning,) = store(run, *[{"entity_type": "sales_ordr", "name": f"{n}"} for n in range(3)])[
+        "store_warnings"
+    ]
+    assert (warning["code"], warning["nearest"]) == ("NEW_TYPE", "sales_order")
+    assert warned(store(run, {"entity_type": "sales_region", "name": "12"})) == []
+
+
+def test_a_new_field_near_a_known_one_is_stored_and_warned_of(call: Call) -> None:
+    entity_id = only_id(call("store", entities=[{**ADA, "role": "Countess", "line_1": "a"}]))
+    corrected = call("entities.correct", entity_id=entity_id, field="rol", value="Mathematician")
+    (warning,) = corrected["store_warnings"]
+    assert (warning["code"], warning["field"], warning["nearest"]) == ("NEW_FIELD", "rol", "role")
+    assert corrected["snapshot"]["rol"] == "Mathematician"
+    stored = call(
+        "store", entities=[{**ADA, "rol": "Mathematician", "locaton": "London", "line_2": "b", "emails": []}]
+    )
+    assert warned(stored) == [("NEW_FIELD", "locaton")]
