@@ -174,6 +174,11 @@ class Settings(BaseSettings):
         default=20.0,
         description="Seconds that running requests may take to finish once the service is told to stop.",
     )
+    service_idle_seconds: float = Field(
+        default=1800.0,
+        ge=0,
+        description="Seconds without a request after which the local service ends by itself; 0: it stays.",
+    )
     failpoints: str = Field(
         default="",
         description="Places where this process dies, fails or waits, for tests; refused unless "

@@ -65,8 +65,8 @@ def start(context: typer.Context, as_json: Json = False) -> None:
 def stop(context: typer.Context, as_json: Json = False) -> None:
     """Stop the embedded Neo4j. The data stays.
 
-    A running service answers 503 until `graphmem db start`, or another command that needs the database,
-    starts it again.
+    The local service is stopped first. A running `graphmem serve` answers 503 until `graphmem db start`, or
+    another command that needs the database, starts it again.
 
     \b
     Example:
@@ -75,7 +75,9 @@ def stop(context: typer.Context, as_json: Json = False) -> None:
     session = current(context)
     with telling_errors(as_json or session.as_json):
         from graphmem import neo4j_local
+        from graphmem.service.calling import stop as stop_service
 
+        stop_service(_embedded(session))
         stopped = neo4j_local.stop(_embedded(session), on_purpose=True)
         message = "stopped" if stopped else "it was not running"
         show({"stopped": stopped, "message": message}, as_json or session.as_json)

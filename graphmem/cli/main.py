@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from graphmem import __version__, operations
-from graphmem.cli import backup, cypher, db
+from graphmem.cli import backup, cypher, db, server
 from graphmem.cli.commands import add_commands
 from graphmem.cli.session import Session, console, current, telling_errors
 from graphmem.settings import ToolsetName
@@ -174,6 +174,7 @@ def doctor(
 
 
 app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")
+app.add_typer(server.app, name="server", help="Start, stop and inspect the local service.")
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
 app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
 add_commands(app)

@@ -6,16 +6,16 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Iterator
 
 import uvicorn
 
 from graphmem import __version__
-from graphmem.cli.session import fetching, log_folder, run_async, stderr
+from graphmem.cli.session import fetching, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
-from graphmem.registry import Services
+from graphmem.service.background import background_work
 from graphmem.settings import Settings
 
 HEAD_START_SECONDS = 5.0
@@ -78,7 +78,7 @@ def serve(settings: Settings) -> None:
     """
     settings.check_bind()
     _check_port(settings)
-    logs.configure(settings, log_folder(settings))
+    logs.configure(settings, logs.folder(settings))
     with _tracing() as tracer:
         run_async(_serve(settings, tracer))
 
@@ -100,30 +100,8 @@ async def _serve(settings: Settings, tracer: Tracer) -> None:
             timeout_graceful_shutdown=int(settings.shutdown_seconds),
             timeout_keep_alive=75,
         )
-        async with _background(services):
+        async with background_work(services):
             await _Server(config, settings, services.database.planned).serve()
-
-
-@contextlib.asynccontextmanager
-async def _background(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
-    """Run the background work of a service: keep the database up, plan queries, run the worker.
-
-    The worker begins after ``head_start`` seconds.
-    """
-    from graphmem.runtime import keep_up, warm
-    from graphmem.worker import work
-
-    async def later(task: Callable[[Services], Awaitable[None]]) -> None:
-        await asyncio.sleep(head_start)
-        await task(services)
-
-    tasks = [asyncio.create_task(work) for work in (keep_up(services), warm(services), later(work))]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _check_port(settings: Settings) -> None:
@@ -147,7 +125,7 @@ def serve_stdio(settings: Settings) -> None:
     Raises:
         SetupError: the data directory or the database cannot be used.
     """
-    logs.configure(settings, log_folder(settings), console_level="error")
+    logs.configure(settings, logs.folder(settings), console_level="error")
 
     async def run(tracer: Tracer) -> None:
         from graphmem.auth import local_actor
@@ -156,7 +134,7 @@ def serve_stdio(settings: Settings) -> None:
 
         async with (
             open_services(settings, tracer=tracer) as services,
-            _background(services, HEAD_START_SECONDS),
+            background_work(services, HEAD_START_SECONDS),
         ):
             await serve_mcp(services, local_actor("mcp"))
 

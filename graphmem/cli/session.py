@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import typer
@@ -62,27 +61,11 @@ class Session:
     def log_to_file(self, chosen: Settings) -> None:
         """Log to the data directory; to the console only errors, or everything with ``--verbose``."""
         try:
-            folder = log_folder(chosen)
+            folder = logs.folder(chosen)
         except DataDirectoryRefused:
             # The start of Neo4j reports what is wrong with the directory.
             folder = None
         logs.configure(chosen, folder, console_level="info" if self.verbose else "error")
-
-
-def log_folder(chosen: Settings) -> Path:
-    """Return the folder of the logs, and make it if it does not exist.
-
-    Raises:
-        DataDirectoryRefused: the log file cannot be written.
-    """
-    from graphmem.neo4j_local.files import used_as_data
-
-    folder = chosen.data_path / "logs"
-    with used_as_data(chosen.data_path):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Opened here once, because the log handler would print a traceback for every line.
-        (folder / logs.FILE).open("a").close()
-    return folder
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -88,6 +88,22 @@ def configure(
     )
 
 
+def folder(settings: Settings) -> Path:
+    """Return the folder of the logs, and make it if it does not exist.
+
+    Raises:
+        DataDirectoryRefused: the log file cannot be written.
+    """
+    from graphmem.neo4j_local.files import used_as_data
+
+    path = settings.data_path / "logs"
+    with used_as_data(settings.data_path):
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Opened here once, because the log handler would print a traceback for every line.
+        (path / FILE).open("a").close()
+    return path
+
+
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
     """Log nothing within the block, for a command that reports everything itself."""

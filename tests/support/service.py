@@ -28,6 +28,8 @@ from tests.support import reached_outcomes
 
 READY_SECONDS = 60
 STOP_SECONDS = 30.0
+LOCAL_SERVICE = "local-service"
+"""In place of a command: be the local service of the environment's settings."""
 OWNER_BY_TOKEN = "each"
 """Instead of an owner: the bearer token names it, call by call."""
 
@@ -181,6 +183,9 @@ if __name__ == "__main__":
         worker.work = no_work
     # The default owner is read when the package is imported.
     reached_outcomes.install_if_wanted()
-    from graphmem.cli.main import main
+    if sys.argv[1:] == [LOCAL_SERVICE]:
+        from graphmem.service.process import main
+    else:
+        from graphmem.cli.main import main
 
     main()

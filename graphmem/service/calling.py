@@ -1,0 +1,292 @@
+"""Call the local service: find it, start it if there is none, wait until it is ready, stop it.
+
+Nothing here imports the operations or the database.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from graphmem import __version__
+from graphmem.errors import ConfigurationInvalid, ServiceUnreachable
+from graphmem.service import greeting, wire
+from graphmem.service.place import Place, is_locked, make_folder, place
+from graphmem.settings import Settings, variable
+
+COMMAND = [sys.executable, "-P", "-m", "graphmem.service"]
+"""The command line of the service."""
+
+HELD_EXIT_CODE = 75
+"""Exit code of a service that ends because another process has the lock."""
+
+GREETING_TIMEOUT_SECONDS = 15.0
+"""Seconds that a service may be silent before it counts as hung."""
+
+STOP_SECONDS = 10.0
+"""Seconds for the end of a service beyond those of its running requests."""
+
+POLL_SECONDS = 0.05
+TELL_SECONDS = 4.0
+"""Seconds between two lines of progress."""
+
+STARTS_LIMIT = 3
+"""Times that one call starts a service. If it ends each time, one more start does not help."""
+
+CONSOLE_BYTES_LIMIT = 1_000_000
+"""A longer console file is emptied at the next start."""
+
+Tell = Callable[[str], None]
+"""Takes a line of progress."""
+
+Greeting = Mapping[str, Any]
+
+_children: list[subprocess.Popen[bytes]] = []
+"""The services that this process started: they are reaped when the next one is started."""
+
+
+def greet(where: Place) -> Greeting | None:
+    """Return the greeting of the service; None if none listens.
+
+    Raises:
+        ServiceUnreachable: it listens and does not answer, or something else does.
+    """
+    path = where.record().get("socket")
+    if not path:
+        return None
+    try:
+        status, body = wire.request(Path(path), "GET", greeting.PATH, timeout=GREETING_TIMEOUT_SECONDS)
+        answer = json.loads(body)
+    except wire.NotConnected:
+        return None
+    except wire.Interrupted as exc:
+        if not is_locked(where):
+            return None
+        raise ServiceUnreachable(
+            f"the local service (process {where.record().get('pid')}) does not answer: "
+            "run `graphmem server stop`",
+            reason=str(exc),
+        ) from exc
+    except ValueError:
+        status, answer = 0, {}
+    if status != 200 or not isinstance(answer, dict) or "version" not in answer:
+        raise ServiceUnreachable(f"{path} is not the socket of a graphmem service", socket=path)
+    return answer
+
+
+def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
+    """Return the greeting of a ready service; start the service if there is none.
+
+    A service of another version is stopped, after its running requests, and replaced. ``tell`` gets a line of
+    progress at least every 5 s.
+
+    Raises:
+        ConfigurationInvalid: the service has other settings; the message names them. Nothing was done.
+        SetupError: the data directory cannot be used, or the database does not start.
+        ServiceUnreachable: the service does not answer, or ends while it starts.
+    """
+    where = place(settings)
+    wait = _Wait(tell)
+    child: subprocess.Popen[bytes] | None = None
+    starts = 0
+    replaced: set[int] = set()
+    while True:
+        answer = greet(where)
+        if answer is not None and answer["version"] != __version__:
+            _replace(where, answer, replaced)
+        elif answer is not None:
+            _check_settings(settings, answer)
+            if answer["state"] == greeting.READY:
+                return answer
+            if answer["state"] == greeting.FAILED:
+                raise wire.error_of(json.dumps(answer["error"]).encode())
+        if answer is None and child is None and not is_locked(where):
+            _check_starts(starts, where)
+            child, starts = start(settings, where), starts + 1
+        elif child is not None and (code := child.poll()) is not None:
+            child = None
+            if code != HELD_EXIT_CODE and answer is None and not is_locked(where):
+                _check_starts(STARTS_LIMIT if code > 0 else starts, where)
+        wait.turn(str(answer["doing"]) if answer and answer.get("doing") else "starting the local service")
+
+
+def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
+    """Start the process of the service, detached; it is not ready yet.
+
+    Raises:
+        DataDirectoryRefused: the folder of its files cannot be made.
+    """
+    _children[:] = [child for child in _children if child.poll() is None]
+    make_folder(where)
+    too_long = where.console.exists() and where.console.stat().st_size > CONSOLE_BYTES_LIMIT
+    with where.console.open("wb" if too_long else "ab") as console:
+        child = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            env=environment(settings),
+            start_new_session=True,
+        )
+    _children.append(child)
+    return child
+
+
+def stop(settings: Settings) -> bool:
+    """Stop the service once its running requests have finished; False if none ran.
+
+    A service that does not end in time is killed: what it acknowledged
+    is in the database.
+    """
+    where = place(settings)
+    if not is_locked(where):
+        return False
+    with contextlib.suppress(wire.Interrupted):
+        _ask_to_stop(where)
+    if not _wait_for_end(where, settings.shutdown_seconds + STOP_SECONDS):
+        pid = where.record().get("pid")
+        if isinstance(pid, int):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        _wait_for_end(where, STOP_SECONDS)
+    return True
+
+
+def call(
+    settings: Settings, operation: str, arguments: Mapping[str, Any], client: str, tell: Tell | None = None
+) -> bytes:
+    """Return an operation's answer as JSON. ``client``: the name of the calling program.
+
+    Raises:
+        GraphmemError: the error that the service answered, or what :func:`ensure` raises.
+        ServiceUnreachable: the service ended before it answered.
+    """
+    status, body = send(
+        settings,
+        greeting.OPERATION_PATH,
+        {"operation": operation, "arguments": arguments},
+        {"X-Client-Name": client},
+        tell,
+    )
+    if status == 200:
+        return body
+    raise wire.error_of(body)
+
+
+def send(
+    settings: Settings, url: str, content: Any, headers: Mapping[str, str], tell: Tell | None = None
+) -> tuple[int, bytes]:
+    """Post JSON to the service, which is started if there is none; return status and body of the answer.
+
+    Raises:
+        GraphmemError: what :func:`ensure` raises.
+        ServiceUnreachable: the service ended before it answered.
+    """
+    for _ in range(STARTS_LIMIT):
+        path = Path(ensure(settings, tell)["socket"])
+        try:
+            return wire.request(path, "POST", url, content, headers)
+        except wire.NotConnected:
+            continue  # it ended in this moment: nothing was sent
+        except wire.Interrupted as exc:
+            raise ServiceUnreachable(
+                "the local service ended before it answered, so it may have carried the request out: "
+                "send it again, a store with the same idempotency_key",
+                reason=str(exc),
+            ) from exc
+    raise ServiceUnreachable("the local service ends as soon as it is ready: `graphmem server logs` says why")
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """Return the environment in which the service reads these settings, whatever options set them."""
+    names = {variable(name): name for name in type(settings).model_fields}
+    kept = {name: value for name, value in os.environ.items() if name.upper() not in names}
+    # The paths do not depend on the working directory.
+    values = {name: getattr(settings, field) for name, field in names.items() if field != "base_url"}
+    values |= {variable("data_dir"): settings.data_path}
+    values |= {variable("cache_dir"): settings.cache_path} if settings.cache_dir else {}
+    return kept | {name: _text(value) for name, value in values.items() if value is not None}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+class _Wait:
+    """Waits in short turns and tells at least every 5 s what the wait is for."""
+
+    def __init__(self, tell: Tell | None) -> None:
+        self._tell = tell
+        self._begin = time.monotonic()
+        self._told = self._begin - TELL_SECONDS + 1.0
+
+    def turn(self, doing: str) -> None:
+        """Wait one turn. The first line comes after a second."""
+        now = time.monotonic()
+        if self._tell and now - self._told >= TELL_SECONDS:
+            self._told = now
+            self._tell(f"{doing} … {now - self._begin:.0f} s")
+        time.sleep(POLL_SECONDS)
+
+
+def _check_settings(settings: Settings, answer: Greeting) -> None:
+    if different := greeting.differences(settings, answer):
+        raise ConfigurationInvalid(
+            f"the local service (process {answer['pid']}) has other settings, and nothing was done: "
+            f"{'; '.join(different)}. Use the same settings, or run `graphmem server stop` so that the next "
+            "command starts it with its own",
+            differences=different,
+        )
+
+
+def _replace(where: Place, answer: Greeting, replaced: set[int]) -> None:
+    """Ask a service of another version to stop, once. ``replaced``: the process ids of those asked before."""
+    if answer["pid"] in replaced:
+        return
+    if replaced:
+        raise ConfigurationInvalid(
+            f"this program is graphmem {__version__}, and {answer['version']} is installed: start this "
+            "program again"
+        )
+    replaced.add(answer["pid"])
+    with contextlib.suppress(wire.Interrupted):
+        _ask_to_stop(where)
+
+
+def _check_starts(starts: int, where: Place) -> None:
+    if starts < STARTS_LIMIT:
+        return
+    lines = where.console.read_text("utf-8", errors="replace").splitlines()[-20:]
+    raise ServiceUnreachable(
+        f"the local service ends while it starts; the last lines of {where.console} follow", log=lines
+    )
+
+
+def _ask_to_stop(where: Place) -> None:
+    """Ask the service to stop. It may have ended by itself."""
+    path = where.record().get("socket")
+    if path:
+        with contextlib.suppress(wire.NotConnected):
+            wire.request(Path(path), "POST", greeting.STOP_PATH, timeout=GREETING_TIMEOUT_SECONDS)
+
+
+def _wait_for_end(where: Place, seconds: float) -> bool:
+    """Wait until the service has ended; False if it still lives after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while is_locked(where):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True

@@ -1,0 +1,150 @@
+"""What the socket of a local service answers: the greeting at once, all else once the service is ready.
+
+Who reaches the socket is the local account: requests need no credential, and bodies have no limit of size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from graphmem.errors import GraphmemError, RouteNotFound
+from graphmem.service import greeting
+from graphmem.settings import Settings
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from graphmem.registry import Services
+
+Scope = Any
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+BODY_BYTES_LIMIT = 2_000_000_000
+
+
+class Front:
+    """The ASGI application of the socket, while the service starts, serves and ends."""
+
+    def __init__(self, settings: Settings, socket: Path) -> None:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._identity = greeting.identity(settings) | {
+            "pid": os.getpid(),
+            "socket": str(socket),
+            "started_at": now,
+        }
+        self.doing = "starting the local service"
+        self.stopped = asyncio.Event()
+        """Set once somebody asks the service to stop."""
+        self.told = asyncio.Event()
+        """Set once a caller has read why the start failed."""
+        self.requests = 0
+        """Requests under way, without those for the greeting."""
+        self._app: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._error: Mapping[str, Any] | None = None
+        self._used = time.monotonic()
+
+    @property
+    def idle_seconds(self) -> float:
+        """Seconds since the last request ended; 0 while one is under way."""
+        return 0.0 if self.requests else time.monotonic() - self._used
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests are let through."""
+        return self._app.done() and self._error is None
+
+    def ready(self, app: Any) -> None:
+        """Let all requests through to ``app``."""
+        self._used = time.monotonic()
+        self._app.set_result(app)
+
+    def fail(self, error: GraphmemError, trace_id: str) -> None:
+        """Answer every request with ``error``."""
+        self._error = error.envelope(trace_id)
+        self._app.set_result(_refuse_with(error, self._error))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"the local service does not speak {scope['type']}")
+        if scope["path"] == greeting.PATH:
+            await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
+            if self._error:
+                self.told.set()
+        elif scope["path"] == greeting.STOP_PATH and scope["method"] == "POST":
+            self.stopped.set()
+            await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
+        else:
+            self.requests += 1
+            try:
+                await (await asyncio.shield(self._app))(scope, receive, send)
+            finally:
+                self.requests -= 1
+                self._used = time.monotonic()
+
+    def greeting(self) -> dict[str, Any]:
+        """Return what the service tells of itself."""
+        state = greeting.STARTING
+        if self.stopped.is_set():
+            state = greeting.STOPPING
+        elif self._app.done():
+            state = greeting.FAILED if self._error else greeting.READY
+        changing = {"state": state, "doing": self.doing, "requests": self.requests, "error": self._error}
+        return {**self._identity, **changing, "idle_seconds": round(self.idle_seconds, 1)}
+
+
+def create_local_app(services: Services) -> Starlette:
+    """Return the HTTP application for the socket: the REST and MCP faces, and operations by name."""
+    from starlette.routing import Route
+
+    from graphmem.api.app import create_app
+    from graphmem.auth import local_actor
+
+    unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
+    services = dataclasses.replace(services, settings=unlimited)
+    app = create_app(services, lambda settings, authorization: local_actor("rest"))
+    app.router.routes.insert(0, Route(greeting.OPERATION_PATH, _run_operation(services), methods=["POST"]))
+    return app
+
+
+def _run_operation(services: Services) -> Callable[[Request], Awaitable[Response]]:
+    from starlette.responses import Response
+
+    from graphmem.auth import request_actor
+    from graphmem.registry import REGISTRY
+
+    async def endpoint(request: Request) -> Response:
+        # The standard library reads exactly what it wrote at the caller, lone surrogates included.
+        call = json.loads(await request.body())
+        operation = REGISTRY.get(call["operation"])
+        if operation is None:
+            raise RouteNotFound(f"the service has no operation {call['operation']!r:.100}")
+        answer = await operation.run(services, request_actor(request.scope), call["arguments"])
+        return Response(answer, media_type="application/json")
+
+    return endpoint
+
+
+def _refuse_with(error: GraphmemError, envelope: Mapping[str, Any]) -> Callable[..., Awaitable[None]]:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await _answer(send, error.status, orjson.dumps(envelope, default=str))
+
+    return app
+
+
+async def _answer(send: Send, status: int, body: bytes) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,84 @@
+"""What a local service tells of itself at ``GET /service``, and whether it fits its caller.
+
+The names of ``version``, ``pid`` and ``state``, and ``POST /service/stop``, never change: every version asks
+a service of another version with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import SecretStr
+
+from graphmem import __version__
+from graphmem.settings import Settings, variable
+
+PATH = "/service"
+STOP_PATH = "/service/stop"
+OPERATION_PATH = "/service/operation"
+"""Takes ``{"operation", "arguments"}`` and answers like the operation in process."""
+
+STARTING, READY, FAILED, STOPPING = "starting", "ready", "failed", "stopping"
+
+ANSWER_SETTINGS = (
+    "env", "embedding_url", "embedding_model", "embedding_key", "embedding_floor", "phone_region", "sandbox",
+    "failpoints",
+)  # fmt: skip
+"""Settings that change what operations answer or do."""
+
+DATABASE_SETTINGS = ("neo4j_uri", "neo4j_username", "neo4j_password", "neo4j_database")
+"""Settings that count as well where the database is at ``NEO4J_URI``."""
+
+
+def answer_settings(settings: Settings) -> dict[str, str]:
+    """Return the settings that change answers, by environment variable. Of a secret only a hash."""
+    names = ANSWER_SETTINGS + (DATABASE_SETTINGS if settings.neo4j_uri else ())
+    return {variable(name): _text(getattr(settings, name)) for name in names}
+
+
+def settings_hash(values: Mapping[str, str]) -> str:
+    """Return the hash of what :func:`answer_settings` returned, 16 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def database_address(settings: Settings) -> str:
+    """Return the address of the database, for people."""
+    return settings.neo4j_uri or f"embedded Neo4j in {settings.data_path}"
+
+
+def identity(settings: Settings) -> dict[str, Any]:
+    """Return the part of the greeting that does not change while the service lives, without its pid."""
+    values = answer_settings(settings)
+    return {
+        "version": __version__,
+        "database": database_address(settings),
+        "settings_hash": settings_hash(values),
+        "settings": values,
+    }
+
+
+def differences(settings: Settings, greeting: Mapping[str, Any]) -> list[str]:
+    """Name the settings in which the caller differs from the service, with both values."""
+    own = answer_settings(settings)
+    if settings_hash(own) == greeting.get("settings_hash"):
+        return []
+    other: Mapping[str, str] = greeting.get("settings", {})
+    return [
+        f"{name} is {_shown(own.get(name))} for this command and {_shown(other.get(name))} for the service"
+        for name in sorted({*own, *other})
+        if own.get(name) != other.get(name)
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, SecretStr):
+        digest = hashlib.sha256(value.get_secret_value().encode()).hexdigest()
+        return f"secret with hash {digest[:8]}"
+    return "" if value is None else str(value)
+
+
+def _shown(value: str | None) -> str:
+    return value or "not set"

@@ -1,0 +1,152 @@
+"""The process of a local service: lock, socket, start of the database, end.
+
+It listens before it imports the rest, so that callers learn within moments that it starts and what for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import structlog
+import uvicorn
+
+from graphmem import settings as graphmem_settings
+from graphmem.errors import GraphmemError, InternalError, ServiceBusy
+from graphmem.observability.logs import new_trace_id
+from graphmem.service.calling import HELD_EXIT_CODE
+from graphmem.service.front import Front
+from graphmem.service.place import lock, make_folder, place, write_record
+from graphmem.settings import Settings
+
+FAILURE_SECONDS = 10.0
+"""Seconds for which a service that cannot start waits for a caller to read why."""
+
+DRAIN_SECONDS = 0.2
+"""Seconds between the removal of the socket and the end, for callers that had connected before."""
+
+BACKLOG = 512
+
+
+def main() -> None:
+    """Run the local service of the environment's settings until it is idle for long, or told to stop."""
+    os.umask(0o077)
+    settings = graphmem_settings.load()
+    where = place(settings)
+    make_folder(where)
+    handle = lock(where)
+    if handle is None:
+        sys.exit(HELD_EXIT_CODE)
+    write_record(handle, {"pid": os.getpid()})
+    path = where.socket()
+    listening = bind(path)
+    write_record(handle, {"pid": os.getpid(), "socket": str(path)})
+    import uvloop
+
+    uvloop.run(_run(settings, path, listening))
+
+
+def bind(path: Path) -> socket.socket:
+    """Return a socket that listens at ``path``, mode 0600. A socket of an earlier service is replaced.
+
+    The caller has the lock.
+    """
+    path.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(path))
+    path.chmod(0o600)
+    listening.listen(BACKLOG)
+    return listening
+
+
+class _Server(uvicorn.Server):
+    """A server whose process handles the signals itself."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def _run(settings: Settings, path: Path, listening: socket.socket) -> None:
+    front = Front(settings, path)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, front.stopped.set)
+    config = uvicorn.Config(
+        front,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(settings.shutdown_seconds),
+    )
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve([listening]))
+
+    async def end() -> None:
+        # No new caller finds the service; those that found it are served.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        await asyncio.sleep(DRAIN_SECONDS)
+        server.should_exit = True
+        await serving
+
+    living = asyncio.create_task(_live(settings, front, end))
+    stopping = asyncio.create_task(front.stopped.wait())
+    await asyncio.wait({living, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not front.is_ready and not living.done():
+        front.fail(ServiceBusy("the local service is stopping: try again"), new_trace_id())
+        await end()
+        # The thread that starts the database would be waited for. A start survives the death of its starter.
+        os._exit(0)
+    await living
+
+
+async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[None]]) -> None:
+    """Open the database, serve until the end, finish the running requests, close."""
+    try:
+        # The imports take seconds on a busy machine; the greeting is answered meanwhile.
+        serving = await asyncio.to_thread(importlib.import_module, "graphmem.service.serving")
+        async with serving.opened(settings, front) as app:
+            front.doing = ""
+            front.ready(app)
+            await _until_end(settings, front)
+            await end()
+    except Exception as exc:
+        if front.is_ready:
+            raise
+        await _fail(front, exc)
+        await end()
+
+
+async def _fail(front: Front, exc: Exception) -> None:
+    """Answer callers with a failure until one has read it, then end."""
+    trace_id = new_trace_id()
+    log = structlog.get_logger("graphmem.service")
+    if isinstance(exc, GraphmemError):
+        log.error("the local service cannot start", reason=str(exc)[:500], trace_id=trace_id)
+    else:
+        log.error("unexpected fault", exc_info=exc, trace_id=trace_id)
+        exc = InternalError()
+    front.fail(exc, trace_id)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(front.told.wait(), FAILURE_SECONDS)
+
+
+async def _until_end(settings: Settings, front: Front) -> None:
+    """Return once the service is told to stop, or nobody has called it for the idle time."""
+    limit = settings.service_idle_seconds
+    while not front.stopped.is_set():
+        left = limit - front.idle_seconds if limit else None
+        if left is not None and left <= 0:
+            return
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(front.stopped.wait(), left)

@@ -1,0 +1,41 @@
+"""What a local service opens: logs, traces, the database, the HTTP application, the background work."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from graphmem.observability import logs, tracing
+from graphmem.runtime import open_services
+from graphmem.service.background import background_work
+from graphmem.service.front import Front, create_local_app
+from graphmem.settings import Settings
+
+
+@contextlib.asynccontextmanager
+async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
+    """Open the service and yield the ASGI application of its socket.
+
+    Raises:
+        SetupError: the data directory or the database cannot be used.
+        DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
+    """
+    logs.configure(settings, logs.folder(settings), console_level="error")
+
+    def tell(what: str, done: int, total: int) -> None:
+        front.doing = f"fetching {what}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
+        if done >= total:
+            front.doing = "starting the database"
+
+    front.doing = "starting the database"
+    tracer = tracing.start()
+    try:
+        async with open_services(settings, tell, tracer=tracer) as services:
+            app = create_local_app(services)
+            front.doing = "planning the first statements"
+            await services.database.plan_first()
+            async with app.router.lifespan_context(app), background_work(services):
+                yield app
+    finally:
+        tracer.close()

@@ -1,0 +1,82 @@
+"""One HTTP request over a Unix socket, by the standard library: each command imports this at its start."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from graphmem.errors import CATALOGUE, GraphmemError, InternalError
+
+
+class NotConnected(Exception):
+    """Nobody listens at the socket: the request was not sent."""
+
+
+class Interrupted(Exception):
+    """The connection ended, or was silent for too long, before the answer was complete."""
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path: Path, timeout: float | None) -> None:
+        super().__init__("localhost")
+        self._path = path
+        self._seconds = timeout
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self._seconds)
+        self.sock.connect(str(self._path))
+
+
+def request(
+    path: Path,
+    method: str,
+    url: str,
+    content: Any = None,
+    headers: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> tuple[int, bytes]:
+    """Send one request to the socket at ``path``; return status and body of the answer.
+
+    ``content`` is sent as JSON. ``timeout``: seconds that the service may be silent; None: any time.
+
+    Raises:
+        NotConnected: nobody listens; nothing was sent.
+        Interrupted: whether the service carried out the request is unknown.
+    """
+    connection = _Connection(path, timeout)
+    try:
+        try:
+            connection.connect()
+        except OSError as exc:
+            raise NotConnected(str(exc)) from exc
+        body = None if content is None else json.dumps(content).encode()
+        sent = {"Content-Type": "application/json", "Connection": "close", **(headers or {})}
+        try:
+            connection.request(method, url, body, sent)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as exc:
+            raise Interrupted(f"{type(exc).__name__}: {exc}") from exc
+    finally:
+        connection.close()
+
+
+def error_of(body: bytes) -> GraphmemError:
+    """Return the error that an envelope tells.
+
+    Raises:
+        ValueError: the body is no envelope.
+    """
+    try:
+        envelope = json.loads(body)
+        kind = CATALOGUE.get(envelope["error_code"], InternalError)
+        error = kind(envelope["message"], **envelope["details"])
+        error.trace_id = envelope["trace_id"]
+    except (KeyError, TypeError) as exc:
+        raise ValueError("the body is no envelope") from exc
+    return error

@@ -1,0 +1,60 @@
+"""A local service on the database of this run, for an owner of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from graphmem.service import calling
+from graphmem.service.place import is_locked, place
+from graphmem.settings import Settings, load
+from tests.support.service import LOCAL_SERVICE, command
+
+WAIT_SECONDS = 60.0
+"""The longest that any wait of these tests may take."""
+
+
+def local_settings(settings: Settings, folder: Path, **overrides: object) -> Settings:
+    """Return settings for a local service of ``folder`` on the database of this run."""
+    reached = {
+        "neo4j_uri": settings.neo4j_uri,
+        "neo4j_username": settings.neo4j_username,
+        "neo4j_password": settings.neo4j_password.get_secret_value(),
+    }
+    return load(**{"env": "test", "data_dir": folder, "shutdown_seconds": 5.0, **reached, **overrides})
+
+
+@contextlib.contextmanager
+def started_for(monkeypatch: pytest.MonkeyPatch, owner: str, *several: Settings) -> Iterator[None]:
+    """Let this process start local services for ``owner``; stop those of the settings at the end."""
+    monkeypatch.setattr(calling, "COMMAND", command(owner, LOCAL_SERVICE))
+    try:
+        yield
+    finally:
+        for settings in several:
+            calling.stop(settings)
+            assert not is_locked(place(settings))
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "the condition does not come to hold"
+        time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs; children of this process are reaped."""
+    for child in calling._children:
+        child.poll()
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
