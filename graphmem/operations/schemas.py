@@ -226,7 +226,6 @@ with warnings.catch_warnings():
     command="schemas register",
     scope=Scope.WRITE,
     destructive=True,
-    idempotent=True,
     sandbox=False,
     errors=(SchemaRefused, IdempotencyMismatch),
     example={"schema": {"entity_type": "wine", "fields": {"name": {"type": "string"}}}},

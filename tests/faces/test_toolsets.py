@@ -85,7 +85,7 @@ def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
     ], relationships=[{"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 2}])  # fmt: skip
     ada, other, _ = (entity["entity_id"] for entity in stored["entities"])
     key = stored["relationships_created"][0]["relationship_key"]
-    wine = {"entity_type": "wine", "fields": {"name": {"type": "string"}}}
+    run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "string"}}})
     calls: list[tuple[str, dict[str, Any]]] = [
         ("relationships.delete", {"relationship_key": key}),
         ("relationships.restore", {"relationship_key": key}),
@@ -93,7 +93,6 @@ def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
         ("entities.restore", {"entity_id": ada}),
         ("entities.merge", {"source_entity_id": other, "target_entity_id": ada}),
         ("entities.unmerge", {"source_entity_id": other}),
-        ("schemas.register", {"schema": wine}),
         ("schemas.update", {"entity_type": "wine", "new_fields": {"year": "number"}}),
         ("relationship_types.register", dict(REGISTRY["relationship_types.register"].example)),
         ("server.check_snapshots", {"auto_fix": True}),
