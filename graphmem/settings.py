@@ -26,7 +26,7 @@ DEFAULT_OWNER = "00000000-0000-0000-0000-000000000000"
 TOKEN_LENGTH_MIN = 32
 """Least number of characters of a bearer token."""
 
-ToolsetName = Literal["core", "full", "readonly"]
+ToolsetName = Literal["core", "full", "readonly", "memory"]
 """The toolsets of MCP; ``graphmem/mcp/toolsets.py`` says what each of them has."""
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -164,7 +164,7 @@ class Settings(BaseSettings):
     )
     mcp_tools: ToolsetName = Field(
         default="core",
-        description="Tools that MCP lists unless the client chooses: core, full or readonly.",
+        description="Tools that MCP lists unless the client chooses: core, full, readonly or memory.",
     )
     max_waiting: int = Field(
         default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."

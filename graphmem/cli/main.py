@@ -88,7 +88,10 @@ def mcp(
     context: typer.Context,
     tools: Annotated[
         ToolsetName | None,
-        typer.Option(help="Tools that the client lists: core (the ten most used), full or readonly."),
+        typer.Option(
+            help="Tools that the client lists: core (the ten most used), full, readonly, or memory (those of "
+            "the reference MCP memory server)."
+        ),
     ] = None,
 ) -> None:
     """Serve MCP over stdin and stdout, for a client that starts this command.

@@ -14,6 +14,7 @@ from mcp.server.lowlevel import Server
 from graphmem import __version__
 from graphmem.auth import Actor, Scope
 from graphmem.errors import Forbidden, GraphmemError, RouteNotFound
+from graphmem.mcp import memory
 from graphmem.mcp.schemas import shortened
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
@@ -72,6 +73,11 @@ def _operation(name: ToolsetName, tool: str) -> Operation[Any]:
     return operation
 
 
+def _text(tool: str, body: bytes, answer: dict[str, Any]) -> str:
+    """Return the text of an answer: its JSON, or what the reference memory server writes in its place."""
+    return memory.text(tool, answer) if having(tool) == ["memory"] else body.decode()
+
+
 def create_server(
     services: Services, actor: Callable[[], Actor], toolset: ToolsetName | None = None
 ) -> Server[Any]:
@@ -96,10 +102,11 @@ def create_server(
                 failed = False
             except GraphmemError as exc:
                 body, failed = orjson.dumps(exc.envelope(trace), default=str), True
-        text = types.TextContent(type="text", text=body.decode())
         # canonical.decode keeps integers of any size exact.
+        answer = canonical.decode(body)
+        text = body.decode() if failed else _text(params.name, body, answer)
         return types.CallToolResult(
-            content=[text], structured_content=canonical.decode(body), is_error=failed
+            content=[types.TextContent(type="text", text=text)], structured_content=answer, is_error=failed
         )
 
     return Server(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from graphmem.auth import Scope
+from graphmem.mcp import memory
 from graphmem.registry import REGISTRY, Face, Operation
 from graphmem.settings import ToolsetName
 
@@ -27,6 +28,13 @@ WRITING: Final = " ".join((
     "store guesses, small talk, secrets, or what is stored already. `store` takes many entities and their",
     "relationships in one call; it joins what has the same e-mail, name or title. Send an `idempotency_key`",
     "if you may repeat a call. Correct a wrong value with `correct`.",
+))  # fmt: skip
+MEMORY: Final = " ".join((
+    "This is a memory: a graph of entities with observations, and of relations between them. Look here with",
+    "`search_nodes` or `open_nodes` before you ask a person, and at the start of a task. When you learn",
+    "something that is still of use after this conversation, store it: `create_entities` for what is new,",
+    "`add_observations` for what is known, `create_relations` for who has to do with whom. One observation",
+    "is one fact. Do not store guesses, small talk or secrets.",
 ))  # fmt: skip
 PURPOSE: Final = "graphmem is a structured memory: observations of entities, and snapshots that name them."
 
@@ -64,7 +72,8 @@ class Toolset:
     Attributes:
         summary: for whom it is.
         instructions: what the server tells a client at the start.
-        operations: the names of its operations; ``None`` for every operation that :attr:`scope` allows.
+        operations: the names of its operations; ``None`` for every operation of the registry that
+            :attr:`scope` allows.
         scope: only operations of this scope; ``None`` for any.
         is_closed: whether it refuses the tools that it does not list.
         output_schemas: whether its tools are listed with the schemas of their answers.
@@ -79,8 +88,9 @@ class Toolset:
 
     def tools(self) -> dict[str, Operation[Any]]:
         """Return the operations that it lists, by the tool's name."""
-        every = {operation.name: operation for operation in REGISTRY.values() if Face.MCP in operation.faces}
-        names = every if self.operations is None else self.operations
+        known = {operation.name: operation for operation in REGISTRY.values() if Face.MCP in operation.faces}
+        names = known if self.operations is None else self.operations
+        every = known | memory.OPERATIONS
         listed = [every[name] for name in names if self.scope in (None, every[name].scope)]
         return {operation.tool: operation for operation in listed}
 
@@ -102,13 +112,18 @@ TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
     "readonly": Toolset(
         "every tool that only reads", " ".join((PURPOSE, READING, DATA)), scope=Scope.READ, is_closed=True
     ),
+    "memory": Toolset(
+        "the nine tools of the reference MCP memory server, for its users", " ".join((MEMORY, DATA)),
+        operations=tuple(memory.OPERATIONS),
+        is_closed=True,
+    ),
 }  # fmt: skip
 """Every toolset by name."""
 
 
 def all_tools() -> dict[str, Operation[Any]]:
     """Return the operations that are tools, by the tool's name."""
-    return TOOLSETS["full"].tools()
+    return {tool: operation for toolset in TOOLSETS.values() for tool, operation in toolset.tools().items()}
 
 
 def having(tool: str) -> list[ToolsetName]:

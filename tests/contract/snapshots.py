@@ -30,7 +30,9 @@ REFERENCE = ROOT / "docs" / "reference.md"
 
 def contents() -> dict[Path, str]:
     """Return the expected text of each file."""
-    tools = [tool.model_dump(mode="json", exclude_none=True) for tool in described("full")]
+    tools = [
+        tool.model_dump(mode="json", exclude_none=True) for tool in (*described("full"), *described("memory"))
+    ]
     return {
         FOLDER / "openapi.yaml": openapi.as_yaml().decode(),
         FOLDER / "tools.json": json.dumps(tools, indent=1, ensure_ascii=False) + "\n",

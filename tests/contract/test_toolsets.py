@@ -11,13 +11,14 @@ import pytest
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.arguments import Spelled, nested_filters
 from graphmem.auth import Scope
+from graphmem.mcp import memory
 from graphmem.mcp.schemas import shortened
 from graphmem.mcp.tools import described
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings, ToolsetName
 
-BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 160_000, "readonly": 36_000}
+BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 160_000, "readonly": 36_000, "memory": 8_000}
 """Bytes of the list of tools and of the instructions; four bytes are about one token."""
 NAMES = list(TOOLSETS)
 ARGUMENTS = {"target_id", "expand_provenance", "created_since"}
@@ -27,6 +28,12 @@ ARGUMENTS = {"target_id", "expand_provenance", "created_since"}
 def listed(name: ToolsetName) -> list[dict[str, Any]]:
     """Return the tools of a toolset as a client gets them."""
     return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in described(name)]
+
+
+def tool_of(name: str) -> dict[str, Any]:
+    """Return a tool as a client of the last toolset that has it gets it."""
+    (tool,) = [one for one in listed(having(name)[-1]) if one["name"] == name]
+    return tool
 
 
 def spellings(model: Any) -> set[str]:
@@ -52,7 +59,8 @@ def test_a_toolset_fits_its_bytes(name: ToolsetName) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_toolset_names_operations_that_are_tools(name: ToolsetName) -> None:
     operations = TOOLSETS[name].operations or ()
-    assert [one for one in operations if one not in REGISTRY or Face.MCP not in REGISTRY[one].faces] == []
+    known = REGISTRY | memory.OPERATIONS
+    assert [one for one in operations if one not in known or Face.MCP not in known[one].faces] == []
     assert len(set(operations)) == len(operations)
 
 
@@ -92,14 +100,16 @@ def test_a_core_tool_says_when_to_use_it_and_when_not_with_an_example(name: str)
 
 
 def test_no_tool_cites_a_rest_path() -> None:
-    assert re.findall(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*", json.dumps(listed("full"))) == []
+    assert (
+        re.findall(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*", json.dumps([listed(name) for name in NAMES]))
+        == []
+    )
 
 
 @pytest.mark.parametrize("tool", all_tools())
 def test_a_tool_s_annotations_are_those_of_its_operation(tool: str) -> None:
     operation = all_tools()[tool]
-    (annotations,) = [one["annotations"] for one in listed("full") if one["name"] == tool]
-    assert annotations == {
+    assert tool_of(tool)["annotations"] == {
         "readOnlyHint": operation.scope is Scope.READ,
         "destructiveHint": operation.destructive,
         "idempotentHint": operation.idempotent,
@@ -122,7 +132,7 @@ def test_a_deletion_says_that_it_can_be_restored(name: str) -> None:
 @pytest.mark.parametrize("tool", all_tools())
 def test_other_spellings_of_arguments_are_not_shown(tool: str) -> None:
     operation = all_tools()[tool]
-    (shown,) = [one for one in listed("full") if one["name"] == tool]
+    shown = tool_of(tool)
     properties = set(shown["inputSchema"]["properties"])
     for definition in shown["inputSchema"].get("$defs", {}).values():
         properties |= set(definition.get("properties", ()))

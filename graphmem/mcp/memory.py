@@ -1,0 +1,373 @@
+"""The tools of the reference MCP memory server, with its arguments and its answers, on graphmem's operations.
+
+========================  ==========================================================================
+there                     here
+========================  ==========================================================================
+entity                    an entity with the fields ``name`` and ``observations``, a list of texts
+``entityType``            its entity type; a spelling that is not the type's own is the field
+                          :data:`TYPE_FIELD`
+relation                  a relationship; its metadata :data:`RELATION_TYPES` has the spellings
+``relationType``          the relationship type that it spells, else RELATED_TO
+========================  ==========================================================================
+
+A name means one entity, whatever its type; case and white space do not matter. Fields that other tools
+stored are answered as observations ``field: value``, after the texts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, NotRequired
+from weakref import WeakValueDictionary
+
+import orjson
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments
+from graphmem.auth import Scope
+from graphmem.errors import NotFound
+from graphmem.mcp import memory_graph as graph
+from graphmem.mcp.memory_arguments import (
+    AddObservations,
+    CreateEntities,
+    DeleteEntities,
+    DeleteObservations,
+    Entity,
+    NoArguments,
+    OpenNodes,
+    Relation,
+    Relations,
+    SearchNodes,
+)
+from graphmem.mcp.memory_graph import Node
+from graphmem.registry import Context, Face, Operation
+
+PREFIX: Final = "memory."
+_locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+
+
+class EntityAnswer(TypedDict):
+    """An entity."""
+
+    name: str
+    entityType: str
+    observations: list[str]
+
+
+RelationAnswer = TypedDict("RelationAnswer", {"from": str, "to": str, "relationType": str})
+
+
+class GraphAnswer(TypedDict):
+    """Entities and relations. ``hint`` stands where some are left out."""
+
+    entities: list[EntityAnswer]
+    relations: list[RelationAnswer]
+    hint: NotRequired[str]
+
+
+class EntitiesAnswer(TypedDict):
+    """The entities that were created."""
+
+    entities: list[EntityAnswer]
+
+
+class RelationsAnswer(TypedDict):
+    """The relations that were created."""
+
+    relations: list[RelationAnswer]
+
+
+class Addition(TypedDict):
+    """The observations that were added to an entity."""
+
+    entityName: str
+    addedObservations: list[str]
+
+
+class Additions(TypedDict):
+    """What was added, in the order of the request."""
+
+    results: list[Addition]
+
+
+class Deleted(TypedDict):
+    """The result of a deletion."""
+
+    success: bool
+    message: str
+
+
+def _lock(context: Context) -> asyncio.Lock:
+    """Return the lock of an owner: what changes a list reads it first."""
+    key = id(asyncio.get_running_loop()), context.actor.owner
+    lock = _locks.get(key)
+    if lock is None:
+        lock = _locks[key] = asyncio.Lock()
+    return lock
+
+
+async def create_entities(context: Context, arguments: CreateEntities) -> EntitiesAnswer:
+    """Create entities, each with a name, a type and observations. An entity that exists is left as it is.
+
+    Example: {"entities": [{"name": "Ada Lovelace", "entityType": "person", "observations": ["Likes tea"]}]}
+    """
+    wanted = {graph.folded(entity.name): entity for entity in reversed(arguments.entities)}
+    async with _lock(context):
+        known = await graph.by_names(context, [entity.name for entity in arguments.entities])
+        new = [entity for name, entity in reversed(wanted.items()) if name not in known]
+        await graph.create(context, new)
+    return {"entities": [_entity_answer(entity) for entity in new]}
+
+
+def _entity_answer(entity: Entity) -> EntityAnswer:
+    return {"name": entity.name, "entityType": entity.entity_type, "observations": entity.observations}
+
+
+async def create_relations(context: Context, arguments: Relations) -> RelationsAnswer:
+    """Create relations between entities. A relation that exists is left as it is. Use the active voice.
+
+    Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
+    """
+    async with _lock(context):
+        nodes = await _all_nodes(
+            context, [name for one in arguments.relations for name in (one.source, one.target)]
+        )
+        ends = [
+            (nodes[graph.folded(one.source)], nodes[graph.folded(one.target)]) for one in arguments.relations
+        ]
+        pairs = await graph.between(context, ends)
+        created: list[Relation] = []
+        changed: dict[str, list[str]] = {}
+        for relation, (source, target) in zip(arguments.relations, ends, strict=True):
+            held = pairs[source.id, target.id]
+            if any(relation.relation_type in spellings for spellings in held.values()):
+                continue
+            key = await graph.key(context, relation.relation_type, source, target)
+            held[key] = [*held.get(key, []), relation.relation_type]
+            changed[key] = held[key]
+            created.append(relation)
+        await graph.relate(context, changed)
+    return {"relations": [_relation_answer(relation) for relation in created]}
+
+
+def _relation_answer(relation: Relation) -> RelationAnswer:
+    return {"from": relation.source, "to": relation.target, "relationType": relation.relation_type}
+
+
+async def add_observations(context: Context, arguments: AddObservations) -> Additions:
+    """Add observations to entities that exist. An observation that an entity has is not added again.
+
+    Example: {"observations": [{"entityName": "Ada Lovelace", "contents": ["Moved to Ockham"]}]}
+    """
+    results: list[Addition] = []
+    async with _lock(context):
+        nodes = await _all_nodes(context, [addition.entity_name for addition in arguments.observations])
+        lists: dict[str, list[str]] = {}
+        for addition in arguments.observations:
+            node = nodes[graph.folded(addition.entity_name)]
+            texts = lists.setdefault(node.id, list(node.texts))
+            added = [text for text in addition.contents if text not in texts]
+            texts += added
+            results.append({"entityName": addition.entity_name, "addedObservations": added})
+        await graph.write_texts(context, nodes.values(), lists)
+    return {"results": results}
+
+
+async def delete_entities(context: Context, arguments: DeleteEntities) -> Deleted:
+    """Delete entities and their relations. An entity that is created again under its name comes back.
+
+    Example: {"entityNames": ["Ada Lovelace"]}
+    """
+    async with _lock(context):
+        nodes = await graph.by_names(context, arguments.entityNames)
+        await graph.delete(context, list(nodes.values()))
+    missing = [name for name in arguments.entityNames if graph.folded(name) not in nodes]
+    if not missing:
+        return {"success": True, "message": "Entities deleted successfully"}
+    count = len(arguments.entityNames)
+    message = f"Deleted {count - len(missing)} of {count} entities. Not found: {', '.join(missing)}"
+    return {"success": True, "message": message}
+
+
+async def delete_observations(context: Context, arguments: DeleteObservations) -> Deleted:
+    """Delete observations of entities. They stay in the history.
+
+    Example: {"deletions": [{"entityName": "Ada Lovelace", "observations": ["Likes tea"]}]}
+    """
+    deleted, missing = 0, []
+    async with _lock(context):
+        nodes = await graph.by_names(context, [deletion.entity_name for deletion in arguments.deletions])
+        lists: dict[str, list[str]] = {}
+        for deletion in arguments.deletions:
+            node = nodes.get(graph.folded(deletion.entity_name))
+            if node is None:
+                missing.append(deletion.entity_name)
+                continue
+            before = lists.get(node.id, node.texts)
+            lists[node.id] = [text for text in before if text not in deletion.observations]
+            deleted += len(before) - len(lists[node.id])
+        await graph.write_texts(context, nodes.values(), lists)
+    wanted = sum(len(deletion.observations) for deletion in arguments.deletions)
+    if deleted == wanted:
+        return {"success": True, "message": "Observations deleted successfully"}
+    message = f"Deleted {deleted} of {wanted} observations."
+    message += f" Entities not found: {', '.join(missing)}" if missing else ""
+    return {"success": True, "message": message}
+
+
+async def delete_relations(context: Context, arguments: Relations) -> Deleted:
+    """Delete relations. They stay in the history.
+
+    Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
+    """
+    deleted = 0
+    async with _lock(context):
+        names = [name for relation in arguments.relations for name in (relation.source, relation.target)]
+        nodes = await graph.by_names(context, names)
+        ends = [
+            (nodes.get(graph.folded(one.source)), nodes.get(graph.folded(one.target)))
+            for one in arguments.relations
+        ]
+        pairs = await graph.between(context, [(s, t) for s, t in ends if s and t])
+        changed: dict[str, list[str]] = {}
+        for relation, (source, target) in zip(arguments.relations, ends, strict=True):
+            held = pairs[source.id, target.id] if source and target else {}
+            for key, spellings in held.items():
+                if relation.relation_type in spellings:
+                    changed[key] = held[key] = [text for text in spellings if text != relation.relation_type]
+                    deleted += 1
+        await graph.relate(context, changed)
+    count = len(arguments.relations)
+    if deleted == count:
+        return {"success": True, "message": "Relations deleted successfully"}
+    return {"success": True, "message": f"Deleted {deleted} of {count} relations. The rest matched nothing."}
+
+
+async def read_graph(context: Context, arguments: NoArguments) -> GraphAnswer:
+    """Read the graph: its entities, oldest first, and the relations between them. Example: {}"""
+    nodes, is_cut = await graph.every_node(context)
+    rows, are_cut = await graph.every_relationship(context)
+    answer = _graph(nodes, rows, {node.id: node.name for node in nodes})
+    if is_cut or are_cut:
+        answer["hint"] = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
+    return answer
+
+
+async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
+    """Find entities by words of their names and observations, by their type, or by their meaning, best first.
+
+    Look here before you ask a person. The relations of the entities are answered too, with both their ends.
+    Example: {"query": "tea"}
+    """
+    if not arguments.query.strip():
+        return await read_graph(context, NoArguments())
+    return await _with_relations(context, await graph.search(context, arguments.query))
+
+
+async def open_nodes(context: Context, arguments: OpenNodes) -> GraphAnswer:
+    """Open entities by their names, with their relations. Example: {"names": ["Ada Lovelace"]}"""
+    nodes = await graph.by_names(context, arguments.names)
+    return await _with_relations(context, list(nodes.values()))
+
+
+async def _with_relations(context: Context, nodes: list[Node]) -> GraphAnswer:
+    rows, names = await graph.relationships_of(context, nodes)
+    return _graph(nodes, rows, names)
+
+
+def _graph(nodes: list[Node], rows: Iterable[graph.Row], names: dict[str, str]) -> GraphAnswer:
+    """Return the answer of nodes and relationships; a relationship needs the names of both of its ends."""
+    relations: list[RelationAnswer] = [
+        {
+            "from": names[row["source_entity_id"]],
+            "to": names[row["target_entity_id"]],
+            "relationType": spelling,
+        }
+        for row in sorted(rows, key=lambda row: (row["created_at"], row["relationship_key"]))
+        if row["source_entity_id"] in names and row["target_entity_id"] in names
+        for spelling in graph.spellings(row)
+    ]
+    entities: list[EntityAnswer] = [
+        {"name": node.name, "entityType": node.entity_type, "observations": [*node.texts, *node.others]}
+        for node in nodes
+    ]
+    return {"entities": entities, "relations": relations}
+
+
+async def _all_nodes(context: Context, names: list[str]) -> dict[str, Node]:
+    """Return the entities of these names by folded name.
+
+    Raises:
+        NotFound: there is no entity of one of the names.
+    """
+    nodes = await graph.by_names(context, names)
+    for name in names:
+        if graph.folded(name) not in nodes:
+            raise NotFound(f"Entity with name {name} not found", entity_name=name[:200])
+    return nodes
+
+
+def _operation(
+    function: Callable[[Context, Any], Awaitable[Any]],
+    arguments: type[Arguments],
+    result: Any,
+    scope: Scope = Scope.WRITE,
+    *,
+    destructive: bool = False,
+    idempotent: bool = True,
+) -> Operation[Any]:
+    return Operation(
+        name=PREFIX + function.__name__,
+        routes=(),
+        tool=function.__name__,
+        command=(),
+        scope=scope,
+        destructive=destructive,
+        idempotent=idempotent,
+        sandbox=True,
+        faces=Face.MCP,
+        reason="the tools of another server, for its users",
+        public=False,
+        errors=(NotFound,),
+        example={},
+        people={},
+        function=function,
+        arguments=arguments,
+        result=TypeAdapter(result),
+    )
+
+
+OPERATIONS: Final[dict[str, Operation[Any]]] = {
+    operation.name: operation
+    for operation in (
+        _operation(create_entities, CreateEntities, EntitiesAnswer),
+        _operation(create_relations, Relations, RelationsAnswer),
+        _operation(add_observations, AddObservations, Additions),
+        _operation(delete_entities, DeleteEntities, Deleted, destructive=True),
+        _operation(delete_observations, DeleteObservations, Deleted, destructive=True),
+        _operation(delete_relations, Relations, Deleted, destructive=True),
+        _operation(read_graph, NoArguments, GraphAnswer, Scope.READ),
+        _operation(search_nodes, SearchNodes, GraphAnswer, Scope.READ),
+        _operation(open_nodes, OpenNodes, GraphAnswer, Scope.READ),
+    )
+}
+"""The operations of the toolset memory, which only MCP has."""
+
+_PARTS: Final = {
+    "create_entities": "entities",
+    "create_relations": "relations",
+    "add_observations": "results",
+    "delete_entities": "message",
+    "delete_observations": "message",
+    "delete_relations": "message",
+}
+"""Which part of its answer a tool writes as text; the others write the whole."""
+
+
+def text(tool: str, answer: dict[str, Any]) -> str:
+    """Return the text of an answer as the reference server writes it: a message, or indented JSON."""
+    part = _PARTS.get(tool)
+    shown = answer if part is None else answer[part]
+    return shown if isinstance(shown, str) else orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()

@@ -1,0 +1,325 @@
+"""The graph of the toolset memory: reading and writing its nodes and relations by graphmem's operations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from graphmem.arguments import invalid, read
+from graphmem.mcp.memory_arguments import Entity
+from graphmem.model import canonical, identity, relationship
+from graphmem.model.identity import fold_text as folded
+from graphmem.reading import answers
+from graphmem.reading.fresh import read_fresh
+from graphmem.reading.lookup import ExactHits
+from graphmem.registry import REGISTRY, Context
+from graphmem.text import identifiers
+
+NAME: Final = "name"
+TEXTS: Final = "observations"
+TYPE_FIELD: Final = "entity_type_text"
+"""The field with the spelling of an entity's type that is not the type's own."""
+RELATION_TYPES: Final = "relation_types"
+"""The metadata of a relationship with the spellings of its type, one for each relation."""
+GENERAL_TYPE: Final = "thing"
+"""The entity type of spellings that are no entity type."""
+GENERAL_RELATIONSHIP: Final = "RELATED_TO"
+
+NODES_LIMIT: Final = 1_000
+"""Entities of one answer."""
+RELATIONSHIPS_LIMIT: Final = 5_000
+"""Relationships of one answer."""
+SEARCH_LIMIT: Final = 50
+PAGE_LIMIT: Final = 500
+AT_ONCE: Final = 20
+"""Operations that one call runs at once."""
+NAMES_AT_ONCE: Final = 100
+HITS_LIMIT: Final = 2_000
+
+Row = dict[str, Any]
+Held = dict[str, list[str]]
+"""The spellings of the relations that a relationship stands for, by its key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity as the tools answer it.
+
+    Attributes:
+        texts: its observations.
+        others: its other fields, as ``field: value``.
+    """
+
+    id: str
+    name: str
+    entity_type: str
+    texts: list[str]
+    others: list[str]
+    created_at: str
+
+
+def _node(entity: Row) -> Node:
+    snapshot: dict[str, Any] = entity["snapshot"]
+    name, texts, spelling = snapshot.get(NAME), snapshot.get(TEXTS, []), snapshot.get(TYPE_FIELD)
+    texts = texts if isinstance(texts, list) else [texts]
+    others = {field: value for field, value in snapshot.items() if field not in (NAME, TEXTS, TYPE_FIELD)}
+    return Node(
+        entity["entity_id"],
+        name if isinstance(name, str) else entity["canonical_name"],
+        spelling if isinstance(spelling, str) else entity["entity_type"],
+        [_text(value) for value in texts],
+        [f"{field}: {_text(value)}" for field, value in others.items()],
+        entity["created_at"],
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical.encode(value)
+
+
+async def _call(context: Context, name: str, **arguments: Any) -> Row:
+    """Run an operation for the caller of a tool, whose scopes are checked already; return its answer."""
+    operation = REGISTRY[name]
+    answer = await operation.function(context, read(operation.arguments, name, arguments))
+    return canonical.decode(orjson.dumps(answer))
+
+
+async def _call_each(context: Context, name: str, calls: Iterable[dict[str, Any]]) -> list[Row]:
+    """Run an operation many times, some at once; the answers are in the order of the calls."""
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def one(arguments: dict[str, Any]) -> Row:
+        async with places:
+            return await _call(context, name, **arguments)
+
+    return await asyncio.gather(*map(one, calls))
+
+
+# Entities
+
+
+async def by_names(context: Context, names: Sequence[str]) -> dict[str, Node]:
+    """Return the entities of these names, by folded name, in the order of the names.
+
+    Of several entities with one name, that with exactly this spelling counts, then the oldest.
+    """
+    wanted = {folded(name): name for name in reversed(names)}
+    nodes: dict[str, list[Node]] = {}
+    for some in _chunks(list(wanted), NAMES_AT_ONCE):
+        for node in await _named(context, some):
+            nodes.setdefault(folded(node.name), []).append(node)
+
+    def order(name: str, node: Node) -> tuple[bool, str, str]:
+        return node.name != wanted[name], node.created_at, node.id
+
+    return {
+        name: min(nodes[name], key=lambda node, name=name: order(name, node))
+        for name in dict.fromkeys(map(folded, names))
+        if name in nodes
+    }
+
+
+@read_fresh
+async def _named(context: Context, names: list[str]) -> list[Node]:
+    hits = await context.graph.only(
+        "entity.find",
+        ExactHits,
+        pairs=[[NAME, identity.index_key(name)] for name in sorted(names)],
+        kinds=list(identifiers.KINDS),
+        types=[],
+        limit=HITS_LIMIT,
+    )
+    if len(hits.hits) < sum(hits.totals):
+        message = "too many entities, or too large ones, have these names: give fewer names at once"
+        raise invalid([{"path": "$", "message": message}])
+    return [_node(canonical.decode(orjson.dumps(answers.entity(hit.entity)))) for hit in hits.hits]
+
+
+async def create(context: Context, entities: Sequence[Entity]) -> None:
+    """Store new entities. One that was deleted under its name is restored."""
+    if not entities:
+        return
+    aliases = await context.services.type_aliases.of(context.actor.owner)
+    items = [_item(entity, aliases) for entity in entities]
+    stored = await _call(context, "store", entities=items, find_duplicates=False)
+    deleted = {
+        warning["entity_id"] for warning in stored["store_warnings"] if warning["code"] == "ENTITY_DELETED"
+    }
+    await _call_each(context, "entities.restore", ({"entity_id": entity_id} for entity_id in sorted(deleted)))
+    _check_shown(stored, {index: entity.observations for index, entity in enumerate(entities)})
+
+
+def _item(entity: Entity, aliases: Any) -> Row:
+    try:
+        entity_type = identity.normalise_type(entity.entity_type)
+    except ValueError:
+        entity_type = GENERAL_TYPE
+    item = {"entity_type": entity_type, NAME: entity.name, TEXTS: entity.observations}
+    if (NAME,) not in identity.rule(entity_type):
+        # A type such as note is not identified by a name unless that is its canonical name.
+        item[identity.CANONICAL_NAME] = entity.name
+    if entity.entity_type != aliases.get(entity_type, entity_type):
+        item[TYPE_FIELD] = entity.entity_type
+    return item
+
+
+async def write_texts(context: Context, nodes: Iterable[Node], lists: dict[str, list[str]]) -> None:
+    """Store the observations of nodes that changed; ``lists`` are the new ones by entity id."""
+    before = {node.id: node.texts for node in nodes}
+    changed = [entity_id for entity_id, texts in lists.items() if texts != before[entity_id]]
+    if changed:
+        items = [{"target_id": entity_id, TEXTS: lists[entity_id]} for entity_id in changed]
+        stored = await _call(context, "store", entities=items)
+        _check_shown(stored, {index: lists[entity_id] for index, entity_id in enumerate(changed)})
+
+
+def _check_shown(stored: Row, expected: dict[int, list[str]]) -> None:
+    """Refuse to say that observations are stored where the entity does not show them.
+
+    Raises:
+        InvalidInput: a correction holds the field, or the schema of the type hides it.
+    """
+    for index, texts in expected.items():
+        entity = stored["entities"][index]
+        snapshot = entity.get("entity_snapshot_after", {TEXTS: texts})
+        if snapshot.get(TEXTS) != texts:
+            message = (
+                f"stored, but {entity['canonical_name']} does not show it: the field {TEXTS} is held by a "
+                "correction, or the schema of the type hides it"
+            )
+            raise invalid([{"path": "$", "message": message}], entity_id=entity["entity_id"])
+
+
+async def delete(context: Context, nodes: Sequence[Node]) -> None:
+    """Delete entities, their relationships first: another attempt goes on where one failed."""
+    rows, _ = await relationships_of(context, nodes)
+    keys = [row["relationship_key"] for row in rows]
+    await _call_each(context, "relationships.delete", ({"relationship_key": key} for key in keys))
+    await _call_each(context, "entities.delete", ({"entity_id": node.id} for node in nodes))
+
+
+async def every_node(context: Context) -> tuple[list[Node], bool]:
+    """Return the oldest entities, and whether there are more."""
+    rows, more = await _pages(context, "entities.query", "entities", NODES_LIMIT, sort_by="created_at")
+    return [_node(row) for row in rows], more
+
+
+async def search(context: Context, query: str) -> list[Node]:
+    """Return the entities of the type that a query spells, if it is one, and those that a search finds."""
+    found = await _call(context, "entities.query", search=query, limit=SEARCH_LIMIT)
+    rows: list[Row] = found["entities"]
+    try:
+        of_type = identity.normalise_type(query)
+    except ValueError:
+        pass
+    else:
+        rows += (await _call(context, "entities.query", entity_type=of_type, limit=SEARCH_LIMIT))["entities"]
+    return [_node(row) for row in {row["entity_id"]: row for row in rows}.values()]
+
+
+# Relations
+
+
+def spellings(row: Row) -> list[str]:
+    """Return the types of the relations that a relationship stands for."""
+    texts = row["snapshot"].get(RELATION_TYPES)
+    is_ours = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+    return texts if is_ours else [row["relationship_type"]]
+
+
+async def key(context: Context, relation_type: str, source: Node, target: Node) -> str:
+    """Return the key of the relationship that a relation is stored as."""
+    spelled = relationship.spell(relation_type)
+    known = await context.services.vocabulary.covering([spelled])
+    return f"{spelled if spelled in known else GENERAL_RELATIONSHIP}:{source.id}:{target.id}"
+
+
+async def between(context: Context, ends: Iterable[tuple[Node, Node]]) -> dict[tuple[str, str], Held]:
+    """Return the live relationships from the first to the second of each pair."""
+    pairs = list(dict.fromkeys((source.id, target.id) for source, target in ends))
+    pages = await _call_each(
+        context,
+        "relationships.list",
+        ({"source_entity_id": s, "target_entity_id": t, "limit": PAGE_LIMIT} for s, t in pairs),
+    )
+    return {
+        pair: {row["relationship_key"]: spellings(row) for row in page["relationships"]}
+        for pair, page in zip(pairs, pages, strict=True)
+    }
+
+
+async def relate(context: Context, changed: Held) -> None:
+    """Store what relationships stand for; one that stands for no relation is deleted."""
+    held = [
+        {
+            "relationship_type": relationship_type,
+            "source_entity_id": source,
+            "target_entity_id": target,
+            "metadata": {RELATION_TYPES: changed[key]},
+        }
+        for key in changed
+        if changed[key]
+        for relationship_type, source, target in [key.split(":")]
+    ]
+    if held:
+        await _call(context, "relationships.create_many", relationships=held)
+    gone = [key for key in changed if not changed[key]]
+    await _call_each(context, "relationships.delete", ({"relationship_key": key} for key in gone))
+
+
+async def every_relationship(context: Context) -> tuple[list[Row], bool]:
+    """Return the newest relationships, and whether there are more."""
+    return await _pages(context, "relationships.list", "relationships", RELATIONSHIPS_LIMIT)
+
+
+async def relationships_of(context: Context, nodes: Sequence[Node]) -> tuple[list[Row], dict[str, str]]:
+    """Return the relationships of entities, and the names of all their ends by entity id."""
+    names = {node.id: node.name for node in nodes}
+    rows: dict[str, Row] = {}
+    for some in _chunks(list(nodes), AT_ONCE):
+        for own, others in await asyncio.gather(*(_of_entity(context, node.id) for node in some)):
+            rows |= own
+            names = others | names
+    return list(rows.values()), names
+
+
+async def _of_entity(context: Context, entity_id: str) -> tuple[dict[str, Row], dict[str, str]]:
+    rows: dict[str, Row] = {}
+    names: dict[str, str] = {}
+    cursor: dict[str, str] = {}
+    while True:
+        page = await _call(
+            context,
+            "relationships.list",
+            entity_id=entity_id,
+            limit=PAGE_LIMIT,
+            expand_entities=True,
+            **cursor,
+        )
+        rows |= {row["relationship_key"]: row for row in page["relationships"]}
+        names |= {entity["entity_id"]: _node(entity).name for entity in page["related_entities"]}
+        if "next_cursor" not in page:
+            return rows, names
+        cursor = {"cursor": page["next_cursor"]}
+
+
+async def _pages(
+    context: Context, name: str, part: str, limit: int, **arguments: Any
+) -> tuple[list[Row], bool]:
+    """Return the items of a list's pages up to a limit, and whether there are more."""
+    rows: list[Row] = []
+    while True:
+        size = min(PAGE_LIMIT, limit - len(rows))
+        page = await _call(context, name, limit=size, **arguments)
+        rows += page[part]
+        if "next_cursor" not in page or len(rows) >= limit:
+            return rows, "next_cursor" in page
+        arguments["cursor"] = page["next_cursor"]
+
+
+def _chunks(values: list[Any], size: int) -> Iterator[list[Any]]:
+    return (values[start : start + size] for start in range(0, len(values), size))

@@ -1,0 +1,220 @@
+"""The toolset memory answers as the reference MCP memory server does, on graphmem's data."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from graphmem.mcp.tools import create_server
+from graphmem.registry import Services
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+
+Tool = Callable[..., dict[str, Any]]
+ADA = {"name": "Ada Lovelace", "entityType": "person", "observations": ["Likes tea", "Writes programmes"]}
+ACME = {"name": "Acme", "entityType": "Organisation (old)", "observations": []}
+WORKS = {"from": "Ada Lovelace", "to": "Acme", "relationType": "works_at"}
+
+
+class Failed(Exception):
+    """A tool failed; the text is the message."""
+
+
+@pytest.fixture
+def memory(loop: Loop, services: Services, owner: str) -> Tool:
+    """Call a tool of the toolset memory; return its structured content, after comparing its text with it."""
+
+    async def send(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        async with Client(create_server(services, lambda: full_actor(owner), "memory")) as client:
+            answer: Any = await client.call_tool(tool, arguments)
+        content, text = answer.structured_content, answer.content[0].text
+        if answer.is_error:
+            raise Failed(content["message"])
+        parts = {"entities", "relations", "results"} & content.keys()
+        part = parts.pop() if tool.startswith(("create", "add")) else None
+        assert (
+            text == content["message"]
+            if "message" in content
+            else json.loads(text) == content.get(part, content)
+        )
+        return content
+
+    return lambda tool, **arguments: loop.run(send(tool, arguments))
+
+
+def by_name(graph: dict[str, Any]) -> dict[str, Any]:
+    return {entity["name"]: entity for entity in graph["entities"]}
+
+
+def test_a_graph_is_read_as_it_was_created(memory: Tool) -> None:
+    odd = [
+        {"name": "Żółw  42", "entityType": "C++ library", "observations": ["a", "a", " b ", "", "ü\n\t\"'"]},
+        {"name": "2026-01-31", "entityType": "note", "observations": ["x" * 5_000]},
+        {"name": "Kick-off", "entityType": "Events", "observations": ["On Monday"]},
+    ]
+    assert memory("create_entities", entities=[ADA, ACME, *odd]) == {"entities": [ADA, ACME, *odd]}
+    relations = [
+        WORKS,
+        {"from": "Ada Lovelace", "to": "Acme", "relationType": "WORKS_AT"},
+        {"from": "Acme", "to": "Ada Lovelace", "relationType": "бачить"},
+        {"from": "Ada Lovelace", "to": "Kick-off", "relationType": "likes"},
+        {"from": "Ada Lovelace", "to": "Kick-off", "relationType": "attends"},
+    ]
+    assert memory("create_relations", relations=relations) == {"relations": relations}
+    graph = memory("read_graph")
+    assert by_name(graph) == {entity["name"]: entity for entity in [ADA, ACME, *odd]}
+    assert sorted(graph["relations"], key=str) == sorted(relations, key=str)
+    assert set(graph) == {"entities", "relations"}
+
+
+def test_what_exists_is_not_created_again(memory: Tool) -> None:
+    memory("create_entities", entities=[ADA, ACME])
+    other = {**ADA, "entityType": "company", "observations": ["Other"]}
+    new = {"name": "New", "entityType": "thing", "observations": []}
+    assert memory("create_entities", entities=[other, new, new]) == {"entities": [new]}
+    assert by_name(memory("read_graph"))["Ada Lovelace"] == ADA
+    assert memory("create_relations", relations=[WORKS, WORKS]) == {"relations": [WORKS]}
+    assert memory("create_relations", relations=[WORKS]) == {"relations": []}
+
+
+def test_observations_are_added_once_and_deleted(memory: Tool) -> None:
+    memory("create_entities", entities=[ADA])
+    added = memory("add_observations", observations=[
+        {"entityName": "Ada Lovelace", "contents": ["Likes tea", "Lives in Ockham"]},
+        {"entityName": "Ada Lovelace", "contents": ["Lives in Ockham", "Sings"]},
+    ])  # fmt: skip
+    assert added == {"results": [
+        {"entityName": "Ada Lovelace", "addedObservations": ["Lives in Ockham"]},
+        {"entityName": "Ada Lovelace", "addedObservations": ["Sings"]},
+    ]}  # fmt: skip
+    gone = [{"entityName": "Ada Lovelace", "observations": ["Writes programmes", "Sings"]}]
+    assert memory("delete_observations", deletions=gone) == {
+        "success": True, "message": "Observations deleted successfully",
+    }  # fmt: skip
+    again = [*gone, {"entityName": "Nobody", "observations": ["x"]}]
+    assert memory("delete_observations", deletions=again)["message"] == (
+        "Deleted 0 of 3 observations. Entities not found: Nobody"
+    )
+    opened = memory("open_nodes", names=["ada  LOVELACE", "Nobody"])
+    assert opened["entities"] == [{**ADA, "observations": ["Likes tea", "Lives in Ockham"]}]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("create_relations", {"relations": [{**WORKS, "to": "Nobody"}]}),
+        ("add_observations", {"observations": [{"entityName": "Nobody", "contents": ["x"]}]}),
+    ],
+)
+def test_an_entity_that_is_not_there_is_named_and_nothing_is_stored(
+    memory: Tool, run: Call, tool: str, arguments: dict[str, Any]
+) -> None:
+    memory("create_entities", entities=[ADA])
+    before = run("server.stats")
+    with pytest.raises(Failed, match="Entity with name Nobody not found"):
+        memory(tool, **arguments)
+    assert run("server.stats") == before
+
+
+def test_relations_are_deleted_one_by_one(memory: Tool) -> None:
+    memory("create_entities", entities=[ADA, ACME])
+    likes, knows = ({**WORKS, "relationType": kind} for kind in ("likes", "knows"))
+    memory("create_relations", relations=[likes, knows])
+    deleted = memory("delete_relations", relations=[likes])
+    assert deleted == {"success": True, "message": "Relations deleted successfully"}
+    assert memory("read_graph")["relations"] == [knows]
+    missing = [likes, {**knows, "to": "Nobody"}]
+    assert memory("delete_relations", relations=missing)["message"] == (
+        "Deleted 0 of 2 relations. The rest matched nothing."
+    )
+    memory("delete_relations", relations=[knows])
+    assert memory("read_graph")["relations"] == []
+    assert memory("create_relations", relations=[likes]) == {"relations": [likes]}
+    assert memory("read_graph")["relations"] == [likes]
+
+
+def test_a_deleted_entity_comes_back_without_its_relations(memory: Tool) -> None:
+    memory("create_entities", entities=[ADA, ACME])
+    memory("create_relations", relations=[WORKS])
+    deleted = memory("delete_entities", entityNames=["Ada Lovelace", "Nobody"])
+    assert deleted["message"] == "Deleted 1 of 2 entities. Not found: Nobody"
+    assert memory("read_graph") == {"entities": [ACME], "relations": []}
+    back = {**ADA, "observations": ["Is back"]}
+    assert memory("create_entities", entities=[back]) == {"entities": [back]}
+    graph = memory("read_graph")
+    assert (by_name(graph)["Ada Lovelace"], graph["relations"]) == (back, [])
+
+
+def test_a_search_finds_words_and_types_with_the_relations_around(memory: Tool) -> None:
+    memory("create_entities", entities=[ADA, ACME])
+    memory("create_relations", relations=[WORKS])
+    for query in ("tea", "lovelace", "person"):
+        found = memory("search_nodes", query=query)
+        assert "Ada Lovelace" in by_name(found), query
+        assert found["relations"] == [WORKS], query
+    assert memory("search_nodes", query=" ") == memory("read_graph")
+    opened = memory("open_nodes", names=["Acme"])
+    assert opened == {"entities": [ACME], "relations": [WORKS]}
+
+
+def test_additions_at_the_same_time_are_all_kept(
+    loop: Loop, services: Services, owner: str, memory: Tool
+) -> None:
+    memory("create_entities", entities=[ADA])
+    texts = [f"Fact {number}" for number in range(10)]
+
+    async def together() -> None:
+        async with Client(create_server(services, lambda: full_actor(owner), "memory")) as client:
+            calls = ([{"entityName": "Ada Lovelace", "contents": [text]}] for text in texts)
+            await asyncio.gather(*(client.call_tool("add_observations", {"observations": o}) for o in calls))
+
+    loop.run(together())
+    assert set(by_name(memory("read_graph"))["Ada Lovelace"]["observations"]) == {
+        *ADA["observations"],
+        *texts,
+    }
+
+
+def test_what_other_tools_stored_is_read_and_extended(memory: Tool, run: Call) -> None:
+    run("store", entities=[
+        {"entity_type": "person", "name": "Ada Lovelace", "role": "Analyst", "age": 36},
+        {"entity_type": "event", "title": "Kick-off"},
+    ], relationships=[{"relationship_type": "REFERS_TO", "source_index": 1, "target_index": 0}])  # fmt: skip
+    graph = memory("read_graph")
+    assert by_name(graph) == {
+        "Ada Lovelace": {
+            "name": "Ada Lovelace",
+            "entityType": "person",
+            "observations": ["age: 36", "role: Analyst"],
+        },
+        "Kick-off": {"name": "Kick-off", "entityType": "event", "observations": ["title: Kick-off"]},
+    }
+    assert graph["relations"] == [{"from": "Kick-off", "to": "Ada Lovelace", "relationType": "REFERS_TO"}]
+    memory("add_observations", observations=[{"entityName": "Ada Lovelace", "contents": ["Likes tea"]}])
+    found = by_name(memory("open_nodes", names=["Ada Lovelace"]))["Ada Lovelace"]
+    assert found["observations"] == ["Likes tea", "age: 36", "role: Analyst"]
+    (ada,) = run("entities.find", identifier="Ada Lovelace")["entities"]
+    assert (ada["snapshot"]["role"], ada["snapshot"]["observations"]) == ("Analyst", ["Likes tea"])
+
+
+def test_observations_that_a_correction_holds_are_not_said_to_be_added(memory: Tool, run: Call) -> None:
+    memory("create_entities", entities=[ADA])
+    (ada,) = run("entities.find", identifier="Ada Lovelace")["entities"]
+    run("entities.correct", entity_id=ada["entity_id"], field="observations", value=["Only this"])
+    with pytest.raises(Failed, match="held by a correction"):
+        memory("add_observations", observations=[{"entityName": "Ada Lovelace", "contents": ["More"]}])
+
+
+def test_other_tools_are_refused_and_unknown_arguments_too(memory: Tool) -> None:
+    with pytest.raises(Failed, match="the toolset core or full has it"):
+        memory("store", entities=[ADA])
+    with pytest.raises(Failed):
+        memory("create_entities", entities=[{"name": " ", "entityType": "person", "observations": []}])
+    with pytest.raises(Failed):
+        memory("open_nodes", nodes=["Ada"])
