@@ -24,7 +24,13 @@ from neo4j import AsyncGraphDatabase, Query
 from graphmem import cypher
 from graphmem.database import failpoints, pool
 from graphmem.database.admission import Admission
-from graphmem.database.driver_errors import TIMEOUT_CODES, FirstRunTimeout, setting_error, translate
+from graphmem.database.driver_errors import (
+    TIME_LIMIT_CODES,
+    TIMEOUT_CODES,
+    FirstRunTimeout,
+    setting_error,
+    translate,
+)
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
 from graphmem.database.queries import Queries, Statements, Transaction, fetch_rows
 from graphmem.database.rows import Row
@@ -131,7 +137,7 @@ class Database:
 
         async def attempt() -> list[Row]:
             if cypher.is_light(name, params):
-                return await self._run(name, text, timeout, bound)
+                return await self._run_light(name, text, bound)
             async with self.heavy.place(first_run=self._first_runs.expects(text)):
                 return await self._run(name, text, timeout, bound)
 
@@ -151,6 +157,20 @@ class Database:
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
+
+    async def _run_light(self, name: str, text: LiteralString, params: dict[str, Any]) -> list[Row]:
+        """Run a light read. If it exceeds its limit, run it once more with the limit of a first run.
+
+        Neo4j plans a text anew when the data has grown, and that counts into the limit. A light read takes
+        milliseconds otherwise, so planning is the likely reason, and the caller cannot do anything about it.
+        """
+        try:
+            return await self._run(name, text, self._settings.read_timeout, params)
+        except neo4j.exceptions.Neo4jError as exc:
+            if exc.code not in TIME_LIMIT_CODES:
+                raise
+            self._first_runs.forget(text)
+            return await self._run(name, text, self._settings.read_timeout, params)
 
     async def write(
         self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any

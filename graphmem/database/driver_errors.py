@@ -18,9 +18,14 @@ from graphmem.errors import (
 )
 from graphmem.settings import Settings
 
-TIMEOUT_CODES = frozenset({
-    "Neo.ClientError.Transaction.TransactionTimedOut",
-    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
+TIME_LIMIT_CODES = frozenset(
+    {
+        "Neo.ClientError.Transaction.TransactionTimedOut",
+        "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
+    }
+)
+"""The server ended a statement that exceeded its own time limit."""
+TIMEOUT_CODES = TIME_LIMIT_CODES | frozenset({
     "Neo.ClientError.Transaction.LockClientStopped",
     "Neo.ClientError.Transaction.TransactionTerminated",
     "Neo.TransientError.Transaction.LockAcquisitionTimeout",

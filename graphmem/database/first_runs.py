@@ -50,6 +50,10 @@ class FirstRuns:
         if server_life == self.server_life:
             self._planned.add(text)
 
+    def forget(self, text: str) -> None:
+        """Let the next run of a text take as long as a first run: the server may plan it anew."""
+        self._texts.pop(text, None)
+
     def finished(self, text: str, server_life: int) -> None:
         """Remember a run that began in this ``server_life`` and succeeded."""
         if server_life == self.server_life:

@@ -6,15 +6,13 @@ Neo4j plans a statement when it first runs after a start of the server. The whol
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from graphmem import cypher
 from graphmem.database.queries import Queries
 from graphmem.writing.requests import Touched
 from graphmem.writing.rows import edge_types
 from graphmem.writing.state import LookRow
-
-TurnForm = Literal["write.turn[plain]", "write.turn[linked]", "write.turn"]
 
 
 class WrittenTurn(NamedTuple):
@@ -36,10 +34,15 @@ async def read(touched: Touched, queries: Queries) -> LookRow:
 
 async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     """Write a turn; return whether it is written: not if another process wrote meanwhile."""
-    form = of_turn(params)
-    types = edge_types(params) if form == "write.turn" else None
-    taken = _parameters(form, params)
-    return await queries.one(form, WrittenTurn, edge_types=types, **taken) is not None
+    if _needs_whole(params):
+        written = await queries.one("write.turn", WrittenTurn, edge_types=edge_types(params), **params)
+    elif params["relationships"] or params["events"] or params["superseded"] or params["renewed"]:
+        linked = _parameters("write.turn[linked]", params)
+        written = await queries.one("write.turn[linked]", WrittenTurn, **linked)
+    else:
+        plain = _parameters("write.turn[plain]", params)
+        written = await queries.one("write.turn[plain]", WrittenTurn, **plain)
+    return written is not None
 
 
 def has_merged(look: LookRow) -> bool:
@@ -51,18 +54,14 @@ def has_merged(look: LookRow) -> bool:
     return any(thing.into is not None or thing.own_state is not None for thing in things)
 
 
-def of_turn(params: Mapping[str, Any]) -> TurnForm:
-    """Return the least form of ``write.turn`` that writes all that its parameters hold."""
+def _needs_whole(params: Mapping[str, Any]) -> bool:
+    """Return whether a turn writes something that only the whole of ``write.turn`` writes."""
     merges = any(row["merged"] or row["unmerged"] for row in params["entities"])
     moves = any(
         row["liveness_changed"] or row["survivor_key"] or row["former_survivor_key"]
         for row in params["relationships"]
     )
-    if merges or moves or params["versions"] or params["aliases"]:
-        return "write.turn"
-    if params["relationships"] or params["events"] or params["superseded"] or params["renewed"]:
-        return "write.turn[linked]"
-    return "write.turn[plain]"
+    return bool(merges or moves or params["versions"] or params["aliases"])
 
 
 def _parameters(name: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import timeit
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
@@ -273,18 +272,3 @@ def test_a_web_page_elsewhere_learns_nothing(loop: Loop, services: Services) -> 
 
 def test_the_description_has_it() -> None:
     assert "text/plain" in document()["paths"]["/metrics"]["get"]["responses"]["200"]["content"]
-
-
-def test_counting_costs_a_request_little() -> None:
-    metrics = Metrics()
-
-    def request() -> None:
-        """What a store does."""
-        for query in ("write.look[plain]", "write.turn[plain]"):
-            metrics.statement(query, 0.001)
-        metrics.turn(1, 1)
-        metrics.turns["committed"].inc()
-        metrics.request("store", "rest", "ok", 0.004)
-        metrics.response(200)
-
-    assert min(timeit.repeat(request, number=1_000, repeat=5)) / 1_000 < 50e-6

@@ -56,7 +56,7 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
                 http.post("/entities/query", json={"offset": 10_001}),
             )
             assert behind.status_code == 503
-            assert 0.9 < time.monotonic() - begin < 5
+            assert time.monotonic() - begin > 0.9
             assert (light.status_code, refused.status_code) == (200, 503)
             assert refused.json()["error_code"] == "SERVICE_BUSY"
             assert refused.json()["details"]["retryable"] is True

@@ -26,6 +26,8 @@ from graphmem.settings import Settings
 from graphmem.writing import Receipt, StoreRequest, TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.faces import by_runner
+from tests.support.faulty_database import faulty_services
 from tests.support.tcp_proxy import Proxy, proxied
 
 RETRY = 2.0
@@ -181,6 +183,20 @@ def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: F
     time.sleep(STATE_SECONDS)
     assert get("/health/ready").status_code == 200
     assert get("/health").json()["database"] == "up"
+
+
+def test_a_read_that_is_planned_anew_is_answered(loop: Loop, services: Services, owner: str) -> None:
+    """The database plans a known statement anew once the data has grown, for longer than a read may take."""
+    settings = services.settings.model_copy(update={"read_timeout": 0.4})
+    with faulty_services(loop, services, settings) as (hasty, database):
+        run = by_runner(loop, hasty, owner)
+        (ada,) = run("store", entities=[ADA])["entities"]
+        arguments = {"entity_id": ada["entity_id"], "include_total_count": True}
+        assert run("relationships.list", **arguments)["total"] == 0
+        loop.run(services.database.script("CALL db.clearQueryCaches()"))
+        database.names.clear()
+        assert run("relationships.list", **arguments)["total"] == 0
+        assert "relationship.of_entity" in database.names
 
 
 def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty) -> None:
