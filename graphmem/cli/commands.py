@@ -1,9 +1,8 @@
 """Commands, made from the operations of the registry.
 
 A required plain argument is positional, every other argument is an option. Values reach the operation as
-text,
-so its validation answers as on the other faces. Lists take commas or repeated options; objects take JSON,
-``@FILE`` or ``-`` for stdin.
+text, so its validation answers as on the other faces. Lists take commas or repeated options; objects take
+JSON, ``@FILE`` or ``-`` for stdin.
 """
 
 from __future__ import annotations
@@ -44,6 +43,17 @@ def add_commands(app: typer.Typer) -> None:
                 app.add_typer(groups[noun], name=noun, help=f"Work with {noun}.")
             place = groups[noun]
         place.command(name, help=_help(operation), short_help=operation.summary)(_command(operation))
+
+
+def show_whole_summaries(app: typer.Typer) -> None:
+    """Let a list of commands show the whole first line of each help: typer cuts it after 45 characters."""
+    for command in app.registered_commands:
+        first_line = (inspect.getdoc(command.callback) or "").partition("\n")[0]
+        command.short_help = command.short_help or first_line
+    for group in app.registered_groups:
+        group.short_help = group.help
+        if group.typer_instance is not None:
+            show_whole_summaries(group.typer_instance)
 
 
 def _help(operation: Operation[Any]) -> str:

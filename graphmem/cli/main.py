@@ -10,7 +10,7 @@ import typer
 
 from graphmem import __version__, operations
 from graphmem.cli import backup, cypher, db, server
-from graphmem.cli.commands import add_commands
+from graphmem.cli.commands import add_commands, show_whole_summaries
 from graphmem.cli.session import Session, console, current, telling_errors
 from graphmem.settings import ToolsetName
 
@@ -18,7 +18,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    # Rendered as Markdown, examples would run together, and `<field>` would vanish as if it were HTML.
+    rich_markup_mode=None,
     help="Structured memory: observations in, snapshots with provenance out.",
 )
 # The import of the operations fills the registry, from which the commands are made.
@@ -160,8 +161,7 @@ def doctor(
     """Check this installation, and say how to mend each fault.
 
     Checked are settings, data directory, disk, Neo4j, the database and its schema, memory, clocks, vectors
-    and
-    the service. Nothing is started or changed. The exit code is 1 if a check fails, else 0.
+    and the service. Nothing is started or changed. The exit code is 1 if a check fails, else 0.
 
     \b
     Examples:
@@ -181,6 +181,7 @@ app.add_typer(server.app, name="server", help="Start, stop and inspect the local
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
 app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
 add_commands(app)
+show_whole_summaries(app)
 
 
 def main() -> None:

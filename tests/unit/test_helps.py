@@ -1,0 +1,62 @@
+"""The ``--help`` of every command, at the width of a plain terminal."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from graphmem.cli.main import app
+
+
+def every_command(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each command and group with the words that call it."""
+    yield words, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from every_command(inner, (*words, name))
+
+
+COMMANDS = dict(every_command(typer.main.get_command(app)))
+
+
+def shown_help(words: tuple[str, ...]) -> str:
+    result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"})
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def letters(text: str) -> str:
+    """Return a text without white space: where lines end is the terminal's affair."""
+    return re.sub(r"[\s\x08]+", "", text)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_each_example_stands_on_a_line_of_its_own(words: tuple[str, ...]) -> None:
+    _, _, examples = inspect.cleandoc(COMMANDS[words].help or "").partition("\b\n")
+    printed = [line.strip() for line in shown_help(words).splitlines()]
+    for line in examples.splitlines():
+        assert line.strip() in printed
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_help_loses_no_words(words: tuple[str, ...]) -> None:
+    command = COMMANDS[words]
+    shown = letters(shown_help(words))
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    options = [option for option in command.params if not getattr(option, "hidden", False)]
+    summaries = [inner.short_help or "" for inner in getattr(command, "commands", {}).values()]
+    for text in [*paragraphs, *(option.help or "" for option in options), *summaries]:
+        assert letters(text) in shown
+    for name in [name for option in options if option.opts[0].startswith("-") for name in option.opts]:
+        assert name in shown
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_no_line_of_a_help_is_broken_after_one_word(words: tuple[str, ...]) -> None:
+    for paragraph in inspect.cleandoc(COMMANDS[words].help or "").partition("\b\n")[0].split("\n\n"):
+        assert not re.search(r"^\w+$(?=\n)", paragraph, re.MULTILINE), paragraph
