@@ -2,14 +2,16 @@
 
 A required plain argument is positional, every other argument is an option. Values reach the operation as
 text, so its validation answers as on the other faces. Lists take commas or repeated options; objects take
-JSON, ``@FILE`` or ``-`` for stdin.
+JSON, ``@FILE`` or ``-`` for stdin. An option that takes any JSON value takes bare text too.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -17,6 +19,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from graphmem.arguments import Spelled, nested_filters, shown_names
+from graphmem.cli.error_text import Place
 from graphmem.cli.layouts import show
 from graphmem.cli.session import console, current, telling_errors
 from graphmem.errors import InvalidInput, InvalidJson
@@ -24,6 +27,9 @@ from graphmem.ingest.requests import read_request
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Operation
 
+TEXT_HELP = 'What cannot be JSON is taken as text: CEO is "CEO", while 7, true, null, [ and { are JSON.'
+_LOOKS_LIKE_JSON = re.compile(r'\s*(?:[\[{"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$)')
+"""What begins as a list, an object or a quoted string, or is a number: never taken as bare text."""
 _FILE = "from_file"
 _HIDDEN = "_hidden"
 
@@ -71,7 +77,8 @@ def example_line(operation: Operation[Any]) -> str:
         if isinstance(value, bool):
             options.append(option if value else f"--no-{option[2:]}")
         elif _is_json(fields[name]):
-            options += [option, canonical.encode(value)]
+            bare = _takes_text(fields[name]) and isinstance(value, str) and _is_bare_text(value)
+            options += [option, value if bare else canonical.encode(value)]
         elif isinstance(value, list):
             options += [word for element in value for word in (option, element)]
         elif fields[name].is_required():
@@ -89,7 +96,7 @@ def _command(operation: Operation[Any]) -> Any:
     def command(context: typer.Context, as_json: bool, **values: Any) -> None:
         session = current(context)
         as_json = as_json or session.as_json
-        with telling_errors(as_json):
+        with telling_errors(as_json, _place(operation, shown, values)):
             hidden = {name: values.pop(f"{name}{_HIDDEN}") for name in shown}
             raw = _arguments({**fields, **{option: fields[name] for option, name in options.items()}}, values)
             raw = {shown.get(name, name): value for name, value in raw.items()}
@@ -155,6 +162,8 @@ def _parameter(name: str, shown: str, info: FieldInfo) -> inspect.Parameter:
     if _is_list(info):
         return _keyword(name, Annotated[list[str] | None, typer.Option(option, help=text)], None)
     metavar = "JSON" if _is_json(info) else None
+    if _takes_text(info):
+        text, metavar = f"{text} {TEXT_HELP}", "TEXT|JSON"
     return _keyword(name, Annotated[str | None, typer.Option(option, metavar=metavar, help=text)], None)
 
 
@@ -192,6 +201,45 @@ def _is_json(info: FieldInfo) -> bool:
     )
 
 
+def _takes_text(info: FieldInfo) -> bool:
+    """Whether an argument takes any JSON value, and therefore a text without quotes too."""
+    return info.annotation is Any
+
+
+def _is_bare_text(text: str) -> bool:
+    """Whether a text cannot be meant as JSON, so that it stands for itself."""
+    if not text.strip() or text == "-" or text.startswith("@") or _LOOKS_LIKE_JSON.match(text):
+        return False
+    try:
+        canonical.decode(text.encode(errors="surrogatepass"))
+    except ValueError:
+        return True
+    return False
+
+
+def _place(operation: Operation[Any], shown: Mapping[str, str], values: Mapping[str, Any]) -> Place:
+    """Return a function that names the option or the argument of a path such as ``$.filters.limit``.
+
+    What stands in ``--file`` keeps its name: it has no option on this command line.
+    """
+    fields = _fields(operation)
+    positional = {name for name, info in fields.items() if info.is_required() and not _is_json(info)}
+    in_options = {name for name, value in values.items() if value not in (None, [])}
+    has_file = values.get(_FILE) is not None
+
+    def place(path: str) -> str:
+        match = re.match(r"\$\.(?:filters\.)?(\w+)", path)
+        if match is None:
+            return path.removeprefix("$")
+        name, rest = match[1], path[match.end() :]
+        own = next((field for field, other in shown.items() if other == name), name)
+        if own in positional or own not in fields or (has_file and own not in in_options):
+            return f"{name}{rest}"
+        return f"{_flag(shown.get(own, own))}{rest}"
+
+    return place
+
+
 def _arguments(fields: dict[str, FieldInfo], values: dict[str, Any]) -> dict[str, Any]:
     file = values.pop(_FILE, None)
     raw: dict[str, Any] = {} if file is None else read_request(_bytes(file), file)
@@ -199,7 +247,7 @@ def _arguments(fields: dict[str, FieldInfo], values: dict[str, Any]) -> dict[str
         if value is None or value == []:
             continue
         if _is_json(fields[name]):
-            raw[name] = _json(name, value)
+            raw[name] = _json(name, value, fields[name])
         elif _is_list(fields[name]):
             raw[name] = [part.strip() for text in value for part in text.split(",") if part.strip()]
         else:
@@ -207,16 +255,23 @@ def _arguments(fields: dict[str, FieldInfo], values: dict[str, Any]) -> dict[str
     return raw
 
 
-def _json(name: str, text: str) -> Any:
-    data = (
-        _bytes(text.removeprefix("@"))
-        if text.startswith("@") or text == "-"
-        else text.encode(errors="surrogatepass")
-    )
+def _json(name: str, text: str, info: FieldInfo) -> Any:
+    """Return the value of an option that takes JSON.
+
+    Raises:
+        InvalidJson: it is not JSON, and the option takes no text or the text begins as JSON does.
+    """
+    if _takes_text(info) and _is_bare_text(text):
+        return text
+    from_file = text.startswith("@") or text == "-"
+    data = _bytes(text.removeprefix("@")) if from_file else text.encode(errors="surrogatepass")
     try:
         return canonical.decode(data)
     except ValueError as exc:
-        message = f"--{name.replace('_', '-')} is not JSON ({exc}): put a text in quotes, '\"like this\"'"
+        begins = "begins as JSON and is" if _takes_text(info) and text.strip() and not from_file else "is"
+        message = f"{_flag(name)} {begins} not valid JSON: {exc}"
+        if _takes_text(info):
+            message += "; a text that begins like this goes into quotes: '\"[like this\"'"
         raise InvalidJson(message, reason=str(exc)[:200]) from None
 
 

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from graphmem import settings
 from graphmem.auth import local_actor
+from graphmem.cli.error_text import Place, error_lines, unchanged
 from graphmem.cli.tables import plain
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
 from graphmem.observability import logs
@@ -102,8 +103,11 @@ def fetching() -> Callable[[str, int, int], None]:
 
 
 @contextlib.contextmanager
-def telling_errors(as_json: bool) -> Iterator[None]:
-    """Print an error on stderr, as text or as its envelope, and exit with its code."""
+def telling_errors(as_json: bool, place: Place = unchanged) -> Iterator[None]:
+    """Print an error on stderr, as text or as its envelope, and exit with its code.
+
+    ``place``: names the option of a path in the request.
+    """
     import structlog
 
     from graphmem.observability.logs import new_trace_id
@@ -113,7 +117,7 @@ def telling_errors(as_json: bool) -> Iterator[None]:
         try:
             yield
         except GraphmemError as exc:
-            tell_error(exc, trace, as_json)
+            tell_error(exc, trace, as_json, place)
         except (KeyboardInterrupt, typer.Exit, typer.Abort):
             raise
         except Exception as exc:
@@ -124,17 +128,16 @@ def telling_errors(as_json: bool) -> Iterator[None]:
             tell_error(error, trace, as_json)
 
 
-def tell_error(error: GraphmemError, trace: str, as_json: bool) -> NoReturn:
+def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = unchanged) -> NoReturn:
     """Print an error and exit with its code."""
     envelope = error.envelope(trace)
     if as_json:
         sys.stderr.write(json.dumps(envelope, default=str) + "\n")
     else:
+        message, *lines = error_lines(error, place)
         stderr.print(f"[bold red]error[/] {error.code}:", end=" ", highlight=False)
-        stderr.print(plain(str(error)))
-        for issue in error.details.get("issues", [])[:20]:
-            stderr.print(plain(f"  {issue.get('path', '')}: {issue.get('message', '')}"))
-        for line in error.details.get("log", [])[-20:]:
-            stderr.print(plain(f"  | {line}"))
+        stderr.print(plain(message))
+        for line in lines:
+            stderr.print(plain(line))
         stderr.print(f"  trace_id {envelope['trace_id']}", style="dim", highlight=False)
     raise typer.Exit(error.exit_code)

@@ -222,6 +222,36 @@ def test_an_error_is_told_on_stderr_with_its_exit_code(
     assert set(envelope) == {"error_code", "message", "details", "trace_id", "timestamp"}
 
 
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("entities list --limit 0", "error VALIDATION_INVALID_FORMAT: --limit: "),
+        ("timeline list --end-date never", "error VALIDATION_INVALID_FORMAT: --end-date: "),
+        ("entities search x --limit 0", "error VALIDATION_INVALID_FORMAT: --limit: "),
+        ("relationships list x --direction up", "error VALIDATION_INVALID_FORMAT: --direction: "),
+        ("schemas get 9", "error VALIDATION_INVALID_FORMAT: entity_type: "),
+        ("store", "error VALIDATION_INVALID_FORMAT: --entities: "),
+        ("store --entities [7]", "nothing was stored: --entities[0]: "),
+        ("store --file FILE", "nothing was stored: entities[0]: "),
+    ],
+)
+def test_an_error_names_the_option_once(command: Command, tmp_path: Path, line: str, text: str) -> None:
+    file = tmp_path / "items.json"
+    file.write_text('{"entities": [7]}')
+    shown = re.sub(r"\s+", " ", command(*line.replace("FILE", str(file)).split()).stderr)
+    assert text in shown
+    message = shown.partition(text)[2].partition(" trace_id")[0].strip()
+    assert message
+    assert shown.count(message) == 1
+    assert "$" not in shown
+
+
+def test_several_faults_are_each_told_once(command: Command) -> None:
+    lines = command("entities", "list", "--limit", "0", "--offset", "x").stderr.splitlines()
+    assert ["--limit" in line for line in lines[:2]] == [True, False]
+    assert lines[1].startswith("  --offset: ")
+
+
 def test_the_same_key_with_other_content_exits_with_5(command: Command, run: Call) -> None:
     run("store", entities=[ADA], idempotency_key="k")
     result = command("store", "--entities", json.dumps([{**ADA, "born": 1}]), "--idempotency-key", "k")
@@ -260,6 +290,39 @@ def test_bytes_that_are_no_text_are_told_in_the_envelope(
 def test_a_file_name_that_is_no_text_is_told_in_the_envelope(command: Command) -> None:
     result = command("store", "--file", "/nowhere\udcff", "--json")
     assert json.loads(result.stderr)["error_code"] == "VALIDATION_INVALID_FORMAT"
+
+
+# Values without quotes
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("CEO", "CEO"), ("+44 1632 960000", "+44 1632 960000"), ("007", "007"), ("nan", "nan"),
+        ("7", 7), ("-1.5", -1.5), ("true", True), ('"7"', "7"), ("[1]", [1]), ('{"a": 1}', {"a": 1}),
+    ],
+)  # fmt: skip
+def test_a_value_that_cannot_be_json_is_text(command: Command, run: Call, text: str, value: Any) -> None:
+    (one,) = ids(run("store", entities=[ADA]))
+    result = command("entities", "correct", one, "role", "--value", text, "--json")
+    assert json.loads(result.stdout)["value"] == value
+
+
+@pytest.mark.parametrize("text", ["[1", '{"a": 1', '"CEO', "1e999"])
+def test_a_value_that_begins_as_json_must_be_json(command: Command, text: str) -> None:
+    result = command("entities", "correct", "ent_0", "role", "--value", text)
+    assert result.exit_code == 2
+    assert "--value begins as JSON and is not valid JSON" in re.sub(r"\s+", " ", result.stderr)
+
+
+def test_an_empty_value_is_refused(command: Command) -> None:
+    result = command("entities", "correct", "ent_0", "role", "--value", "")
+    assert (result.exit_code, "--value is not valid JSON" in result.stderr) == (2, True)
+
+
+def test_a_value_that_takes_objects_only_is_never_bare_text(command: Command) -> None:
+    result = command("observations", "create", "--entity-id", "ent_0", "--fields", "CEO")
+    assert (result.exit_code, "--fields is not valid JSON" in result.stderr) == (2, True)
 
 
 # Help
