@@ -24,7 +24,15 @@ from rich.progress import (
 from rich.text import Text
 
 from graphmem.cli.db import Json, show
-from graphmem.cli.session import Session, current, fetching, run_async, stderr, telling_errors
+from graphmem.cli.session import (
+    Session,
+    current,
+    fetching,
+    require_database,
+    run_async,
+    stderr,
+    telling_errors,
+)
 from graphmem.cli.tables import plain
 from graphmem.errors import ConfigurationInvalid, DumpConflicts
 from graphmem.model import times
@@ -76,7 +84,8 @@ def create(
     session = current(context)
     with telling_errors(as_json or session.as_json):
         chosen = _local_settings(session)
-
+        require_database(chosen)
+        session.log_to_file(chosen)
         if os.path.isdir(path):
             path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
         made = run_async(_create(chosen, path, owner or (), force))
@@ -127,7 +136,7 @@ def restore(
     session = current(context)
     with telling_errors(as_json or session.as_json):
         chosen = _local_settings(session)
-
+        session.log_to_file(chosen)
         result = run_async(_restore(chosen, path, dry_run))
         conflicts = [conflict.report() for conflict in result.conflicts]
         show(_restored(path, result), as_json or session.as_json)
@@ -173,7 +182,6 @@ def _local_settings(session: Session) -> Settings:
             f"backup works on the data of this machine, not at {chosen.base_url}: run it there",
             setting="GRAPHMEM_BASE_URL",
         )
-    session.log_to_file(chosen)
     return chosen
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graphmem.auth import local_actor
-from graphmem.cli.session import Session, fetching, run_async, stderr
+from graphmem.cli.session import Session, fetching, require_database, run_async, stderr
 from graphmem.errors import ConfigurationInvalid
 from graphmem.operations.server import SnapshotHealth, told
 from graphmem.reading.snapshot_check import StoredTypes, audit
@@ -21,6 +21,7 @@ def rebuild(session: Session) -> SnapshotHealth:
             "the data of that service with `graphmem snapshots check --auto-fix`",
             setting="GRAPHMEM_BASE_URL",
         )
+    require_database(chosen)
     session.log_to_file(chosen)
 
     async def run() -> SnapshotHealth:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from graphmem import settings
-from graphmem.auth import local_actor
+from graphmem.auth import Scope, local_actor
 from graphmem.cli.error_text import Place, error_lines, unchanged
 from graphmem.cli.tables import plain
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
@@ -49,6 +49,8 @@ class Session:
             token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
             with Client(chosen.base_url, token, "cli") as client:
                 return client.call(operation, raw)
+        if operation.scope is Scope.READ:
+            require_database(chosen)
         self.log_to_file(chosen)
 
         async def in_process() -> bytes:
@@ -67,6 +69,23 @@ class Session:
             # The start of Neo4j reports what is wrong with the directory.
             folder = None
         logs.configure(chosen, folder, console_level="info" if self.verbose else "error")
+
+
+def require_database(chosen: Settings) -> None:
+    """Refuse to read a data directory without a database, so that a mistyped ``--data-dir`` creates none.
+
+    Raises:
+        DataDirectoryRefused: there is no database; nothing was created.
+    """
+    from graphmem import neo4j_local
+
+    if chosen.neo4j_uri is None and not neo4j_local.exists(chosen):
+        raise DataDirectoryRefused(
+            f"there is no database in {chosen.data_path}: nothing was read, and nothing was created. Correct "
+            "--data-dir, --env or GRAPHMEM_DATA_DIR. To create a database there, store something or run "
+            "`graphmem db start`",
+            data_dir=str(chosen.data_path),
+        )
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -75,7 +75,13 @@ async def _database(chosen: Settings, deep: bool) -> list[Finding]:
     try:
         status = neo4j_local.status(chosen)
         if status.version is None:
-            return [Finding("database", "ok", "there is none yet: the first command or service creates it")]
+            return [
+                Finding(
+                    "database",
+                    "ok",
+                    "there is none yet: the first store, `graphmem db start` or service creates it",
+                )
+            ]
         if not status.running:
             what = "the embedded Neo4j does not run, so its contents were not checked"
             return [Finding("database", "warn", what, "Run graphmem db start, then graphmem doctor again.")]

@@ -33,6 +33,7 @@ __all__ = [
     "Progress",
     "Status",
     "ensure",
+    "exists",
     "fetch",
     "info",
     "java_version",
@@ -143,6 +144,17 @@ def stop(
 def stopped(settings: Settings) -> bool:
     """Return whether the server was stopped on purpose, and has not been requested since."""
     return os.path.exists(Instance(settings).stop_file)
+
+
+def exists(settings: Settings) -> bool:
+    """Return whether the data directory holds a database, of whatever origin. It need not run.
+
+    Raises:
+        DataDirectoryRefused: it cannot be read, or instance.json is damaged or of a newer graphmem.
+    """
+    instance = Instance(settings)
+    with files.used_as_data(instance.root):
+        return instance.facts() is not None or instance.databases.exists()
 
 
 def status(settings: Settings) -> Status:

@@ -67,6 +67,7 @@ class Instance:
     def __init__(self, settings: Settings) -> None:
         self.root = settings.data_path
         self.home = self.root / "neo4j"
+        self.databases = self.home / "data" / "databases"
         self.console = self.home / "logs" / "console.log"
         self.log = self.home / "logs" / "neo4j.log"
         self.run_file = self.home / "run" / "server.json"
@@ -126,14 +127,13 @@ class Instance:
             DataDirectoryRefused: a newer graphmem or Neo4j or another program made it, or it is in use.
         """
         facts = self._checked(lock)
-        databases = self.home / "data" / "databases"
-        self._refuse_if_open(databases / "store_lock")
+        self._refuse_if_open(self.databases / "store_lock")
         bolt = _port(facts.bolt_port, avoid)
         facts = replace(facts, bolt_port=bolt, http_port=_port(facts.http_port, avoid | {bolt}))
         for name in ("", "conf", "logs", "run", "run/tmp", "data", "data/dbms"):
             files.private_directory(self.home / name)
         auth = self.home / "data" / "dbms" / "auth.ini"
-        if not databases.exists():
+        if not self.databases.exists():
             if not self._password_file.exists():
                 files.write_private(self._password_file, secrets.token_urlsafe(32))
             files.write_private(auth, config.auth_ini(self._password_file.read_text()))
@@ -150,7 +150,7 @@ class Instance:
         """Return the facts for a start of this release. The ports are those of the last start, 0 if none."""
         facts = self.facts()
         if facts is None:
-            if (self.home / "data" / "databases").exists():
+            if self.databases.exists():
                 raise DataDirectoryRefused(
                     f"{self.home} holds a database that graphmem did not make: set GRAPHMEM_DATA_DIR to "
                     "another directory"
