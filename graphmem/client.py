@@ -21,6 +21,17 @@ class Client:
     """A connection to one service."""
 
     def __init__(self, base_url: str, token: str | None, name: str = "client") -> None:
+        """Make the connection; nothing is sent yet.
+
+        Raises:
+            ServiceUnreachable: the address does not begin with http:// or https://.
+        """
+        if not re.match("https?://", base_url):
+            host = base_url.rpartition("://")[2][:200]
+            raise ServiceUnreachable(
+                f"{base_url!r:.200} does not begin with http:// or https://: write --base-url http://{host}",
+                base_url=base_url[:200],
+            )
         headers = {"X-Client-Name": name} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._base = base_url.rstrip("/")
         self._http = httpx.Client(base_url=self._base, headers=headers, timeout=TIMEOUT_SECONDS)
@@ -51,7 +62,11 @@ class Client:
         try:
             answer = self._http.request(method, url, **sent)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            raise ServiceUnreachable(base_url=self._base, reason=type(exc).__name__) from exc
+            raise ServiceUnreachable(
+                f"no service answers at {self._base}: start it with `graphmem serve`, or correct --base-url",
+                base_url=self._base,
+                reason=type(exc).__name__,
+            ) from exc
         if answer.is_success:
             return answer.content
         raise self._error(answer)

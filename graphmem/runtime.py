@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import structlog
 
@@ -35,8 +35,11 @@ WATCH_SECONDS = 1.0
 RESTART_FREE_BYTES = 64_000_000
 """Bytes that must be free on the disk before a database that stopped working is restarted."""
 
+REMOTE_SECONDS = 10.0
+"""Seconds that a database at ``NEO4J_URI`` may take to answer a command."""
+
 REMOTE_START_SECONDS = 30.0
-"""Seconds that a database at ``NEO4J_URI`` may take to answer when graphmem starts."""
+"""Seconds that it may take to answer a service, which may be started together with it."""
 
 
 @contextlib.asynccontextmanager
@@ -45,8 +48,15 @@ async def open_services(
     progress: Progress | None = None,
     on_notification: OnNotification | None = None,
     tracer: Tracer = NO_TRACES,
+    *,
+    remote_seconds: float = REMOTE_SECONDS,
+    waiting: Callable[[str], None] | None = None,
 ) -> AsyncIterator[Services]:
     """Open what operations need: the database (started if it is the embedded one), migrated and online.
+
+    Args:
+        remote_seconds: how long a database at ``NEO4J_URI`` may take to answer.
+        waiting: called with a line of progress while it does not answer; by default the line is logged.
 
     Raises:
         SetupError: a setting, the data directory, the engine or the database's schema does not fit.
@@ -57,7 +67,7 @@ async def open_services(
     database = Database(where, settings, Metrics(), tracer, on_notification)
     try:
         if settings.neo4j_uri is not None:
-            await wait_until_up(database, REMOTE_START_SECONDS)
+            await wait_until_up(database, remote_seconds, settings.neo4j_address, waiting or _log.warning)
         await migrations.apply(database)
         async with services_over(database, settings) as services:
             yield services

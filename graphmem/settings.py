@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
@@ -215,6 +216,10 @@ class Settings(BaseSettings):
             raise ValueError(
                 "the address must look like bolt://host:7687 or neo4j://host:7687, with +s for TLS (neo4j+s://host)"
             )
+        if value is not None and "@" in urlsplit(value).netloc:
+            raise ValueError(
+                "user and password do not stand in the address: set NEO4J_USERNAME and NEO4J_PASSWORD"
+            )
         return value
 
     @model_validator(mode="after")
@@ -260,6 +265,12 @@ class Settings(BaseSettings):
     def cache_path(self) -> Path:
         """The directory of downloaded files."""
         return (self.cache_dir or platformdirs.user_cache_path("graphmem", appauthor=False)).absolute()
+
+    @property
+    def neo4j_address(self) -> str:
+        """``NEO4J_URI`` for messages: scheme, host and port."""
+        parts = urlsplit(self.neo4j_uri or "")
+        return f"{parts.scheme}://{parts.netloc}"
 
     @property
     def is_local_only(self) -> bool:

@@ -23,7 +23,7 @@ def _embedded(session: Session) -> Settings:
     chosen = session.settings()
     if chosen.neo4j_uri is not None:
         raise ConfigurationInvalid(
-            f"NEO4J_URI is set to {chosen.neo4j_uri}: `graphmem db` manages the embedded Neo4j only",
+            f"NEO4J_URI is set to {chosen.neo4j_address}: `graphmem db` manages the embedded Neo4j only",
             setting="NEO4J_URI",
         )
     return chosen

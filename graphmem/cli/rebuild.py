@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from graphmem.auth import local_actor
-from graphmem.cli.session import Session, fetching, require_database, run_async, stderr
+from graphmem.cli.session import Session, fetching, require_database, run_async, stderr, tell_waiting
 from graphmem.errors import ConfigurationInvalid
 from graphmem.operations.server import SnapshotHealth, told
 from graphmem.reading.snapshot_check import StoredTypes, audit
@@ -27,7 +27,7 @@ def rebuild(session: Session) -> SnapshotHealth:
     async def run() -> SnapshotHealth:
         from graphmem.runtime import open_services
 
-        async with open_services(chosen, fetching()) as services:
+        async with open_services(chosen, fetching(), waiting=tell_waiting) as services:
             context = Context(local_actor("cli"), services)
             types = await context.graph.only("audit.types", StoredTypes)
             columns = (

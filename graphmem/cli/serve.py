@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import uvicorn
 
 from graphmem import __version__
-from graphmem.cli.session import fetching, run_async, stderr
+from graphmem.cli.session import fetching, run_async, stderr, tell_waiting
 from graphmem.errors import ConfigurationInvalid
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
@@ -85,9 +85,11 @@ def serve(settings: Settings) -> None:
 
 async def _serve(settings: Settings, tracer: Tracer) -> None:
     from graphmem.api.app import create_app
-    from graphmem.runtime import open_services
+    from graphmem.runtime import REMOTE_START_SECONDS, open_services
 
-    async with open_services(settings, fetching(), tracer=tracer) as services:
+    async with open_services(
+        settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_waiting
+    ) as services:
         config = uvicorn.Config(
             create_app(services),
             host=settings.host,
@@ -130,10 +132,12 @@ def serve_stdio(settings: Settings) -> None:
     async def run(tracer: Tracer) -> None:
         from graphmem.auth import local_actor
         from graphmem.mcp.stdio import serve as serve_mcp
-        from graphmem.runtime import open_services
+        from graphmem.runtime import REMOTE_START_SECONDS, open_services
 
         async with (
-            open_services(settings, tracer=tracer) as services,
+            open_services(
+                settings, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_waiting
+            ) as services,
             background_work(services, HEAD_START_SECONDS),
         ):
             await serve_mcp(services, local_actor("mcp"))

@@ -56,7 +56,7 @@ class Session:
         async def in_process() -> bytes:
             from graphmem.runtime import open_services
 
-            async with open_services(chosen, fetching()) as services:
+            async with open_services(chosen, fetching(), waiting=tell_waiting) as services:
                 return await operation.run(services, local_actor("cli"), raw)
 
         return run_async(in_process())
@@ -101,6 +101,11 @@ def current(context: typer.Context) -> Session:
     """Return the session of a command."""
     session = context.find_root().obj
     return session if isinstance(session, Session) else Session()
+
+
+def tell_waiting(line: str) -> None:
+    """Print a line of progress on stderr."""
+    stderr.print(plain(line, "dim"))
 
 
 def fetching() -> Callable[[str, int, int], None]:

@@ -6,12 +6,16 @@ import asyncio
 import contextvars
 import math
 import time
+from collections.abc import Callable
 
 from graphmem.database.driver import Database
 from graphmem.errors import DatabaseTimeout, DatabaseUnavailable, GraphmemError, Unavailable
 
 STATE_SECONDS = 1.0
 """How old the known state may be, and how long a caller waits for a newer one."""
+
+TOLD_EVERY_SECONDS = 2.5
+"""Seconds between two lines of progress while a database is awaited."""
 
 
 class Availability:
@@ -62,19 +66,44 @@ def needs_restart(exc: GraphmemError) -> bool:
     return getattr(exc.__cause__, "code", None) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
 
 
-async def wait_until_up(database: Database, seconds: float) -> None:
-    """Wait until the database answers.
+async def wait_until_up(
+    database: Database, seconds: float, address: str, waiting: Callable[[str], None]
+) -> None:
+    """Wait until the database answers, for at most ``seconds``.
+
+    Args:
+        address: of the database, without a password, for messages.
+        waiting: called with a line of progress every :data:`TOLD_EVERY_SECONDS`.
 
     Raises:
         ConfigurationInvalid: a setting is wrong.
-        DatabaseUnavailable: it did not answer in ``seconds``.
+        DatabaseUnavailable: it did not answer in time.
     """
-    end = asyncio.get_running_loop().time() + seconds
+    answered = asyncio.create_task(_answered(database))
+    try:
+        waited = 0.0
+        while waited < seconds:
+            step = min(TOLD_EVERY_SECONDS, seconds - waited)
+            if (await asyncio.wait({answered}, timeout=step))[0]:
+                return answered.result()
+            waited += step
+            if waited < seconds:
+                waiting(f"waiting for the database at {address} (NEO4J_URI): {waited:.0f} of {seconds:.0f} s")
+    finally:
+        answered.cancel()
+        await asyncio.wait({answered})
+    raise DatabaseUnavailable(
+        f"the database at {address} (NEO4J_URI) did not answer within {seconds:.0f} s: start it, or correct "
+        "NEO4J_URI",
+        address=address,
+        setting="NEO4J_URI",
+    )
+
+
+async def _answered(database: Database) -> None:
+    """Return once the database answers; raise if a setting is wrong."""
     while True:
         try:
-            await database.verify()
-            return
-        except DatabaseUnavailable:
-            if asyncio.get_running_loop().time() > end:
-                raise
+            return await database.verify()
+        except (DatabaseUnavailable, DatabaseTimeout):
             await asyncio.sleep(0.1)

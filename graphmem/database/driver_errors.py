@@ -86,9 +86,10 @@ def translate(exc: BaseException) -> GraphmemError:
 def setting_error(exc: BaseException, settings: Settings) -> SetupError | None:
     """Return the error that names the wrong setting, ``None`` if no setting is wrong and waiting may help."""
     if isinstance(exc, neo4j.exceptions.AuthError):
+        address = settings.neo4j_address if settings.neo4j_uri else "the embedded address"
         return ConfigurationInvalid(
-            f"Neo4j at {settings.neo4j_uri or 'the embedded address'} refuses the user "
-            f"{settings.neo4j_username!r}: check NEO4J_USERNAME and NEO4J_PASSWORD",
+            f"Neo4j at {address} refuses the user {settings.neo4j_username!r}: check NEO4J_USERNAME and "
+            "NEO4J_PASSWORD",
             setting="NEO4J_PASSWORD",
         )
     if isinstance(exc, neo4j.exceptions.ConfigurationError | ValueError):

@@ -246,6 +246,11 @@ def test_an_error_names_the_option_once(command: Command, tmp_path: Path, line: 
     assert "$" not in shown
 
 
+def test_an_address_without_a_scheme_is_told_how_to_write_it(command: Command) -> None:
+    shown = command("--base-url", "localhost:3080", "stats").stderr
+    assert "write --base-url http://localhost:3080" in re.sub(r"\s+", " ", shown)
+
+
 def test_several_faults_are_each_told_once(command: Command) -> None:
     lines = command("entities", "list", "--limit", "0", "--offset", "x").stderr.splitlines()
     assert ["--limit" in line for line in lines[:2]] == [True, False]
