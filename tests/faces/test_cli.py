@@ -226,9 +226,9 @@ def test_an_error_is_told_on_stderr_with_its_exit_code(
     ("line", "text"),
     [
         ("entities list --limit 0", "error VALIDATION_INVALID_FORMAT: --limit: "),
-        ("timeline list --end-date never", "error VALIDATION_INVALID_FORMAT: --end-date: "),
+        ("timeline list --to never", "error VALIDATION_INVALID_FORMAT: --to: "),
         ("entities search x --limit 0", "error VALIDATION_INVALID_FORMAT: --limit: "),
-        ("relationships list x --direction up", "error VALIDATION_INVALID_FORMAT: --direction: "),
+        ("relationships list --direction up", "error VALIDATION_INVALID_FORMAT: --direction: "),
         ("schemas get 9", "error VALIDATION_INVALID_FORMAT: entity_type: "),
         ("store", "error VALIDATION_INVALID_FORMAT: --entities: "),
         ("store --entities [7]", "nothing was stored: --entities[0]: "),
@@ -313,7 +313,7 @@ def test_a_value_that_cannot_be_json_is_text(command: Command, run: Call, text: 
     assert json.loads(result.stdout)["value"] == value
 
 
-@pytest.mark.parametrize("text", ["[1", '{"a": 1', '"CEO', "1e999"])
+@pytest.mark.parametrize("text", ["[1", '{"a": 1', '"CEO'])
 def test_a_value_that_begins_as_json_must_be_json(command: Command, text: str) -> None:
     result = command("entities", "correct", "ent_0", "role", "--value", text)
     assert result.exit_code == 2
