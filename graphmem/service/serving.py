@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from graphmem.observability import logs, tracing
-from graphmem.runtime import open_services
+from graphmem.runtime import REMOTE_START_SECONDS, open_services
 from graphmem.service.background import background_work
 from graphmem.service.front import Front, create_local_app
 from graphmem.settings import Settings
@@ -28,10 +28,15 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
         if done >= total:
             front.doing = "starting the database"
 
+    def waiting(line: str) -> None:
+        front.doing = line
+
     front.doing = "starting the database"
     tracer = tracing.start()
     try:
-        async with open_services(settings, tell, tracer=tracer) as services:
+        async with open_services(
+            settings, tell, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=waiting
+        ) as services:
             app = create_local_app(services)
             front.doing = "planning the first statements"
             await services.database.plan_first()
