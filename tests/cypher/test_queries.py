@@ -33,7 +33,7 @@ QUERIES = sorted(cypher.names())
 FILES = {name.partition("[")[0]: name for name in reversed(QUERIES)} | {
     name: name for name in QUERIES if "[" in name and not name.endswith(("asc]", "desc]"))
 }
-"""The names by which calls name queries: a form by order is chosen by ``cypher.form``, and has one entry here."""
+"""The names by which calls name queries: ``cypher.form`` chooses a form by order, so those have one entry."""
 NOT_PER_OWNER = {
     "meaning.claim", "meaning.place", "meaning.set", "meaning.waiting", "schema.pending", "server.ping",
     "relationship_type.all", "relationship_type.register", "dump.owners", "dump.relationship_types",
