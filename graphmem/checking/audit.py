@@ -241,6 +241,8 @@ class Audit:
             observations=[],
             relationships=[[key, *key.split(":")] for key in relationships],
             types=list(types),
+            names=[],
+            initials=[],
             moved=[],
             onto=None,
         )
