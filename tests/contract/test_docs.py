@@ -36,7 +36,7 @@ UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml"}
 """Paths of the service that OpenAPI leaves out."""
 FOREIGN = {"POST /embeddings"}
 """Paths of other services."""
-PREFIXES = {"/api", "/mcp", "/data", *(f"/mcp/{name}" for name in TOOLSETS)}
+PREFIXES = {"/api", "/mcp", "/data", "/tmp", *(f"/mcp/{name}" for name in TOOLSETS)}
 ASSIGNMENT = re.compile(r"[A-Z0-9_]+=.*")
 
 
