@@ -23,6 +23,7 @@ from graphmem.model import ids, relationship, state_hash
 from graphmem.model.membership import Membership
 from graphmem.writing import Writers, forms, refolding, rows, vectors
 from graphmem.writing import state as states
+from graphmem.writing.requests import Touched
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
 
@@ -232,20 +233,8 @@ class Audit:
     async def _look(
         self, entities: set[str], relationships: list[str], types: Sequence[str] = ()
     ) -> State | None:
-        look = await self._queries.only(
-            "write.look",
-            LookRow,
-            keys=[],
-            transactions=[],
-            entities=sorted(entities),
-            observations=[],
-            relationships=[[key, *key.split(":")] for key in relationships],
-            types=list(types),
-            names=[],
-            initials=[],
-            moved=[],
-            onto=None,
-        )
+        touched = Touched(entities=entities, relationships=set(relationships), types=set(types))
+        look = await self._queries.only("write.look", LookRow, **touched.parameters)
         return states.of_look(look, whole=False)
 
     async def _compare_heads(self, before: int) -> None:

@@ -67,7 +67,7 @@ class Touched:
             "relationships": sorted([key, *key.split(":")] for key in self.relationships),
             "types": sorted(self.types),
             "names": sorted(map(list, self.names)),
-            "initials": sorted({name[0] for name in self.types if shipped(name) is None}),
+            "initials": sorted({name[:1] for name in self.types if shipped(name) is None}),
             "moved": [self.merging.source] if self.merging else [],
             "onto": self.merging.target if self.merging else None,
         }

@@ -33,7 +33,7 @@ QUERIES = sorted(cypher.names())
 FILES = {name.partition("[")[0]: name for name in reversed(QUERIES)} | {
     name: name for name in QUERIES if "[" in name and not name.endswith(("asc]", "desc]"))
 }
-"""The names by which calls name queries: ``cypher.form`` chooses a form by order, so those have one entry."""
+"""The names by which calls name queries. ``cypher.form`` chooses the forms by order, with one entry here."""
 NOT_PER_OWNER = {
     "meaning.claim", "meaning.place", "meaning.set", "meaning.waiting", "schema.pending", "server.ping",
     "relationship_type.all", "relationship_type.register", "dump.owners", "dump.relationship_types",
@@ -211,7 +211,7 @@ def calls() -> Iterator[QueryCall]:
                 continue
             if isinstance(first, ast.Call) and ast.unparse(first.func) == "cypher.form":
                 first = first.args[0]
-            if ast.unparse(node.func).endswith(".has_plan"):
+            if ast.unparse(node.func).endswith(NAMING):
                 continue
             if isinstance(first, ast.Constant) and first.value in FILES:
                 row_class = others[0] if others and ast.unparse(node.func).endswith(TYPED) else None
@@ -219,6 +219,8 @@ def calls() -> Iterator[QueryCall]:
                 yield QueryCall(file, first.value, row_class, params)
 
 
+NAMING = (".has_plan", "_parameters")
+"""Functions that take the name of a query and do not run it."""
 TYPED = (".one", ".only", ".all", ".walk")
 """Methods whose second argument is a row class."""
 CALLS = list(calls())
