@@ -294,7 +294,8 @@ def test_a_store_that_is_written_never_fails_for_them(run: Call, monkeypatch: py
     monkeypatch.setattr(blocking, "propose", failing)
     stored = run("store", entities=[person("Ada Lovelace")])
     assert stored["success"]
-    assert [warning["code"] for warning in stored["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+    codes = [warning["code"] for warning in stored["store_warnings"]]
+    assert codes == ["SAME_NAME", "DUPLICATES_NOT_LOOKED_FOR"]
     assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
 
 
