@@ -35,6 +35,7 @@ from graphmem.reading import (
     cursors,
     entities_as_of,
     entity_pages,
+    names_in_use,
     recomputed,
     search_engine,
 )
@@ -42,6 +43,7 @@ from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.search_engine import SearchText, Semantic
 from graphmem.reading.shared_rows import EntityResult, EntityRow, ObservationRows
@@ -274,14 +276,15 @@ class QueryEntities(Arguments):
     search: Annotated[SearchText | None, Spelled("query", "search_query")] = None
 
 
-class EntityPage(AsOf, PageEnvelope):
+class EntityPage(AsOf, PageEnvelope, Warned):
     """A page of entities.
 
     ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before ``limit``
     although more may follow: its values are large, or one call compares no more entities than ``scanned``.
     Without a cursor, ``next_offset`` says where a page of large values goes on. A search adds the strategies
     that ran, ``semantic`` (whether all entities could be compared by meaning) and, as ``hint``, what it left
-    out.
+    out. If no entity fits, ``warnings`` proposes the names that were probably meant by unknown types and
+    fields.
     """
 
     entities: list[answers.Entity]
@@ -329,6 +332,7 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
         "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in results.items],
         **results.envelope(arguments, query),
         **clocks.said,
+        **await names_in_use.warned(context, results.items, request.types, request.filters),
     }
     if results.scanned is not None:
         page["scanned"] = results.scanned
@@ -361,6 +365,7 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         **result_page.envelope(arguments, query=""),
         "applied_search_strategies": results.ran,
         "semantic": results.semantic,
+        **await names_in_use.warned(context, results.rows, arguments.filters.types),
     }
     if results.notes:
         page["hint"] = "; ".join(results.notes)

@@ -24,9 +24,10 @@ from graphmem.arguments import (
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
-from graphmem.reading import answers, cursors
+from graphmem.reading import answers, cursors, names_in_use
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.lookup import find_exactly
+from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.receipts import Observing, accept, entries, not_found
 from graphmem.reading.shared_rows import ObservationRow, ObservationRows, ObservationsOfEntity
@@ -69,12 +70,13 @@ class QueryObservations(Arguments):
     include_deleted: IncludeDeleted = False
 
 
-class ObservationPage(PageEnvelope):
+class ObservationPage(PageEnvelope, Warned):
     """A page of observations, newest first.
 
     ``version`` is the version of the entity, if one is named; ``total`` counts the observations that fit the
     filters. ``next_cursor`` stands where more follow. ``truncated`` means that the page ends early because
-    its values are large; without a cursor, ``next_offset`` says where it goes on.
+    its values are large; without a cursor, ``next_offset`` says where it goes on. If no observation fits,
+    ``warnings`` proposes the type that was probably meant by an unknown one.
     """
 
     observations: list[answers.Observation]
@@ -110,6 +112,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     answer: ObservationPage = {
         "observations": [answers.observation(row) for row in rows],
         **Page(rows, place, listed.truncated, total).envelope(arguments, query),
+        **await names_in_use.warned(context, rows, [arguments.filters.entity_type]),
     }
     if listed.entity is not None:
         answer["version"] = listed.entity.version

@@ -24,10 +24,11 @@ from graphmem.arguments import (
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.model.reduction import Stale
-from graphmem.reading import cursors, timeline_pages
+from graphmem.reading import cursors, names_in_use, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.names_in_use import Warned
 from graphmem.reading.timeline_pages import Event, EventRow, Wanted
 from graphmem.registry import Context, Scope, operation
 
@@ -66,13 +67,14 @@ class ListTimeline(Arguments):
     include_total_count: Total = False
 
 
-class TimelinePage(AsOf):
+class TimelinePage(AsOf, Warned):
     """A page of events in the order of their instants, then of their ids.
 
     ``next_cursor`` stands where more follow. Events are small, so no page is ``truncated``.
     ``types_pending`` names entity types with a changed schema and too many entities to fold again for one
     answer. Their events may still follow the previous schema, until the service has folded them in the
-    background.
+    background. If there is no event, ``warnings`` proposes the type that was probably meant by an unknown
+    one.
     """
 
     events: list[Event]
@@ -123,6 +125,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         "limit": arguments.limit,
         "offset": arguments.offset,
         **Clocks(arguments.at, arguments.at_ingested).said,
+        **await names_in_use.warned(context, events, [arguments.entity_type]),
     }
     if len(timeline.events) > len(events):
         last = {"at": events[-1].at, "id": events[-1].id}

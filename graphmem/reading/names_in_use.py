@@ -1,0 +1,69 @@
+"""Filters that name an unknown type or field: a list without items proposes what was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple, NotRequired
+
+from typing_extensions import TypedDict
+
+from graphmem.model import schema, spelling
+from graphmem.registry import Context
+
+
+class NameWarning(TypedDict):
+    """A type or a field of a filter that nothing has; ``nearest`` is the known name probably meant."""
+
+    code: str
+    message: str
+    nearest: str
+    field: NotRequired[str]
+
+
+class Warned(TypedDict):
+    """What a list without items adds to its answer."""
+
+    warnings: NotRequired[list[NameWarning]]
+
+
+class _Head(NamedTuple):
+    entity_type: str
+    fields: list[str]
+
+
+class _Heads(NamedTuple):
+    """The row of ``schema/names.cypher``."""
+
+    heads: list[_Head]
+
+
+async def warned(
+    context: Context, items: Collection[object], types: Iterable[str | None], fields: Collection[str] = ()
+) -> Warned:
+    """Return the warnings of a list: it has no items, and a name of its filters is near to one in use.
+
+    Args:
+        types, fields: the names in the filters of the list. Shipped types are known.
+
+    Raises:
+        Unavailable: the database failed.
+    """
+    named = sorted({name for name in types if name is not None})
+    if items or not (fields or any(schema.shipped(name) is None for name in named)):
+        return {}
+    row = await context.graph.only("schema.names", _Heads, types=named, with_fields=bool(fields))
+    in_use = {head.entity_type for head in row.heads} | set(schema.shipped_types())
+    known = {name for head in row.heads for name in head.fields}
+    for name in named or in_use:
+        shipped = schema.shipped(name)
+        known.update(shipped.fields if shipped else ())
+    warnings: list[NameWarning] = []
+    for name in named:
+        if near := spelling.nearest(name, in_use):
+            message = f"no entity is of the type {name}: did you mean {near}?"
+            warnings.append({"code": "UNKNOWN_TYPE", "message": message, "nearest": near})
+    for name in sorted(fields):
+        if near := spelling.nearest(name, known):
+            message = f"no such entity has the field {name}: did you mean {near}?"
+            warnings.append({"code": "UNKNOWN_FIELD", "message": message, "nearest": near, "field": name})
+    return {"warnings": warnings} if warnings else {}

@@ -1,0 +1,84 @@
+"""Lists whose filters name a type or a field that nothing has: they propose what was probably meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmem.registry import Services
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+from tests.support.faulty_database import faulty_services
+
+TASK = {"entity_type": "task", "title": "Paint", "state_of_work": "open", "due_date": "2026-03-02"}
+ORDER = {"entity_type": "sales_order", "name": "12", "customer": "Acme"}
+
+
+def proposed(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(warning["code"], warning["nearest"]) for warning in answer.get("warnings", ())]
+
+
+def by_field(field: str) -> dict[str, Any]:
+    return {"snapshot_filters": {field: {"op": "eq", "value": "open"}}}
+
+
+def test_an_unknown_type_is_answered_with_the_one_that_was_meant(call: Call) -> None:
+    call("store", entities=[TASK, ORDER])
+    found = call("entities.query", filters={"entity_type": "sales_ordr"})
+    assert found["entities"] == []
+    assert proposed(found) == [("UNKNOWN_TYPE", "sales_order")]
+    assert "did you mean sales_order?" in found["warnings"][0]["message"]
+
+
+def test_an_unknown_field_is_answered_with_the_one_that_was_meant(call: Call) -> None:
+    call("store", entities=[TASK, ORDER])
+    for filters in (by_field("state_of_wrok"), {**by_field("state_of_wrok"), "entity_type": "task"}):
+        found = call("entities.query", filters=filters)
+        assert found["entities"] == []
+        (warning,) = found["warnings"]
+        assert (warning["code"], warning["field"]) == ("UNKNOWN_FIELD", "state_of_wrok")
+        assert warning["nearest"] == "state_of_work"
+
+
+def test_a_field_that_only_the_shipped_type_declares_is_proposed(run: Call) -> None:
+    assert proposed(run("entities.query", filters={"entity_type": "task", **by_field("statuss")})) == [
+        ("UNKNOWN_FIELD", "status")
+    ]
+
+
+@pytest.mark.parametrize("name", ["observations.query", "timeline.list"])
+def test_other_lists_propose_types_too(run: Call, name: str) -> None:
+    run("store", entities=[TASK])
+    assert proposed(run(name, entity_type="taks")) == [("UNKNOWN_TYPE", "task")]
+
+
+def test_a_search_proposes_types_too(run: Call) -> None:
+    run("store", entities=[ORDER])
+    found = run("entities.query", search="Acme", entity_type="sales_ordr")
+    assert proposed(found) == [("UNKNOWN_TYPE", "sales_order")]
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"entity_type": "person"},
+        {"entity_type": "spaceship"},
+        {"entity_type": "sales_order", "snapshot_filters": {"customer": {"op": "eq", "value": "Nobody"}}},
+        by_field("mood"),
+    ],
+    ids=["a shipped type", "a type near to none", "a known field", "a field near to none"],
+)
+def test_a_list_without_items_proposes_nothing_else(run: Call, filters: dict[str, Any]) -> None:
+    run("store", entities=[TASK, ORDER])
+    assert "warnings" not in run("entities.query", filters=filters)
+
+
+def test_only_a_list_without_items_looks_for_names(loop: Loop, services: Services, owner: str) -> None:
+    with faulty_services(loop, services) as (faulty, database):
+        run = by_runner(loop, faulty, owner)
+        run("store", entities=[TASK, ORDER])
+        for filters in ({"entity_type": "sales_order"}, by_field("state_of_work"), {"entity_type": "person"}):
+            database.names.clear()
+            run("entities.query", filters=filters)
+            assert "schema.names" not in database.names
