@@ -175,6 +175,10 @@ class Settings(BaseSettings):
         default=20.0,
         description="Seconds that running requests may take to finish once the service is told to stop.",
     )
+    offline: bool = Field(
+        default=False,
+        description="Run commands in their own process, without the local service.",
+    )
     service_idle_seconds: float = Field(
         default=1800.0,
         ge=0,

@@ -37,6 +37,8 @@ for name in [name for name in os.environ if name.startswith(("NEO4J_", "SERVICE_
 for name in [name for name in os.environ if name.startswith("GRAPHMEM_") and "_TEST_" not in name]:
     if name not in ("GRAPHMEM_CACHE_DIR",):
         del os.environ[name]
+# Commands of tests share this process and its owner; tests/reliability/test_local_service.py has the service.
+os.environ["GRAPHMEM_OFFLINE"] = "1"
 
 
 def pytest_configure() -> None:

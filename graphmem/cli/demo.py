@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,19 @@ from rich.text import Text
 from graphmem import neo4j_local
 from graphmem.auth import local_actor
 from graphmem.cli.layouts import render
-from graphmem.cli.session import Session, console, fetching, run_async
+from graphmem.cli.session import Session, console, fetching, run_async, tell_progress, uses_service
 from graphmem.cli.tables import Snapshot, plain
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.requests import read_request
 from graphmem.model import canonical
 from graphmem.neo4j_local.files import private_directory, used_as_data
-from graphmem.registry import REGISTRY, Services
+from graphmem.registry import REGISTRY
 from graphmem.runtime import open_services
+from graphmem.service import calling
 from graphmem.settings import Settings, variable
+
+Call = Callable[..., Awaitable[dict[str, Any]]]
+"""Runs an operation by its name and arguments; returns its answer."""
 
 MARKER = "demo"
 """File in a data directory that was made by the demo."""
@@ -86,52 +92,68 @@ async def _run(settings: Settings, files: list[Path]) -> None:
     console.print(plain(f"The demo's data directory is {settings.data_path}."))
     console.print("Starting Neo4j (its 155 MB are downloaded the first time) …")
     begin = time.monotonic()
-    async with open_services(settings, fetching()) as services:
+    async with _opened(settings) as call:
         console.print(f"Neo4j is up after {time.monotonic() - begin:.1f} s.")
-        await _store(services, files)
-        await _show(services)
+        await _store(call, files)
+        await _show(call)
     _print_next_steps(settings)
 
 
-async def _call(services: Services, name: str, **arguments: Any) -> dict[str, Any]:
-    return canonical.decode(await REGISTRY[name].run(services, local_actor("demo"), arguments))
+@contextlib.asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Call]:
+    """Yield what runs an operation: the local service, or this process with ``--offline``."""
+    if uses_service(settings):
+        await asyncio.to_thread(calling.ensure, settings, tell_progress)
+
+        async def by_service(name: str, **arguments: Any) -> dict[str, Any]:
+            answer = await asyncio.to_thread(calling.call, settings, name, arguments, "demo", tell_progress)
+            return canonical.decode(answer)
+
+        yield by_service
+        return
+    async with open_services(settings, fetching()) as services:
+
+        async def in_process(name: str, **arguments: Any) -> dict[str, Any]:
+            return canonical.decode(await REGISTRY[name].run(services, local_actor("demo"), arguments))
+
+        yield in_process
 
 
-async def _store(services: Services, files: Iterable[Path]) -> None:
+async def _store(call: Call, files: Iterable[Path]) -> None:
     table = Table(title=Text("Stored", style="bold"), title_justify="left")
     for name in ("file", "items", "new entities", "relationships", ""):
         table.add_column(name)
     for file in files:
-        answer = await _call(services, "store", **read_request(file.read_bytes(), file.name))
+        answer = await call("store", **read_request(file.read_bytes(), file.name))
         counts = len(answer["entities"]), answer["entities_created"], len(answer["relationships_created"])
         table.add_row(file.name, *map(str, counts), "stored before" if answer["replayed"] else "")
     console.print(table)
 
 
-async def _show(services: Services) -> None:
-    stats = await _call(services, "server.stats")
+async def _show(call: Call) -> None:
+    stats = await call("server.stats")
     table = Table(title=Text("Entities by type", style="bold"), title_justify="left")
     for name in ("type", "entities", "observations"):
         table.add_column(name)
     for kind, count in stats["entities_by_type"].items():
         table.add_row(kind, str(count), str(stats["observations_by_type"][kind]))
     console.print(table)
-    entity = await _most_observed(services, stats["entities_by_type"])
+    entity = await _most_observed(call, stats["entities_by_type"])
     name, entity_id = entity["canonical_name"], entity["entity_id"]
-    now = await _call(services, "entities.snapshot", entity_id=entity_id, expand_provenance=True)
+    now = await call("entities.snapshot", entity_id=entity_id, expand_provenance=True)
     console.print(Snapshot(now, f"{name}, now: each field names its observation, its time and its writer"))
-    page = await _call(services, "observations.query", entity_id=entity_id)
+    page = await call("observations.query", entity_id=entity_id)
     earlier = page["observations"][len(page["observations"]) // 3]["observed_at"]
-    then = await _call(services, "entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
+    then = await call("entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
     console.print(Snapshot(then, f"{name}, as of {earlier[:10]}"))
     console.print(plain(f"\nRelated to {name}, one step away", style="bold"))
-    console.print(render("entities.related", await _call(services, "entities.related", entity_id=entity_id)))
+    console.print(render("entities.related", await call("entities.related", entity_id=entity_id)))
 
 
-async def _most_observed(services: Services, types: Iterable[str]) -> dict[str, Any]:
+async def _most_observed(call: Call, types: Iterable[str]) -> dict[str, Any]:
     """Return the person with the most observations; without persons, the entity with the most."""
     filters = {"entity_type": "person"} if "person" in types else {}
-    page = await _call(services, "entities.query", limit=500, **filters)
+    page = await call("entities.query", limit=500, **filters)
     return max(page["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
 
 

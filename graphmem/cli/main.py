@@ -48,6 +48,9 @@ def options(
         # Not checked here: opening the directory reports what is wrong with it.
         typer.Option(readable=False, help="Data directory of the instance."),
     ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Work on the data in this process, without the local service.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print the log to the console.")] = False,
     version: Annotated[
@@ -56,7 +59,7 @@ def options(
     ] = None,
 ) -> None:
     """Structured memory: observations in, snapshots with provenance out."""
-    overrides = {"base_url": base_url, "env": env, "data_dir": data_dir}
+    overrides = {"base_url": base_url, "env": env, "data_dir": data_dir, "offline": offline or None}
     context.obj = Session(as_json, verbose, {name: v for name, v in overrides.items() if v is not None})
 
 

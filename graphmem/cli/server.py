@@ -8,18 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from graphmem.cli.db import show
-from graphmem.cli.session import current, stderr, telling_errors
-from graphmem.cli.tables import plain
+from graphmem.cli.session import current, tell_progress, telling_errors
 
 app = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _SHOWN = ("pid", "version", "state", "doing", "database", "socket", "started_at", "idle_seconds", "requests")
-
-
-def tell_progress(line: str) -> None:
-    """Print a line of progress on stderr."""
-    stderr.print(plain(line, "dim"), highlight=False)
 
 
 def _row(greeting: Any) -> dict[str, Any]:

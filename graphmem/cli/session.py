@@ -41,7 +41,10 @@ class Session:
         return settings.load(**(self.overrides | more))
 
     def run(self, operation: Operation[Any], raw: dict[str, Any]) -> bytes:
-        """Run an operation, in this process or at ``--base-url``; return its answer as JSON."""
+        """Run an operation by the local service, at ``--base-url``, or in this process with ``--offline``.
+
+        Returns its answer as JSON.
+        """
         chosen = self.settings()
         if chosen.base_url is not None:
             from graphmem.client import Client
@@ -52,6 +55,10 @@ class Session:
         if operation.scope is Scope.READ:
             require_database(chosen)
         self.log_to_file(chosen)
+        if uses_service(chosen):
+            from graphmem.service.calling import call
+
+            return call(chosen, operation.name, raw, "cli", tell_progress)
 
         async def in_process() -> bytes:
             from graphmem.runtime import open_services
@@ -86,6 +93,16 @@ def require_database(chosen: Settings) -> None:
             "`graphmem db start`",
             data_dir=str(chosen.data_path),
         )
+
+
+def uses_service(chosen: Settings) -> bool:
+    """Return whether commands call the local service. Windows has none."""
+    return not chosen.offline and sys.platform != "win32"
+
+
+def tell_progress(line: str) -> None:
+    """Print a line of progress on stderr."""
+    stderr.print(plain(line, "dim"), highlight=False)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

@@ -74,7 +74,7 @@ def greet(where: Place) -> Greeting | None:
             return None
         raise ServiceUnreachable(
             f"the local service (process {where.record().get('pid')}) does not answer: "
-            "run `graphmem server stop`",
+            "run `graphmem server stop`, or use --offline",
             reason=str(exc),
         ) from exc
     except ValueError:
@@ -245,8 +245,8 @@ def _check_settings(settings: Settings, answer: Greeting) -> None:
     if different := greeting.differences(settings, answer):
         raise ConfigurationInvalid(
             f"the local service (process {answer['pid']}) has other settings, and nothing was done: "
-            f"{'; '.join(different)}. Use the same settings, or run `graphmem server stop` so that the next "
-            "command starts it with its own",
+            f"{'; '.join(different)}. Use the same settings, run `graphmem server stop` so that the next "
+            "command starts it with its own, or use --offline",
             differences=different,
         )
 

@@ -79,7 +79,7 @@ class Place:
                 return folder / short
         raise DataDirectoryRefused(
             f"the path of {self.data} is too long for a socket, and no short folder can be used "
-            f"({'; '.join(refused)}): set GRAPHMEM_DATA_DIR to a shorter path"
+            f"({'; '.join(refused)}): set GRAPHMEM_DATA_DIR to a shorter path, or use --offline"
         )
 
 

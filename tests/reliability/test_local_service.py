@@ -15,14 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from graphmem import __version__
+from graphmem.api.app import create_app
+from graphmem.cli.main import app
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, InvalidInput, ServiceUnreachable
+from graphmem.registry import Services
 from graphmem.service import calling, greeting, wire
 from graphmem.service import place as places
 from graphmem.service.place import Place, is_locked, place
 from graphmem.settings import Settings
 from tests.support.local_service import is_alive, local_settings, started_for, wait_for
+from tests.support.service import environment
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
 STORE = {"entities": [ADA], "idempotency_key": "first"}
@@ -97,14 +102,14 @@ def test_an_error_is_the_same_as_in_process(local: Settings) -> None:
     assert raised.value.trace_id
 
 
-def test_the_socket_serves_rest_and_mcp_and_tcp_has_no_greeting(local: Settings, app: Any) -> None:
+def test_the_socket_serves_rest_and_mcp_and_tcp_has_no_greeting(local: Settings, services: Services) -> None:
     path = Path(calling.ensure(local)["socket"])
     assert wire.request(path, "GET", "/stats")[0] == 200
     listed = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     accept = {"Accept": "application/json, text/event-stream"}
     assert wire.request(path, "POST", "/mcp", listed, accept)[0] == 200
-    assert greeting.PATH not in {getattr(route, "path", "") for route in app.router.routes}
-    assert greeting.OPERATION_PATH not in {getattr(route, "path", "") for route in app.router.routes}
+    over_tcp = {getattr(route, "path", "") for route in create_app(services).router.routes}
+    assert over_tcp.isdisjoint({greeting.PATH, greeting.STOP_PATH, greeting.OPERATION_PATH})
 
 
 def test_a_killed_service_is_started_again_and_nothing_is_lost(local: Settings) -> None:
@@ -255,6 +260,30 @@ def test_a_data_directory_without_a_right_is_refused(local: Settings) -> None:
     local.data_path.touch()
     with pytest.raises(DataDirectoryRefused, match="name another directory"):
         calling.ensure(local)
+
+
+def test_commands_use_the_service_and_offline_does_not(local: Settings, owner: str) -> None:
+    environ = environment(local, local.data_path, GRAPHMEM_OFFLINE="0", GRAPHMEM_SHUTDOWN_SECONDS="5")
+
+    def answer(*words: str) -> dict[str, Any]:
+        result = CliRunner().invoke(app, [*words, "--json"], env=environ)
+        assert result.exit_code == 0, result.stderr
+        return json.loads(result.stdout)
+
+    assert answer("--offline", "stats")
+    assert not answer("server", "status")["running"]
+    stored = answer("store", "--entities", json.dumps([ADA]))
+    status = answer("server", "status")
+    assert (status["running"], status["state"]) == (True, greeting.READY)
+    assert answer("entities", "get", stored["entities"][0]["entity_id"])["snapshot"]["name"] == ADA["name"]
+    assert answer("server", "start")["pid"] == status["pid"]
+    refused = CliRunner().invoke(app, ["entities", "get", "ent_0", "--json"], env=environ)
+    assert refused.exit_code in (2, 4)
+    assert json.loads(refused.stderr)["trace_id"]
+    logged = CliRunner().invoke(app, ["server", "logs"], env=environ)
+    assert "entities.get" in logged.stdout
+    assert answer("server", "stop")["stopped"]
+    assert not answer("server", "stop")["stopped"]
 
 
 def test_each_database_has_a_service_of_its_own(tmp_path: Path) -> None:

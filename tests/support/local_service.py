@@ -39,6 +39,8 @@ def started_for(monkeypatch: pytest.MonkeyPatch, owner: str, *several: Settings)
         for settings in several:
             calling.stop(settings)
             assert not is_locked(place(settings))
+        for child in calling._children:
+            child.wait(WAIT_SECONDS)
 
 
 def wait_for(condition: Callable[[], object]) -> None:

@@ -94,7 +94,8 @@ def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]
         own = ("neo4j_heap", "neo4j_page_cache", "neo4j_fast_start", "cache_dir")
         embedded = {f"GRAPHMEM_{name.upper()}": getattr(settings, name) for name in own}
         where = {name: str(value) for name, value in embedded.items() if value is not None}
-    return {**kept, **where, "GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_ENV": "test", **more}
+    own_process = {"GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_ENV": "test", "GRAPHMEM_OFFLINE": "1"}
+    return {**kept, **where, **own_process, **more}
 
 
 def command(owner: str, *words: str) -> list[str]:
