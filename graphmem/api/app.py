@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -53,6 +54,7 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
     )
     for method, path, operation in sorted(_routes(), key=_static_first):
         _add(app, method, path, _endpoint(path, operation, services))
+    _add(app, "GET", "/", _name_faces)
     _add(app, "GET", "/openapi.yaml", _describe)
     _add(app, "GET", "/metrics", _measure(services))
     bounded = Bounded(endpoint, services.settings)
@@ -62,6 +64,7 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
     public = frozenset(
         path for operation in REGISTRY.values() if operation.public for _, path in operation.routes
     )
+    public |= {"/"}
     app.add_middleware(Gate, settings=services.settings, public=public, authenticate=authenticate)
     app.add_middleware(Trace, metrics=services.metrics, tracer=services.tracer)
     return app
@@ -112,6 +115,19 @@ def _measure(services: Services) -> Callable[[Request], Awaitable[Response]]:
         return Response(services.metrics.text(), headers={"Content-Type": metrics.CONTENT_TYPE})
 
     return endpoint
+
+
+async def _name_faces(request: Request) -> Response:
+    """Answer the paths of the faces, for callers who know the address only."""
+    prefix = request.url.path.rstrip("/")
+    faces = {
+        "name": "graphmem",
+        "rest": f"{prefix}/",
+        "mcp": f"{prefix}/mcp",
+        "docs": f"{prefix}/openapi.yaml",
+        "ready": f"{prefix}/health/ready",
+    }
+    return Response(orjson.dumps(faces), media_type="application/json")
 
 
 async def _describe(request: Request) -> Response:

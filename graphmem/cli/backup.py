@@ -10,20 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
-from rich.text import Text
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from graphmem.cli.db import Json, show
+from graphmem.cli.progress import RATE_SECONDS, Remaining, counted_progress
 from graphmem.cli.session import (
     Session,
     current,
@@ -46,10 +36,11 @@ app = typer.Typer(no_args_is_help=True)
 # Paths are not checked here: opening the file reports permission errors.
 File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
 STAGES = {
-    "create": "observations",
-    "restore": "observations",
-    "wait": "observations that waited",
-    "check": "entities and relationships derived",
+    "create": "writing observations",
+    "verify": "verifying the file",
+    "restore": "restoring observations",
+    "wait": "restoring observations that waited",
+    "check": "deriving entities and relationships",
 }
 
 
@@ -227,24 +218,15 @@ def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
     }
 
 
-class _Rate(ProgressColumn):
-    """The rate of a task, in items a second."""
-
-    def render(self, task: Task) -> Text:
-        """Return the rate as text."""
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
-
-
 class _Bars:
     """One progress bar for each stage."""
 
     def __init__(self) -> None:
-        counted = BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn()
-        bytes_ = BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
-        stage = TextColumn("{task.description}")
-        self._of_bytes = Progress(stage, *bytes_, console=stderr)
-        self._of_things = Progress(stage, *counted, console=stderr)
+        columns = BarColumn(), DownloadColumn(), TransferSpeedColumn(), Remaining()
+        self._of_bytes = Progress(
+            TextColumn("{task.description}"), *columns, console=stderr, speed_estimate_period=RATE_SECONDS
+        )
+        self._of_things = counted_progress()
         self._tasks: dict[str, Any] = {}
         self._shown: Progress | None = None
 
@@ -255,7 +237,7 @@ class _Bars:
             self.close()
             progress.start()
             self._shown = progress
-            self._tasks[stage] = progress.add_task(STAGES.get(stage, "verify"), total=total)
+            self._tasks[stage] = progress.add_task(STAGES[stage], total=total)
         progress.advance(self._tasks[stage], done)
 
     def close(self) -> None:

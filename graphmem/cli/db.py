@@ -77,9 +77,16 @@ def stop(context: typer.Context, as_json: Json = False) -> None:
         from graphmem import neo4j_local
         from graphmem.service.calling import stop as stop_service
 
-        stop_service(_embedded(session))
-        stopped = neo4j_local.stop(_embedded(session), on_purpose=True)
-        message = "stopped" if stopped else "it was not running"
+        chosen = _embedded(session)
+        stop_service(chosen)
+        pid = neo4j_local.running(chosen)
+        stopped = neo4j_local.stop(chosen, on_purpose=True)
+        process = f" (process {pid})" if pid else ""
+        message = (
+            f"stopped the Neo4j{process} of {chosen.data_path}; its data stays"
+            if stopped
+            else f"no Neo4j was running for {chosen.data_path}"
+        )
         show({"stopped": stopped, "message": message}, as_json or session.as_json)
 
 

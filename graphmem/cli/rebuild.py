@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from graphmem.auth import local_actor
-from graphmem.cli.session import Session, fetching, require_database, run_async, stderr, tell_waiting
+from graphmem.cli.progress import counted_progress
+from graphmem.cli.session import Session, fetching, require_database, run_async, tell_waiting
 from graphmem.errors import ConfigurationInvalid
 from graphmem.operations.server import SnapshotHealth, told
 from graphmem.reading.snapshot_check import StoredTypes, audit
@@ -30,11 +29,8 @@ def rebuild(session: Session) -> SnapshotHealth:
         async with open_services(chosen, fetching(), waiting=tell_waiting) as services:
             context = Context(local_actor("cli"), services)
             types = await context.graph.only("audit.types", StoredTypes)
-            columns = (
-                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-            )  # fmt: skip
-            with Progress(*columns, console=stderr) as progress:
-                task = progress.add_task("entities and relationships", total=types.total)
+            with counted_progress() as progress:
+                task = progress.add_task("deriving entities and relationships", total=types.total)
                 report = await audit(
                     context, fix=True, deep=True, progress=lambda done: progress.advance(task, done)
                 )

@@ -60,6 +60,19 @@ def test_the_public_routes_are_those_of_the_interface() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("prefix", ["", "/api"])
+def test_the_root_says_without_a_token_where_the_faces_are(guarded_http: Http, prefix: str) -> None:
+    answer = guarded_http("GET", f"{prefix}/")
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "name": "graphmem",
+        "rest": f"{prefix}/",
+        "mcp": f"{prefix}/mcp",
+        "docs": f"{prefix}/openapi.yaml",
+        "ready": f"{prefix}/health/ready",
+    }
+
+
 @pytest.mark.parametrize(("method", "path"), GUARDED)
 def test_without_a_token_nothing_but_the_public_is_answered(
     guarded_http: Http, method: str, path: str

@@ -44,3 +44,12 @@ def test_a_read_of_nothing_says_how_to_mend_it(monkeypatch: pytest.MonkeyPatch, 
     assert envelope["details"] == {"data_dir": str(tmp_path / "x")}
     for fix in ("--data-dir", "GRAPHMEM_DATA_DIR", "graphmem db start"):
         assert fix in envelope["message"]
+
+
+def test_a_stop_of_nothing_names_the_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    result = CliRunner().invoke(app, ["--data-dir", str(tmp_path / "x"), "--json", "db", "stop"])
+    assert json.loads(result.stdout) == {
+        "stopped": False,
+        "message": f"no Neo4j was running for {tmp_path / 'x'}",
+    }

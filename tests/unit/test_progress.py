@@ -1,0 +1,41 @@
+"""The rate and the remaining time of a progress bar."""
+
+from __future__ import annotations
+
+from rich.progress import Progress, TaskID
+
+from graphmem.cli.progress import Rate, Remaining, counted_progress
+
+
+class Clock:
+    """A clock that stands where a test puts it."""
+
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def bar_at(clock: Clock) -> tuple[Progress, TaskID]:
+    bar = counted_progress()
+    bar.get_time = clock
+    return bar, bar.add_task("restoring observations", total=5057)
+
+
+def test_a_slow_beginning_is_forgotten_after_five_seconds() -> None:
+    clock = Clock()
+    bar, task = bar_at(clock)
+    for seconds, done in ((6.0, 19), (12.0, 19), *((12.0 + step, 100) for step in range(1, 7))):
+        clock.seconds = seconds
+        bar.advance(task, done)
+    assert Rate().render(bar.tasks[0]).plain == "100/s"
+    assert Remaining().render(bar.tasks[0]).plain == "0:00:45 left"
+
+
+def test_no_remaining_time_is_shown_in_the_first_seconds() -> None:
+    clock = Clock()
+    bar, task = bar_at(clock)
+    for seconds in (1.0, 2.0, 4.0):
+        clock.seconds = seconds
+        bar.advance(task, 1)
+        assert Remaining().render(bar.tasks[0]).plain == ""
