@@ -56,7 +56,7 @@ class Comparison:
 @cache
 def shipped() -> tuple[Migration, ...]:
     """Return the migrations of this version, in order."""
-    found = []
+    migrations = []
     for file in resources.files("graphmem.cypher").joinpath("migrations").iterdir():
         match = _NAME.fullmatch(file.name)
         if match is None:
@@ -66,8 +66,8 @@ def shipped() -> tuple[Migration, ...]:
         # Our own files, shipped in the package: as safe as a literal in the code.
         statements = cast("tuple[LiteralString, ...]", tuple(p.strip() for p in code.split(";") if p.strip()))
         checksum = hashlib.sha256(" ".join(code.split()).encode()).hexdigest()
-        found.append(Migration(int(match[1]), match[2], checksum, statements))
-    return tuple(sorted(found, key=lambda migration: migration.version))
+        migrations.append(Migration(int(match[1]), match[2], checksum, statements))
+    return tuple(sorted(migrations, key=lambda migration: migration.version))
 
 
 @cache
@@ -75,7 +75,7 @@ def indexes() -> frozenset[str]:
     """Return the names of the indexes that the migrations create and keep, those of constraints included."""
     names: set[str] = set()
     for migration in shipped():
-        for act, name in (found for one in migration.statements for found in _MADE.findall(one)):
+        for act, name in (match for statement in migration.statements for match in _MADE.findall(statement)):
             (names.add if act == "CREATE" else names.discard)(name)
     return frozenset(names)
 
@@ -126,7 +126,7 @@ async def _wait_for_indexes(database: Database) -> None:
     Raises:
         MigrationRefused: the database could not make one of them, or makes no progress.
     """
-    told = moved = time.monotonic()
+    reported = moved = time.monotonic()
     before: dict[str, float] = {}
     while rows := await _indexes_not_online(database):
         if failed := [row["name"] for row in rows if row["state"] == "FAILED"]:
@@ -146,8 +146,8 @@ async def _wait_for_indexes(database: Database) -> None:
                 "graphmem again, which goes on waiting, or drop the index first to have it made anew",
                 index=name,
             )
-        if time.monotonic() - told > REPORT_SECONDS:
-            told = time.monotonic()
+        if time.monotonic() - reported > REPORT_SECONDS:
+            reported = time.monotonic()
             _log.info("indexes are being filled", **{name: f"{part:.0f} %" for name, part in now.items()})
         await asyncio.sleep(0.1)
 

@@ -48,13 +48,13 @@ class TypeAliases:
         if started - read_at < REMEMBERED_SECONDS:
             return known
         row = await self._database.reads(owner).only("schema.aliases", _StoredAliases)
-        found = {alias.name: alias.type for alias in row.aliases}
+        types = {alias.name: alias.type for alias in row.aliases}
         # A change during the read makes what was read outdated: it is not kept.
         if changes == self._changes:
             if len(self._known) >= OWNERS_LIMIT:
                 self._known.clear()
-            self._known[owner] = (started, found)
-        return found
+            self._known[owner] = (started, types)
+        return types
 
     def forget(self, owner: str) -> None:
         """Read an owner's names again at the next use: this process changed one of the owner's schemas."""

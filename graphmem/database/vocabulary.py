@@ -78,10 +78,10 @@ class Vocabulary:
         row = await self._database.reads(None).only("relationship_type.all", _StoredTypes)
         # A node with another name was written by other means than graphmem: it is ignored.
         kinds = {kind.name: kind for kind in row.types if relationship.is_name(kind.name)}
-        found = Known({**kinds, **BUILTIN}, row.revision, started)
+        vocabulary = Known({**kinds, **BUILTIN}, row.revision, started)
         if started >= self._known.read_at:
-            self._known = found
-        return found
+            self._known = vocabulary
+        return vocabulary
 
     async def covering(self, types: Iterable[str]) -> Mapping[str, RelationshipType]:
         """Return all types by name. The vocabulary is read again if one of ``types`` is unknown.
@@ -92,14 +92,14 @@ class Vocabulary:
         Raises:
             Unavailable: the database failed.
         """
-        wanted = set(map(relationship.spell, types))
+        names = set(map(relationship.spell, types))
         known = self._known
-        if not wanted <= (known.names if known.is_fresh else BUILTIN.keys()):
+        if not names <= (known.names if known.is_fresh else BUILTIN.keys()):
             known = await self.refresh()
         return known.kinds
 
     async def register(
-        self, asked: RelationshipType, agent: str, registered_at: int | None = None
+        self, requested: RelationshipType, agent: str, registered_at: int | None = None
     ) -> tuple[RelationshipType, bool]:
         """Register a type, or complete a registered one; return the type and whether it is new.
 
@@ -116,7 +116,7 @@ class Vocabulary:
         end = asyncio.get_running_loop().time() + self._settings.retry_seconds
         while True:
             known = await self.refresh()
-            kind = relationship.registered(known.kinds, asked)
+            kind = relationship.registered(known.kinds, requested)
             new = kind.name not in known.kinds
             read = replace(kind, inverse=relationship.inverse_of({**known.kinds, kind.name: kind}, kind.name))
             if known.kinds.get(kind.name) == kind:

@@ -203,11 +203,11 @@ class _Restorer:
     async def _register(self, dumped: records.RelationshipType) -> None:
         """Register a relationship type. An existing type only gains the parts that it lacks."""
         known = (await self._vocabulary.refresh()).kinds.get(dumped.name)
-        here = {} if known is None else {"inverse": known.inverse, "description": known.description}
-        there = {"inverse": dumped.inverse, "description": dumped.description}
+        present = {} if known is None else {"inverse": known.inverse, "description": known.description}
+        restored = {"inverse": dumped.inverse, "description": dumped.description}
         message = "the database has this relationship type with another meaning, which stays"
-        conflict = Conflict(None, "relationship_type", dumped.name, message, here, there)
-        if any(here.get(name) and value and here[name] != value for name, value in there.items()):
+        conflict = Conflict(None, "relationship_type", dumped.name, message, present, restored)
+        if any(present.get(name) and value and present[name] != value for name, value in restored.items()):
             self.result.add_conflicts([conflict])
             return
         if self.result.dry_run:

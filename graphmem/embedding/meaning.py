@@ -53,16 +53,16 @@ def text_of(name: str, held: Iterable[tuple[str, str]]) -> str:
         name: the entity's name.
         held: its fields with their canonical JSON.
     """
-    found: dict[str, None] = {name: None}
+    parts: dict[str, None] = {name: None}
     room = TEXT_LIMIT - len(name)
     for field, text in held:
         if room <= 0:
             break
-        for one in () if field == CANONICAL_NAME else words.strings_of(text):
-            if room > 0 and one not in found and _says_something(one):
-                found[one] = None
-                room -= len(one) + 2
-    return ". ".join(found)[:TEXT_LIMIT]
+        for part in () if field == CANONICAL_NAME else words.strings_of(text):
+            if room > 0 and part not in parts and _says_something(part):
+                parts[part] = None
+                room -= len(part) + 2
+    return ". ".join(parts)[:TEXT_LIMIT]
 
 
 def _says_something(text: str) -> bool:

@@ -90,5 +90,5 @@ def _marks(held: UnionWinner) -> tuple[str, list[tuple[str | None, str]]]:
 def _elements(value: str) -> list[Any]:
     """Return the elements of a value without nulls."""
     text = convert(value, "array") if value != "null" else "[]"
-    found = [canonical.decode(value)] if text is None else canonical.decode(text)
-    return [element for element in found if element is not None]
+    elements = [canonical.decode(value)] if text is None else canonical.decode(text)
+    return [element for element in elements if element is not None]

@@ -52,16 +52,16 @@ def sort_key(value: Any) -> str | None:
     The text is short enough for an index. Numbers that share their first 150 digits, and texts that share
     their first 200 characters, are in arbitrary order.
     """
-    found = typed(value)
-    if found is None:
+    typed_value = typed(value)
+    if typed_value is None:
         return None
-    if found.kind == _NUMBER:
-        return f"{found.kind}{_number_key(found.value)}"
-    if found.kind == _TIME:
-        return f"{found.kind}{ranks.time_rank(found.value)}"
-    if found.kind == _BOOLEAN:
-        return f"{found.kind}{int(found.value)}"
-    return f"{found.kind}{identity.index_key(found.value)}"
+    if typed_value.kind == _NUMBER:
+        return f"{typed_value.kind}{_number_key(typed_value.value)}"
+    if typed_value.kind == _TIME:
+        return f"{typed_value.kind}{ranks.time_rank(typed_value.value)}"
+    if typed_value.kind == _BOOLEAN:
+        return f"{typed_value.kind}{int(typed_value.value)}"
+    return f"{typed_value.kind}{identity.index_key(typed_value.value)}"
 
 
 def _number_key(number: float) -> str:
@@ -112,18 +112,18 @@ class Filter:
     @cached_property
     def _test(self) -> Callable[[Any], bool]:
         if self.op in ("contains", "contains_word"):
-            wanted, whole = fold_text(self.value), self.op == "contains_word"
-            return lambda one: isinstance(one, str) and _contains(fold_text(one), wanted, whole)
+            text, whole = fold_text(self.value), self.op == "contains_word"
+            return lambda value: isinstance(value, str) and _contains(fold_text(value), text, whole)
         if self.op in ("eq", "in"):
-            given = self.value if self.op == "in" else [self.value]
-            among = {typed(one) for one in given}
-            return lambda one: (found := typed(one)) is not None and found in among
+            values = self.value if self.op == "in" else [self.value]
+            among = {typed(value) for value in values}
+            return lambda value: (typed_value := typed(value)) is not None and typed_value in among
         bound, compare = typed(self.value), _COMPARE[self.op]
         assert bound is not None
-        return lambda one: (
-            (found := typed(one)) is not None
-            and found.kind == bound.kind
-            and compare(found.value, bound.value)
+        return lambda value: (
+            (typed_value := typed(value)) is not None
+            and typed_value.kind == bound.kind
+            and compare(typed_value.value, bound.value)
         )
 
     @property
@@ -132,7 +132,7 @@ class Filter:
         if self.op not in ("eq", "in"):
             return None
         keys = filter(None, map(sort_key, self.value if self.op == "in" else [self.value]))
-        return sorted({one for key in keys for one in (key, f"{ELEMENT}{key}")} | {MANY_ELEMENTS})
+        return sorted({index_key for key in keys for index_key in (key, f"{ELEMENT}{key}")} | {MANY_ELEMENTS})
 
     @property
     def ranges(self) -> list[list[str]]:

@@ -226,16 +226,16 @@ def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]
     nothing is looked up by it.
     """
     folded = fold_text(shown)
-    found = {("name", index_key(folded))}
+    pairs = {("name", index_key(folded))}
     names = {folded}
     for name, kind in IDENTIFIER_KINDS.items():
         value = identity_value(snapshot.get(name))
         if value is not None:
-            found.add((kind, index_key(value)))
+            pairs.add((kind, index_key(value)))
             if kind == "name":
                 names.add(value)
     for name in names:
         parts = sorted(words(name))
         if len(parts) > 1:
-            found.add(("tokens", index_key(" ".join(parts))))
-    return found
+            pairs.add(("tokens", index_key(" ".join(parts))))
+    return pairs

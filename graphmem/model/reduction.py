@@ -134,10 +134,10 @@ class Observation:
         """Return this observation as a winner of a field; ``value`` is the converted value."""
         policy, correction = rules.policy(name), self.kind == "correction"
         if policy == "merge_array":
-            held = arrays.claim(
+            parts = arrays.claim(
                 self.id, value, correction=correction, observed_at=self.observed_at, priority=self.priority
             )
-            return Winner(*held)
+            return Winner(*parts)
         rank = ranks.rank(
             policy,
             correction=correction,

@@ -82,16 +82,16 @@ class Rules:
         """Return the rules from their :attr:`text`."""
         if not text:
             return PLAIN
-        given = canonical.decode(text)
+        rules = canonical.decode(text)
         return cls(
-            policies=given.get("policies", {}),
-            types=given.get("types", {}),
-            converters={name: tuple(all_) for name, all_ in given.get("converters", {}).items()},
-            only=frozenset(given["only"]) if "only" in given else None,
-            hidden=frozenset(given.get("hidden", ())),
-            sources=given.get("sources"),
-            filterable=frozenset(given.get("filterable", ())),
-            temporal=given.get("temporal", {}),
+            policies=rules.get("policies", {}),
+            types=rules.get("types", {}),
+            converters={name: tuple(all_) for name, all_ in rules.get("converters", {}).items()},
+            only=frozenset(rules["only"]) if "only" in rules else None,
+            hidden=frozenset(rules.get("hidden", ())),
+            sources=rules.get("sources"),
+            filterable=frozenset(rules.get("filterable", ())),
+            temporal=rules.get("temporal", {}),
         )
 
     def policy(self, name: str) -> Policy:
@@ -174,11 +174,11 @@ def _array(text: str) -> list[Any] | None:
     if not text.lstrip().startswith("["):
         return None
     try:
-        found = canonical.decode(text)
-        canonical.encode(found, levels=canonical.VALUE_DEPTH)
+        elements = canonical.decode(text)
+        canonical.encode(elements, levels=canonical.VALUE_DEPTH)
     except ValueError:
         return None
-    return found if isinstance(found, list) else None
+    return elements if isinstance(elements, list) else None
 
 
 def _iso(value: float, converter: Converter) -> str | None:

@@ -121,8 +121,8 @@ def is_temporal(name: str, rules: Rules) -> bool:
 def event_type(entity_type: str, name: str) -> str:
     """Return the default type of the events of a field, such as ``StartDate``."""
     known = folded(name)
-    said = _BY_TYPE.get((entity_type, known)) or _BY_NAME.get(known)
-    return said or "".join(part[:1].upper() + part[1:] for part in known.split("_")) or name
+    type_name = _BY_TYPE.get((entity_type, known)) or _BY_NAME.get(known)
+    return type_name or "".join(part[:1].upper() + part[1:] for part in known.split("_")) or name
 
 
 @lru_cache(maxsize=4096)

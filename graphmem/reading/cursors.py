@@ -31,8 +31,8 @@ def fingerprint(context: Context, operation: str, arguments: Arguments, apart: C
     Args:
         apart: further arguments of the page itself, beside cursor, limit and offset.
     """
-    asked = arguments.model_dump(exclude={"cursor", "limit", "offset", *apart})
-    return canonical.digest([operation, context.graph.owner, asked])[:24]
+    query = arguments.model_dump(exclude={"cursor", "limit", "offset", *apart})
+    return canonical.digest([operation, context.graph.owner, query])[:24]
 
 
 def encode(query: str, place: Mapping[str, Any]) -> str:

@@ -138,9 +138,9 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
 
 
 def _identifying_fields(row: EntityRow) -> dict[str, Any]:
-    held = zip(row.fields, row.values, strict=True)
+    pairs = zip(row.fields, row.values, strict=True)
     return {
         name: canonical.decode(text)
-        for name, text in held
+        for name, text in pairs
         if name in identifiers.FIELDS or name == CANONICAL_NAME
     }

@@ -78,18 +78,18 @@ class Fitting:
     dropped: int
 
 
-async def fitting(context: Context, found: Reached, limit: int, *, include_entities: bool) -> Fitting:
+async def fitting(context: Context, walk: Reached, limit: int, *, include_entities: bool) -> Fitting:
     """Return the first entities that fit with their relationships; at least one entity."""
-    reached = found.entities[:limit]
-    links = [sorted(found.links.get(entity_id, ())) for _, entity_id in reached]
+    reached = walk.entities[:limit]
+    links = [sorted(walk.links.get(entity_id, ())) for _, entity_id in reached]
     most = context.services.limits.page_relationships
     end = _count_within([len(keys) for keys in links], most)
     keys = [key for some in links[:end] for key in some][:most]
-    written = [one for key in keys for one in sorted(found.written.get(key, {key}))]
+    written = [each for key in keys for each in sorted(walk.written.get(key, {key}))]
     ids = [entity_id for _, entity_id in reached[:end]]
     entities, relationships = await asyncio.gather(
-        as_of.entities(context, ids if include_entities else [], found.clocks),
-        as_of.relationships(context, written, found.clocks),
+        as_of.entities(context, ids if include_entities else [], walk.clocks),
+        as_of.relationships(context, written, walk.clocks),
     )
     # Both lists end where an answer is full: the page ends where the shorter list does.
     if entities and entities[-1].id != ids[-1]:
@@ -98,10 +98,10 @@ async def fitting(context: Context, found: Reached, limit: int, *, include_entit
         last = keys.index(relationships[-1].key) + 1
         end = min(end, _count_within([len(some) for some in links[:end]], last))
     named = {key for some in links[:end] for key in some}
-    relationships = [one for one in relationships if one.key in named]
-    held = set(ids[:end])
+    relationships = [each for each in relationships if each.key in named]
+    kept_ids = set(ids[:end])
     dropped = len(named) - len(relationships) if end == 1 else 0
-    return Fitting(reached[:end], [one for one in entities if one.id in held], relationships, dropped)
+    return Fitting(reached[:end], [each for each in entities if each.id in kept_ids], relationships, dropped)
 
 
 def _count_within(counts: list[int], most: int) -> int:
