@@ -20,7 +20,9 @@ KIND: Final = "name"
 DATE_FIELD: Final = "date_start"
 """The field that tells apart events of one name; also in ``write/look.cypher``."""
 NEAR_DATES_MICROSECONDS: Final = 48 * 3_600 * 1_000_000
-"""Two events of one name are one rather than two up to this distance of their dates."""
+"""The greatest distance of the dates of two events that are warned of."""
+CREATED_LIMIT: Final = 3
+"""Entities of one name that a turn creates and remembers, the newest; as many as ``write.look`` reads."""
 SERIES_LEAST: Final = 3
 """Dated events of one name that are a series: another one is no surprise."""
 
@@ -46,7 +48,9 @@ def names_of(item: Item) -> set[NameKey]:
 def add(draft: Draft, entity: Thing) -> None:
     """Note the names of an entity that a request creates, for what is created after it."""
     for key in _keys(entity.kind, entity.identifiers):
-        draft.created_names.setdefault(key, []).append(entity.subject_id)
+        created = draft.created_names.setdefault(key, [])
+        created.append(entity.subject_id)
+        del created[:-CREATED_LIMIT]
 
 
 def warn(draft: Draft, item: Item, entity: Thing) -> None:
@@ -82,8 +86,8 @@ def _namesakes(draft: Draft, entity: Thing) -> Iterator[Namesake]:
     yielded = {entity.subject_id}
     for key in sorted(_keys(entity.kind, entity.identifiers)):
         stored = {row.entity_id: row for row in draft.state.namesakes.get(key, ())}
-        created = draft.state.created_names.get(key, []), draft.created_names.get(key, [])
-        for entity_id in (*stored, *created[0], *created[1]):
+        earlier, created = draft.state.created_names.get(key, []), draft.created_names.get(key, [])
+        for entity_id in (*stored, *earlier[-CREATED_LIMIT:], *created):
             if entity_id in yielded:
                 continue
             yielded.add(entity_id)

@@ -8,7 +8,8 @@
 //         types_in_use: LIST<STRING>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
-//         type_alias_name, identifier_value, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
+//         type_alias_name, identifier_value (owner, kind, value), relationship_by_source and relationship_by_target
+//         (owner, end, last_observation_at, id)
 // cost    light
 // forms   plain
 // The form `plain` reads things that are not merged with others. A turn runs it first, because it is planned in a
@@ -18,6 +19,9 @@
 // merged with them. `relationships` are [key, type, source, target]; each comes with its survivor and with all
 // members of that survivor. `moved` are the entities that a merge moves `onto` another entity, or that an unmerge
 // moves back: their relationships come as well, with those that will be merged with them.
+// `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
+// each: the three observed last of 200 with that key, deleted ones among the 200. `types_in_use` are at most 200 types
+// of the owner that begin with one of `initials`.
 //
 // The sequence is read before everything else: if a commit comes after it, the write sees another sequence and writes
 // nothing. Read later, it could be that of a commit that the entities do not show. The LIMIT keeps the planner from
