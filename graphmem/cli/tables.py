@@ -7,14 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 WIDE_SNAPSHOT_COLUMNS = 140
 """Width of a terminal from which a snapshot has one line for each field, with its observation."""
 VALUE_CHARACTERS = 76
 """Characters of one value that are shown; ``--json`` has it whole."""
+
+WORD_CHARACTERS = 28
+"""Characters of an id: a longer word, such as an address, may be broken."""
+COLUMN_GAP = 3
+"""Characters between two columns."""
 
 WARNINGS = frozenset({"store_warnings", "warnings"})
 """Parts of an answer that are shown as warnings."""
@@ -100,9 +106,38 @@ def pairs(answer: Row) -> Table:
     return table
 
 
+class Rows(Table):
+    """A table that prints each row as lines of name and value where its columns would break words."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not self.row_count or sum(map(_least_width, self.columns)) <= options.max_width:
+            yield from super().__rich_console__(console, options)
+            return
+        if self.title:
+            yield self.title
+        for row in zip(*(list(column.cells) for column in self.columns), strict=True):
+            block = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+            block.add_column()
+            block.add_column(overflow="fold")
+            for column, cell in zip(self.columns, row, strict=True):
+                if str(cell):
+                    block.add_row(plain(str(column.header), "dim"), cell)
+            yield block
+            yield Text("")
+
+
+def _least_width(column: Column) -> int:
+    """Return the width at which a column breaks no word of at most :data:`WORD_CHARACTERS`."""
+    texts = [str(column.header), *map(str, column.cells)]
+    if column.no_wrap:
+        return COLUMN_GAP + max(map(cell_len, texts))
+    words = (word for text in texts for word in text.split())
+    return COLUMN_GAP + max((min(cell_len(word), WORD_CHARACTERS) for word in words), default=0)
+
+
 def new_table(title: str | None, *columns: str) -> Table:
     """Return an empty table. Ids, versions, counts and times are not wrapped."""
-    table = Table(
+    table = Rows(
         title=plain(title, style="bold") if title else None,
         title_justify="left",
         box=SIMPLE_HEAD,

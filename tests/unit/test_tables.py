@@ -39,3 +39,35 @@ def test_an_answer_without_a_layout_is_pairs_tables_and_warnings() -> None:
                                        "warnings": [{"code": "W", "message": "look"}]})  # fmt: skip
     for part in ("candidates", "age", "observations_analyzed", "W: look", '{"a": 1}'):
         assert part in text
+
+
+ID = "ent_0123456789abcdef01234567"
+EVENTS = {
+    "events": [
+        {"event_timestamp": "2026-01-31T09:00:00Z", "event_type": "EventStart",
+         "entity_name": "Planning meeting",
+         "entity_type": "event", "source_field": "date_start", "id": ID.replace("ent", "evt")},
+    ],
+}  # fmt: skip
+LINES = {
+    "lines": [
+        {"entity_name": "Tarnhill Observatory Trust", "field": "description",
+         "value": "It runs the observatory",
+         "observed_at": "2026-01-31T09:00:00Z", "observation_id": ID.replace("ent", "obs")},
+    ],
+    "entities": [
+        {"entity_id": ID, "entity_type": "company", "canonical_name": "Tarnhill Observatory Trust"},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize(("name", "answer"), [("timeline.list", EVENTS), ("context.retrieve", LINES)])
+def test_a_table_breaks_no_word(name: str, answer: dict[str, Any], width: int) -> None:
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(render(name, answer))
+    printed_words = capture.get().split()
+    for row in [row for rows in answer.values() for row in rows]:
+        for word in " ".join(row.values()).replace("T09:00:00Z", "").split():
+            assert any(word in printed_word for printed_word in printed_words), word
