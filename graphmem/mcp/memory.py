@@ -132,21 +132,22 @@ async def create_relations(context: Context, arguments: Relations) -> RelationsA
     """
     async with _lock(context):
         nodes = await _all_nodes(
-            context, [name for one in arguments.relations for name in (one.source, one.target)]
+            context, [name for relation in arguments.relations for name in (relation.source, relation.target)]
         )
         ends = [
-            (nodes[graph.folded(one.source)], nodes[graph.folded(one.target)]) for one in arguments.relations
+            (nodes[graph.folded(relation.source)], nodes[graph.folded(relation.target)])
+            for relation in arguments.relations
         ]
         pairs = await graph.between(context, ends)
         created: list[Relation] = []
         changed: dict[str, list[str]] = {}
         for relation, (source, target) in zip(arguments.relations, ends, strict=True):
-            held = pairs[source.id, target.id]
-            if any(relation.relation_type in spellings for spellings in held.values()):
+            stored = pairs[source.id, target.id]
+            if any(relation.relation_type in spellings for spellings in stored.values()):
                 continue
             key = await graph.key(context, relation.relation_type, source, target)
-            held[key] = [*held.get(key, []), relation.relation_type]
-            changed[key] = held[key]
+            stored[key] = [*stored.get(key, []), relation.relation_type]
+            changed[key] = stored[key]
             created.append(relation)
         await graph.relate(context, changed)
     return {"relations": [_relation_answer(relation) for relation in created]}
@@ -227,16 +228,18 @@ async def delete_relations(context: Context, arguments: Relations) -> Deleted:
         names = [name for relation in arguments.relations for name in (relation.source, relation.target)]
         nodes = await graph.by_names(context, names)
         ends = [
-            (nodes.get(graph.folded(one.source)), nodes.get(graph.folded(one.target)))
-            for one in arguments.relations
+            (nodes.get(graph.folded(relation.source)), nodes.get(graph.folded(relation.target)))
+            for relation in arguments.relations
         ]
         pairs = await graph.between(context, [(s, t) for s, t in ends if s and t])
         changed: dict[str, list[str]] = {}
         for relation, (source, target) in zip(arguments.relations, ends, strict=True):
-            held = pairs[source.id, target.id] if source and target else {}
-            for key, spellings in held.items():
+            stored = pairs[source.id, target.id] if source and target else {}
+            for key, spellings in stored.items():
                 if relation.relation_type in spellings:
-                    changed[key] = held[key] = [text for text in spellings if text != relation.relation_type]
+                    changed[key] = stored[key] = [
+                        text for text in spellings if text != relation.relation_type
+                    ]
                     deleted += 1
         await graph.relate(context, changed)
     count = len(arguments.relations)

@@ -41,7 +41,7 @@ NAMES_AT_ONCE: Final = 100
 HITS_LIMIT: Final = 2_000
 
 Row = dict[str, Any]
-Held = dict[str, list[str]]
+SpellingsByKey = dict[str, list[str]]
 """The spellings of the relations that a relationship stands for, by its key."""
 
 
@@ -92,11 +92,11 @@ async def _call_each(context: Context, name: str, calls: Iterable[dict[str, Any]
     """Run an operation many times, some at once; the answers are in the order of the calls."""
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def one(arguments: dict[str, Any]) -> Row:
+    async def call(arguments: dict[str, Any]) -> Row:
         async with places:
             return await _call(context, name, **arguments)
 
-    return await asyncio.gather(*map(one, calls))
+    return await asyncio.gather(*map(call, calls))
 
 
 # Entities
@@ -210,8 +210,8 @@ async def every_node(context: Context) -> tuple[list[Node], bool]:
 
 async def search(context: Context, query: str) -> list[Node]:
     """Return the entities of the type that a query spells, if it is one, and those that a search finds."""
-    found = await _call(context, "entities.query", search=query, limit=SEARCH_LIMIT)
-    rows: list[Row] = found["entities"]
+    page = await _call(context, "entities.query", search=query, limit=SEARCH_LIMIT)
+    rows: list[Row] = page["entities"]
     try:
         of_type = identity.normalise_type(query)
     except ValueError:
@@ -238,7 +238,9 @@ async def key(context: Context, relation_type: str, source: Node, target: Node) 
     return f"{spelled if spelled in known else GENERAL_RELATIONSHIP}:{source.id}:{target.id}"
 
 
-async def between(context: Context, ends: Iterable[tuple[Node, Node]]) -> dict[tuple[str, str], Held]:
+async def between(
+    context: Context, ends: Iterable[tuple[Node, Node]]
+) -> dict[tuple[str, str], SpellingsByKey]:
     """Return the live relationships from the first to the second of each pair."""
     pairs = list(dict.fromkeys((source.id, target.id) for source, target in ends))
     pages = await _call_each(
@@ -252,9 +254,9 @@ async def between(context: Context, ends: Iterable[tuple[Node, Node]]) -> dict[t
     }
 
 
-async def relate(context: Context, changed: Held) -> None:
+async def relate(context: Context, changed: SpellingsByKey) -> None:
     """Store what relationships stand for; one that stands for no relation is deleted."""
-    held = [
+    relationships = [
         {
             "relationship_type": relationship_type,
             "source_entity_id": source,
@@ -265,8 +267,8 @@ async def relate(context: Context, changed: Held) -> None:
         if changed[key]
         for relationship_type, source, target in [key.split(":")]
     ]
-    if held:
-        await _call(context, "relationships.create_many", relationships=held)
+    if relationships:
+        await _call(context, "relationships.create_many", relationships=relationships)
     gone = [key for key in changed if not changed[key]]
     await _call_each(context, "relationships.delete", ({"relationship_key": key} for key in gone))
 
