@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from neo4j.exceptions import Neo4jError
 
 from graphmem import __version__
 from graphmem.api.app import create_app
@@ -26,8 +27,6 @@ from graphmem.settings import Settings
 from graphmem.writing import Receipt, StoreRequest, TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
-from tests.support.faces import by_runner
-from tests.support.faulty_database import faulty_services
 from tests.support.tcp_proxy import Proxy, proxied
 
 RETRY = 2.0
@@ -185,18 +184,25 @@ def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: F
     assert get("/health").json()["database"] == "up"
 
 
-def test_a_read_that_is_planned_anew_is_answered(loop: Loop, services: Services, owner: str) -> None:
+def test_a_light_read_that_is_planned_anew_has_the_time_of_a_first_run(
+    faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The database plans a known statement anew once the data has grown, for longer than a read may take."""
-    settings = services.settings.model_copy(update={"read_timeout": 0.4})
-    with faulty_services(loop, services, settings) as (hasty, database):
-        run = by_runner(loop, hasty, owner)
-        (ada,) = run("store", entities=[ADA])["entities"]
-        arguments = {"entity_id": ada["entity_id"], "include_total_count": True}
-        assert run("relationships.list", **arguments)["total"] == 0
-        loop.run(services.database.script("CALL db.clearQueryCaches()"))
-        database.names.clear()
-        assert run("relationships.list", **arguments)["total"] == 0
-        assert "relationship.of_entity" in database.names
+    database, limits = faulty.services.database, list[bool]()
+    faulty.call("server.stats")
+    run = database._run
+
+    async def late(name: str, text: Any, timeout: float, params: dict[str, Any]) -> Any:
+        if name == "owner.stats":
+            limits.append(database._first_runs.expects(text))
+            if len(limits) == 1:
+                code = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
+                raise Neo4jError._hydrate_neo4j(code=code, message="")
+        return await run(name, text, timeout, params)
+
+    monkeypatch.setattr(database, "_run", late)
+    assert faulty.call("server.stats")["total_entities"] == 0
+    assert limits == [False, True]
 
 
 def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty) -> None:

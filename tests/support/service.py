@@ -26,7 +26,7 @@ from graphmem import settings as graphmem_settings
 from graphmem.settings import Settings
 from tests.support import reached_outcomes
 
-READY_SECONDS = 60
+READY_SECONDS = 120
 STOP_SECONDS = 30.0
 LOCAL_SERVICE = "local-service"
 """In place of a command: be the local service of the environment's settings."""
