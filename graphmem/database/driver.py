@@ -56,6 +56,8 @@ PLANNED_FIRST = (
 """Queries that a service plans before it is ready: those of each group on a connection of their own."""
 PLANNING_PAUSE_FACTOR = 3.0
 """Between two background plans the service pauses for this many times the last plan's duration."""
+SLOW_PLAN_SHARE = 0.1
+"""The share of a read's limit from which on its planning is slow. A text with a plan takes milliseconds."""
 QUIET_SECONDS = 1.0
 """After so many seconds without a request the service plans in the background."""
 ANSWER_GRACE_SECONDS = 2.0
@@ -94,6 +96,8 @@ class Database:
         self.planned = asyncio.Event()
         """Not set while the first queries are being planned."""
         self.planned.set()
+        self.slow_plan_seconds = SLOW_PLAN_SHARE * settings.read_timeout
+        """From so many seconds on, planning a text explains that a read of it exceeded its limit."""
         self.metrics = metrics
         self.tracer = tracer
         metrics.connections_max.set(settings.pool_size)
@@ -132,14 +136,14 @@ class Database:
             DatabaseUnavailable, DatabaseTimeout: it failed for ``Settings.retry_seconds``.
             ServiceBusy: it is a heavy query, and other queries held all places.
         """
-        text, timeout = self.query_text(name, edge_types), self._settings.read_timeout
+        text = self.query_text(name, edge_types)
         bound = cypher.bind(name, params, owner)
 
         async def attempt() -> list[Row]:
             if cypher.is_light(name, params):
-                return await self._run_light(name, text, bound)
+                return await self._run_read(name, text, bound, light=True)
             async with self.heavy.place(first_run=self._first_runs.expects(text)):
-                return await self._run(name, text, timeout, bound)
+                return await self._run_read(name, text, bound, light=False)
 
         try:
             async for trial in stamina.retry_context(
@@ -158,19 +162,36 @@ class Database:
             raise self._failed(name, exc) from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
 
-    async def _run_light(self, name: str, text: LiteralString, params: dict[str, Any]) -> list[Row]:
-        """Run a light read. If it exceeds its limit, run it once more with the limit of a first run.
+    async def _run_read(
+        self, name: str, text: LiteralString, params: dict[str, Any], *, light: bool
+    ) -> list[Row]:
+        """Run a read. If it exceeds its limit because the server planned it anew, run it once more.
 
-        Neo4j plans a text anew when the data has grown, and that counts into the limit. A light read takes
-        milliseconds otherwise, so planning is the likely reason, and the caller cannot do anything about it.
+        Neo4j plans a known text anew when the data has grown. That counts into the read's limit, and the
+        caller cannot do anything about it. So the text is planned in the time of a first run, and if that
+        took long, the read has its limit once more. A ``light`` read has it in any case: it takes
+        milliseconds, so it was not the read that took long.
         """
+        timeout, start = self._settings.read_timeout, time.monotonic()
         try:
-            return await self._run(name, text, self._settings.read_timeout, params)
+            return await self._run(name, text, timeout, params)
         except neo4j.exceptions.Neo4jError as exc:
             if exc.code not in TIME_LIMIT_CODES:
                 raise
-            self._first_runs.forget(text)
-            return await self._run(name, text, self._settings.read_timeout, params)
+            await self._explain(text, params)
+            if not light and not self._first_runs.was_planned_since(start, text):
+                raise
+        return await self._run(name, text, timeout, params)
+
+    async def _explain(self, text: LiteralString, params: dict[str, Any]) -> None:
+        """Plan a text unless the server has a plan for it that it still uses, in the time of a first run."""
+        explained = cast("LiteralString", f"EXPLAIN {text}")
+        self._first_runs.forget(explained)
+        start = time.monotonic()
+        await self._run("explain", explained, self._settings.read_timeout, params)
+        end = time.monotonic()
+        if end - start >= self.slow_plan_seconds:
+            self._first_runs.planned_slowly(text, end)
 
     async def write(
         self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
@@ -263,10 +284,9 @@ class Database:
         params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
         types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
         text = self.query_text(name, types)
-        explained = cast("LiteralString", f"EXPLAIN {text}")
         server_life = self._first_runs.server_life
         with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
-            await self._run("explain", explained, self._settings.read_timeout, params)
+            await self._explain(text, params)
             self._first_runs.planned(text, server_life)
 
     def has_plan(self, name: str) -> bool:

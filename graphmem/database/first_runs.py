@@ -6,6 +6,7 @@ as long as later: up to 11 s on a busy machine. So a first run may take longer t
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import neo4j.exceptions
@@ -34,6 +35,8 @@ class FirstRuns:
         self._texts: dict[str, None] = {}
         """In the order of their last runs."""
         self._planned: set[str] = set()
+        self._planned_slowly: dict[str, float] = {}
+        """When planning a text ended that took long, by the monotonic clock. Older ends are dropped."""
         self.server_life = 0
         """Counts how often a connection was lost."""
 
@@ -50,8 +53,17 @@ class FirstRuns:
         if server_life == self.server_life:
             self._planned.add(text)
 
+    def planned_slowly(self, text: str, at: float) -> None:
+        """Remember that planning a text took long and ended ``at`` a time of the monotonic clock."""
+        recent = {known: end for known, end in self._planned_slowly.items() if end > at - FIRST_RUN_SECONDS}
+        self._planned_slowly = recent | {text: at}
+
+    def was_planned_since(self, start: float, text: str) -> bool:
+        """Return whether planning a text took long and ended after ``start``, for any caller."""
+        return self._planned_slowly.get(text, -math.inf) > start
+
     def forget(self, text: str) -> None:
-        """Let the next run of a text take as long as a first run: the server may plan it anew."""
+        """Let the next run of a text take as long as a first run."""
         self._texts.pop(text, None)
 
     def finished(self, text: str, server_life: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
@@ -184,25 +185,46 @@ def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: F
     assert get("/health").json()["database"] == "up"
 
 
-def test_a_light_read_that_is_planned_anew_has_the_time_of_a_first_run(
-    faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("operation", "query", "slow_plan_seconds", "outcome"),
+    [
+        ("server.stats", "owner.stats", math.inf, "ok"),
+        ("search.explain", "search.find", 0.0, "ok"),
+        ("search.explain", "search.find", math.inf, "DB_TIMEOUT"),
+    ],
+    ids=["light", "heavy-planned-anew", "heavy-with-a-plan"],
+)
+def test_a_read_that_the_database_plans_anew_does_not_fail(
+    faulty: Faulty,
+    monkeypatch: pytest.MonkeyPatch,
+    operation: str,
+    query: str,
+    slow_plan_seconds: float,
+    outcome: str,
 ) -> None:
     """The database plans a known statement anew once the data has grown, for longer than a read may take."""
-    database, limits = faulty.services.database, list[bool]()
-    faulty.call("server.stats")
+    arguments = {"search": "Ada"} if operation == "search.explain" else {}
+    database, statements = faulty.services.database, list[str]()
+    faulty.call(operation, **arguments)
+    database.slow_plan_seconds = slow_plan_seconds
     run = database._run
 
     async def late(name: str, text: Any, timeout: float, params: dict[str, Any]) -> Any:
-        if name == "owner.stats":
-            limits.append(database._first_runs.expects(text))
-            if len(limits) == 1:
-                code = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
-                raise Neo4jError._hydrate_neo4j(code=code, message="")
+        statements.append(name)
+        if statements == [query]:
+            code = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
+            raise Neo4jError._hydrate_neo4j(code=code, message="")
         return await run(name, text, timeout, params)
 
     monkeypatch.setattr(database, "_run", late)
-    assert faulty.call("server.stats")["total_entities"] == 0
-    assert limits == [False, True]
+    if outcome == "ok":
+        faulty.call(operation, **arguments)
+        assert statements[:3] == [query, "explain", query]
+    else:
+        with pytest.raises(GraphmemError) as raised:
+            faulty.call(operation, **arguments)
+        assert raised.value.code == outcome
+        assert statements == [query, "explain"]
 
 
 def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty) -> None:

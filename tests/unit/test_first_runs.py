@@ -44,6 +44,14 @@ def test_texts_beyond_the_limit_are_forgotten_by_their_last_run() -> None:
     ]  # fmt: skip
 
 
+def test_slow_planning_that_ended_before_a_read_began_does_not_explain_the_reads_time() -> None:
+    runs = FirstRuns()
+    runs.planned_slowly("RETURN 1", at=100.0)
+    assert runs.was_planned_since(99.0, "RETURN 1")
+    assert not runs.was_planned_since(101.0, "RETURN 1")
+    assert not runs.was_planned_since(99.0, "RETURN 2")
+
+
 def test_a_first_run_that_takes_too_long_says_that_the_database_plans() -> None:
     error = translate(FirstRunTimeout())
     assert isinstance(error, DatabaseTimeout)
