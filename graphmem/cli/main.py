@@ -11,7 +11,7 @@ import typer
 from graphmem import __version__, operations
 from graphmem.cli import backup, cypher, db, server
 from graphmem.cli.commands import add_commands, show_whole_summaries
-from graphmem.cli.session import Session, console, current, telling_errors
+from graphmem.cli.session import Session, console, current, telling_errors, uses_service
 from graphmem.settings import ToolsetName
 
 app = typer.Typer(
@@ -107,9 +107,15 @@ def mcp(
     """
     session = current(context)
     with telling_errors(session.as_json):
-        from graphmem.cli.serve import serve_stdio
+        settings = session.settings(mcp_tools=tools)
+        if uses_service(settings):
+            from graphmem.mcp.thin import run as run_thin
 
-        serve_stdio(session.settings(mcp_tools=tools))
+            run_thin(settings)
+        else:
+            from graphmem.cli.serve import serve_stdio
+
+            serve_stdio(settings)
 
 
 @app.command()

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -53,6 +54,11 @@ Greeting = Mapping[str, Any]
 
 _children: list[subprocess.Popen[bytes]] = []
 """The services that this process started: they are reaped when the next one is started."""
+
+_newest: dict[Place, subprocess.Popen[bytes]] = {}
+"""The service that this process started last, by place: threads that need one at once share it."""
+
+_starting = threading.Lock()
 
 
 def greet(where: Place) -> Greeting | None:
@@ -112,7 +118,7 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
                 raise wire.error_of(json.dumps(answer["error"]).encode())
         if answer is None and child is None and not is_locked(where):
             _check_starts(starts, where)
-            child, starts = start(settings, where), starts + 1
+            child, starts = _start_once(settings, where), starts + 1
         elif child is not None and (code := child.poll()) is not None:
             child = None
             if code != HELD_EXIT_CODE and answer is None and not is_locked(where):
@@ -140,6 +146,15 @@ def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
         )
     _children.append(child)
     return child
+
+
+def _start_once(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
+    """Return the service that another thread of this process starts just now, else start one."""
+    with _starting:
+        child = _newest.get(where)
+        if child is None or child.poll() is not None:
+            child = _newest[where] = start(settings, where)
+        return child
 
 
 def stop(settings: Settings) -> bool:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
@@ -13,15 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.api import openapi
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE
+from graphmem.mcp.protocol import LISTED
 from graphmem.mcp.tools import described
+from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY
-from graphmem.settings import Settings, variable
+from graphmem.settings import Settings, ToolsetName, variable
+from tests.support.mcp_conversation import DISCOVER, TOOLS, conversation, opening, server, with_envelope
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
@@ -34,11 +39,35 @@ def contents() -> dict[Path, str]:
         tool.model_dump(mode="json", exclude_none=True) for tool in (*described("full"), *described("memory"))
     ]
     return {
+        **{LISTED / f"{name}.json": toolset_file(name) for name in TOOLSETS},
         FOLDER / "openapi.yaml": openapi.as_yaml().decode(),
         FOLDER / "tools.json": json.dumps(tools, indent=1, ensure_ascii=False) + "\n",
         FOLDER / "cli.txt": "\n".join(commands(typer.main.get_command(app), "graphmem")) + "\n",
         REFERENCE: with_tables(REFERENCE.read_text(encoding="utf-8")),
     }
+
+
+def toolset_file(name: ToolsetName) -> str:
+    """Return the recorded answers of a toolset, from which `graphmem mcp` answers without the database."""
+    initialized, listed = asyncio.run(conversation(server(name), [opening("2025-11-25"), TOOLS]))
+    discovered, enveloped = asyncio.run(
+        conversation(server(name), [with_envelope(DISCOVER), with_envelope(TOOLS)])
+    )
+    tools = listed["result"]
+    envelope = {part: value for part, value in enveloped["result"].items() if part not in tools}
+    if enveloped["result"] != tools | envelope:
+        raise SystemExit("the two eras of MCP list different tools: graphmem/mcp/protocol.py lists one")
+    content = {
+        "initialize": {
+            part: value for part, value in initialized["result"].items() if part != "protocolVersion"
+        },
+        "discover": discovered["result"],
+        "tools": tools,
+        "envelope": envelope,
+        "handshake_versions": HANDSHAKE_PROTOCOL_VERSIONS,
+        "envelope_versions": MODERN_PROTOCOL_VERSIONS,
+    }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def commands(command: Any, words: str) -> Iterator[str]:

@@ -182,6 +182,10 @@ if __name__ == "__main__":
         from graphmem import worker
 
         worker.work = no_work
+        # A local service that this process starts is the same owner's.
+        from graphmem.service import calling
+
+        calling.COMMAND = command(owner, LOCAL_SERVICE)
     # The default owner is read when the package is imported.
     reached_outcomes.install_if_wanted()
     if sys.argv[1:] == [LOCAL_SERVICE]:

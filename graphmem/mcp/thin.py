@@ -1,0 +1,214 @@
+"""MCP over stdin and stdout as a client of the local service.
+
+``graphmem/mcp/protocol.py`` answers the handshake and lists the tools, at once. Calls of tools go to the
+service, which is started in the background. Neither the operations nor the database are imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from graphmem.errors import GraphmemError, InternalError
+from graphmem.mcp.protocol import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Protocol,
+    Refusal,
+    RequestId,
+    ToolCall,
+    is_id,
+    recorded,
+)
+from graphmem.service import calling
+from graphmem.service.place import make_folder, place
+from graphmem.settings import Settings
+
+DRAIN_SECONDS = 5.0
+"""Seconds in which the calls under way are answered after the client has closed its end."""
+
+
+def run(settings: Settings) -> None:
+    """Serve until stdin closes.
+
+    Raises:
+        DataDirectoryRefused: the folder of the local service cannot be used.
+    """
+    make_folder(place(settings))
+    threading.Thread(target=_start, args=(settings,), daemon=True).start()
+    # What else is written to stdout goes to stderr: stdout belongs to MCP.
+    sys.stdout.flush()
+    wire = os.dup(1)
+    os.dup2(2, 1)
+    client = Client(settings, wire)
+    for line in sys.stdin.buffer:
+        client.take(line)
+    client.end()
+
+
+class Client:
+    """The client at the other end of stdin and stdout.
+
+    Each call of a tool waits for its answer in a thread of its own.
+    """
+
+    def __init__(self, settings: Settings, wire: int) -> None:
+        self._settings = settings
+        self._answers = recorded(settings.mcp_tools)
+        self._protocol = Protocol(self._answers)
+        self._wire = wire
+        self._writing = threading.Lock()
+        self._calls: dict[str, tuple[ToolCall, threading.Thread]] = {}
+        """The calls under way by request id. A call that is cancelled is taken out, and not answered."""
+
+    def take(self, line: bytes) -> None:
+        """Take one line from the client."""
+        if not line.strip():
+            return
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self._write(_error(None, Refusal(PARSE_ERROR, "Parse error")))
+            return
+        if not _is_message(message):
+            request_id = message.get("id") if isinstance(message, dict) else None
+            refusal = Refusal(INVALID_REQUEST, "Invalid Request")
+            self._write(_error(request_id if is_id(request_id) else None, refusal))
+        elif "method" in message and "id" in message:
+            self._request(message["id"], message["method"], message.get("params") or {})
+        elif message.get("method") == "notifications/cancelled":
+            self._calls.pop(str((message.get("params") or {}).get("requestId")), None)
+
+    def end(self) -> None:
+        """Wait for the calls under way, but not for long: nobody may be there to read their answers."""
+        deadline = time.monotonic() + DRAIN_SECONDS
+        for call, thread in list(self._calls.values()):
+            thread.join(max(0.0, deadline - time.monotonic()))
+            self._answer(call, _error(call.id, Refusal(CONNECTION_CLOSED, "Connection closed")))
+        with self._writing:  # the last answer is written
+            pass
+
+    def _request(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
+        try:
+            answer = self._protocol.answer(request_id, method, params)
+        except Refusal as refusal:
+            self._write(_error(request_id, refusal))
+            return
+        if isinstance(answer, ToolCall):
+            thread = threading.Thread(target=self._call, args=(answer,), daemon=True)
+            self._calls[str(request_id)] = answer, thread
+            thread.start()
+        else:
+            self._write(_line({"jsonrpc": "2.0", "id": request_id, "result": answer}))
+
+    def _call(self, call: ToolCall) -> None:
+        """Let the service answer a call. Faults of its start are told as errors of the tool."""
+        try:
+            answer = self._forward(call)
+        except GraphmemError as exc:
+            answer = self._tool_error(call, exc)
+        except Exception as exc:
+            answer = self._tool_error(
+                call, InternalError(f"unexpected fault: {type(exc).__name__}: {exc}"[:500])
+            )
+        self._answer(call, answer)
+
+    def _forward(self, call: ToolCall) -> bytes:
+        """Return what the service answers, as one line of JSON-RPC."""
+        request = {"jsonrpc": "2.0", "id": call.id, "method": "tools/call", "params": call.params}
+        url = f"/mcp/{self._settings.mcp_tools}"
+        headers = {"X-Client-Name": "mcp", **call.headers}
+        progress = _Progress(self, call.progress_token)
+        status, body = calling.send(self._settings, url, request, headers, progress.tell)
+        if status == 200:
+            return body
+        answer = json.loads(body)
+        if "error" in answer:
+            return _line({**answer, "id": call.id})
+        raise calling.wire.error_of(body)
+
+    def _tool_error(self, call: ToolCall, error: GraphmemError) -> bytes:
+        text = json.dumps(error.envelope(secrets.token_hex(16)), default=str)
+        result = {
+            "content": [{"type": "text", "text": text}],
+            "structuredContent": json.loads(text),
+            "isError": True,
+        }
+        if call.has_envelope:
+            envelope = self._answers.envelope
+            result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}
+        return _line({"jsonrpc": "2.0", "id": call.id, "result": result})
+
+    def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send a notification to the client."""
+        self._write(_line({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    def _answer(self, call: ToolCall, line: bytes) -> None:
+        """Answer a call, unless it is answered or cancelled."""
+        with self._writing:
+            if self._calls.get(str(call.id), (None,))[0] is call:
+                del self._calls[str(call.id)]
+                self._write_all(line)
+
+    def _write(self, line: bytes) -> None:
+        with self._writing:
+            self._write_all(line)
+
+    def _write_all(self, line: bytes) -> None:
+        left = memoryview(line.rstrip(b"\n") + b"\n")
+        # A client that has gone reads nothing: stdin ends next.
+        with contextlib.suppress(BrokenPipeError):
+            while left:
+                left = left[os.write(self._wire, left) :]
+
+
+class _Progress:
+    """Tells the client what its call waits for, if it sent a token."""
+
+    def __init__(self, client: Client, token: RequestId | None) -> None:
+        self._client = client
+        self._token = token
+        self._count = 0
+
+    def tell(self, line: str) -> None:
+        if self._token is None:
+            return
+        self._count += 1
+        params = {"progressToken": self._token, "progress": self._count, "message": line}
+        self._client.notify("notifications/progress", params)
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False).encode(errors="backslashreplace")
+
+
+def _error(request_id: RequestId | None, refusal: Refusal) -> bytes:
+    return _line({"jsonrpc": "2.0", "id": request_id, "error": refusal.error})
+
+
+def _is_message(message: Any) -> bool:
+    """Return whether a value is a JSON-RPC message: a request, a notification or a response."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return False
+    if "method" not in message:
+        return "result" in message or "error" in message
+    params = message.get("params")
+    return (
+        isinstance(message["method"], str)
+        and (params is None or isinstance(params, dict))
+        and ("id" not in message or is_id(message["id"]))
+    )
+
+
+def _start(settings: Settings) -> None:
+    """Start the service before the first call. What is wrong is told to the first call."""
+    with contextlib.suppress(GraphmemError, OSError):
+        calling.ensure(settings)

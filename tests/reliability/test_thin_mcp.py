@@ -1,0 +1,159 @@
+"""`graphmem mcp` as a thin client of the local service, as the official client of MCP sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from graphmem.mcp.toolsets import TOOLSETS
+from graphmem.service import calling, greeting
+from graphmem.service.place import is_locked, place
+from graphmem.settings import Settings
+from tests.support.event_loop import Loop
+from tests.support.local_service import local_settings, started_for, wait_for
+from tests.support.mcp_conversation import TOOLS, opening
+from tests.support.service import command, environment
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace"}
+STORE = {"entities": [ADA], "idempotency_key": "first"}
+Mode = Literal["auto", "legacy"]
+Talk = Callable[[Client], Awaitable[Any]]
+
+
+@pytest.fixture
+def local(
+    settings: Settings, tmp_path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Settings]:
+    """The settings of a local service; it is stopped at the end."""
+    chosen = local_settings(settings, tmp_path / "data")
+    with started_for(monkeypatch, owner, chosen):
+        yield chosen
+
+
+@pytest.fixture
+def talk(local: Settings, owner: str, loop: Loop) -> Callable[..., Any]:
+    """Let the official client talk with `graphmem mcp`, started with ``words`` and ``variables``."""
+
+    def run(talk: Talk, *words: str, mode: Mode = "auto", **variables: str) -> Any:
+        async def converse() -> Any:
+            program, *arguments = command(owner, *(words or ("mcp",)))
+            environ = environment(local, local.data_path, GRAPHMEM_SHUTDOWN_SECONDS="5", **variables)
+            where = StdioServerParameters(command=program, args=arguments, env=environ)
+            async with Client(where, mode=mode) as client:
+                return await talk(client)
+
+        return loop.run(converse())
+
+    return run
+
+
+def is_running(local: Settings) -> bool:
+    return is_locked(place(local))
+
+
+def total(local: Settings) -> int:
+    return json.loads(calling.call(local, "server.stats", {}, "test"))["total_entities"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_with_nothing_running_it_lists_and_then_stores(
+    local: Settings, talk: Callable[..., Any], mode: Mode
+) -> None:
+    told: list[str] = []
+
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message or "")
+
+    async def conversation(client: Client) -> Any:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        ready = (calling.greet(place(local)) or {}).get("state") == greeting.READY
+        stored = await client.call_tool("store", STORE, progress_callback=progress)
+        refused = await client.call_tool("store", {"entitties": []})
+        return names, ready, stored, refused
+
+    assert not is_running(local)
+    names, ready, stored, refused = talk(conversation, mode=mode, GRAPHMEM_OFFLINE="0")
+    assert (names, ready) == (list(TOOLSETS["core"].tools()), False)
+    assert stored.structured_content["entities_created"] == 1
+    assert json.loads(stored.content[0].text) == stored.structured_content
+    assert told
+    assert all("…" in line for line in told)
+    assert (refused.is_error, refused.structured_content["error_code"]) == (True, "ERR_UNKNOWN_FIELD")
+    assert total(local) == 1
+
+
+def test_after_the_service_was_killed_the_next_call_starts_it(
+    local: Settings, talk: Callable[..., Any]
+) -> None:
+    async def conversation(client: Client) -> Any:
+        await client.call_tool("store", STORE)
+        greeted = calling.greet(place(local))
+        assert greeted is not None
+        os.kill(greeted["pid"], signal.SIGKILL)
+        wait_for(lambda: not is_running(local))
+        return await client.call_tool("store", STORE)
+
+    again = talk(conversation, GRAPHMEM_OFFLINE="0")
+    assert again.structured_content["replayed"]
+    assert total(local) == 1
+
+
+def test_closed_toolsets_refuse_what_they_do_not_list(local: Settings, talk: Callable[..., Any]) -> None:
+    async def conversation(client: Client) -> Any:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        return names, await client.call_tool("store", STORE)
+
+    calling.ensure(local)
+    for toolset in ("readonly", "memory"):
+        names, refused = talk(conversation, "mcp", "--tools", toolset, GRAPHMEM_OFFLINE="0")
+        assert names == list(TOOLSETS[toolset].tools())
+        assert (refused.is_error, refused.structured_content["error_code"]) == (True, "FORBIDDEN")
+    assert total(local) == 0
+
+
+def test_offline_it_serves_in_its_own_process(local: Settings, talk: Callable[..., Any]) -> None:
+    async def conversation(client: Client) -> Any:
+        return await client.call_tool("store", STORE)
+
+    stored = talk(conversation, "--offline", "mcp")
+    assert stored.structured_content["entities_created"] == 1
+    assert not is_running(local)
+
+
+def test_other_settings_of_a_running_service_are_told_to_the_call(
+    local: Settings, talk: Callable[..., Any]
+) -> None:
+    async def conversation(client: Client) -> Any:
+        return await client.call_tool("store", STORE)
+
+    calling.ensure(local)
+    refused = talk(conversation, GRAPHMEM_OFFLINE="0", GRAPHMEM_PHONE_REGION="DE")
+    assert refused.structured_content["error_code"] == "CONFIGURATION_INVALID"
+    assert "GRAPHMEM_PHONE_REGION is DE" in refused.structured_content["message"]
+    assert total(local) == 0
+
+
+def test_a_pipe_of_messages_is_answered_after_its_end(local: Settings, owner: str) -> None:
+    calling.ensure(local)
+    call = {"method": "tools/call", "params": {"name": "store", "arguments": STORE}}
+    messages = [{"jsonrpc": "2.0", "id": i, **m} for i, m in enumerate([opening("2025-06-18"), TOOLS, call])]
+    ended = subprocess.run(
+        command(owner, "mcp"),
+        input="".join(f"{json.dumps(message)}\n" for message in messages),
+        env=environment(local, local.data_path, GRAPHMEM_SHUTDOWN_SECONDS="5", GRAPHMEM_OFFLINE="0"),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [0, 1, 2]
+    assert answers[2]["result"]["structuredContent"]["entities_created"] == 1

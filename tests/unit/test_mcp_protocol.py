@@ -1,0 +1,197 @@
+"""What `graphmem mcp` answers without the service: the same as the MCP package's server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from graphmem.errors import ServiceUnreachable
+from graphmem.mcp import thin
+from graphmem.mcp.protocol import Protocol, Refusal, ToolCall, recorded
+from graphmem.mcp.toolsets import TOOLSETS
+from graphmem.service import calling
+from graphmem.settings import Settings, ToolsetName
+from tests.support.mcp_conversation import (
+    DISCOVER,
+    ENVELOPE,
+    TOOLS,
+    Message,
+    conversation,
+    opening,
+    server,
+    with_envelope,
+)
+
+PING = {"method": "ping"}
+UNKNOWN = {"method": "resources/list"}
+NO_NAME = {"method": "tools/call", "params": {"arguments": {}}}
+NO_OBJECT = {"method": "tools/call", "params": {"name": "store", "arguments": []}}
+CONVERSATIONS = [
+    *(
+        [opening(version), PING, TOOLS]
+        for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+    ),
+    [opening("2027-01-01"), opening("2024-11-05"), DISCOVER],
+    [TOOLS, NO_NAME, PING, UNKNOWN, opening("2025-06-18"), NO_NAME, NO_OBJECT, UNKNOWN],
+    [{"method": "initialize"}, {"method": "initialize", "params": {"protocolVersion": "2025-06-18"}}, TOOLS],
+    [opening("2025-11-25"), with_envelope(TOOLS)],
+    [with_envelope(DISCOVER), with_envelope(TOOLS), with_envelope(PING), opening("2025-11-25")],
+    [with_envelope(UNKNOWN), with_envelope(NO_NAME), TOOLS, {"method": "initialize"}],
+    [
+        with_envelope(DISCOVER),
+        *(
+            {"method": "tools/list", "params": {"_meta": {**ENVELOPE, **meta}}}
+            for meta in (
+                {"io.modelcontextprotocol/protocolVersion": "2027-01-01"},
+                {"io.modelcontextprotocol/protocolVersion": 7},
+            )
+        ),
+        {
+            "method": "tools/list",
+            "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}},
+        },
+    ],
+]
+
+
+def answered(toolset: ToolsetName, requests: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return what :class:`Protocol` answers to requests with ids from 1."""
+    protocol = Protocol(recorded(toolset))
+    answers: list[dict[str, Any]] = []
+    for number, request in enumerate(requests, 1):
+        answer: dict[str, Any] = {"jsonrpc": "2.0", "id": number}
+        try:
+            answer["result"] = protocol.answer(number, request["method"], request.get("params", {}))
+        except Refusal as refusal:
+            answer["error"] = refusal.error
+        answers.append(answer)
+    return answers
+
+
+@pytest.mark.parametrize("requests", CONVERSATIONS)
+def test_protocol_answers_what_the_server_of_the_mcp_package_answers(requests: list[Message]) -> None:
+    assert answered("memory", requests) == asyncio.run(conversation(server("memory"), requests))
+
+
+@pytest.mark.parametrize("toolset", TOOLSETS)
+def test_each_toolset_lists_its_tools_and_instructions(toolset: ToolsetName) -> None:
+    initialized, listed = answered(toolset, [opening("2025-11-25"), TOOLS])
+    assert initialized["result"]["instructions"] == TOOLSETS[toolset].instructions
+    assert [tool["name"] for tool in listed["result"]["tools"]] == list(TOOLSETS[toolset].tools())
+
+
+def test_a_call_has_the_headers_of_its_era() -> None:
+    call = {"method": "tools/call", "params": {"name": "störe", "_meta": {"progressToken": 7}}}
+    protocol = Protocol(recorded("core"))
+    protocol.answer(1, "initialize", opening("2025-06-18")["params"])
+    older = protocol.answer("a", "tools/call", call["params"])
+    assert isinstance(older, ToolCall)
+    assert (older.id, older.progress_token, older.headers["MCP-Protocol-Version"]) == ("a", 7, "2025-06-18")
+    newer = Protocol(recorded("core")).answer(1, "tools/call", with_envelope(call)["params"])
+    assert newer.headers["Mcp-Name"] == "=?base64?c3TDtnJl?="
+    assert newer.headers["Mcp-Method"] == "tools/call"
+    assert newer.progress_token is None
+
+
+class Wire:
+    """A client that is read by hand, and a service that answers when the test lets it."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.answer: Any = {"content": []}
+        self.may_answer = threading.Event()
+        self.sent: list[Any] = []
+        self._out, wire = os.pipe()
+        self.client = thin.Client(Settings(data_dir=tmp_path), wire)
+        self._wire = wire
+        monkeypatch.setattr(calling, "send", self._send)
+        self.take(method="initialize", id=0, params=opening("2025-11-25")["params"])
+
+    def _send(self, settings: Any, url: str, request: Any, headers: Any, tell: Any) -> tuple[int, bytes]:
+        self.sent.append((url, request))
+        tell("starting … 1 s")
+        assert self.may_answer.wait(30)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return 200, orjson.dumps({"jsonrpc": "2.0", "id": request["id"], "result": self.answer})
+
+    def take(self, **message: Any) -> None:
+        self.client.take(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def messages(self) -> list[Any]:
+        """End the conversation; return all that the client was sent after the handshake."""
+        self.client.end()
+        os.close(self._wire)
+        with os.fdopen(self._out, "rb") as out:
+            return [orjson.loads(line) for line in out][1:]
+
+
+@pytest.fixture
+def wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wire:
+    return Wire(tmp_path, monkeypatch)
+
+
+def test_a_call_is_passed_on_and_its_wait_told_under_the_token(wire: Wire) -> None:
+    wire.may_answer.set()
+    params = {"name": "store", "arguments": {"entities": [10**30]}, "_meta": {"progressToken": "p"}}
+    wire.take(method="tools/call", id="x", params=params)
+    progress, answer = wire.messages()
+    assert progress["params"] == {"progressToken": "p", "progress": 1, "message": "starting … 1 s"}
+    assert answer == {"jsonrpc": "2.0", "id": "x", "result": {"content": []}}
+    ((url, request),) = wire.sent
+    assert (url, request["params"]) == ("/mcp/core", params)
+
+
+def test_without_a_token_no_progress_is_sent(wire: Wire) -> None:
+    wire.may_answer.set()
+    wire.take(method="tools/call", id=1, params={"name": "store"})
+    assert [message["id"] for message in wire.messages()] == [1]
+
+
+def test_a_cancelled_call_is_not_answered_and_others_are(wire: Wire) -> None:
+    wire.take(method="tools/call", id=1, params={"name": "store"})
+    wire.take(method="tools/call", id=2, params={"name": "store"})
+    wire.take(method="notifications/cancelled", params={"requestId": 1})
+    wire.take(method="ping", id=3)
+    wire.may_answer.set()
+    assert [message["id"] for message in wire.messages()] == [3, 2]
+
+
+def test_an_error_of_the_service_is_an_error_of_the_tool(wire: Wire) -> None:
+    wire.answer = ServiceUnreachable("it ended", reason="killed")
+    wire.may_answer.set()
+    wire.take(method="tools/call", id=1, params={"name": "store"})
+    (message,) = wire.messages()
+    assert message["result"]["isError"]
+    envelope = message["result"]["structuredContent"]
+    assert (envelope["error_code"], envelope["message"]) == ("SERVICE_UNREACHABLE", "it ended")
+    assert orjson.loads(message["result"]["content"][0]["text"]) == envelope
+
+
+def test_what_is_no_message_is_refused_and_blank_lines_are_not(wire: Wire) -> None:
+    for line in (b"\n", b"{\n", b"[]\n", b'{"jsonrpc": "2.0", "id": 5, "method": 1}\n', b'{"id": true}\n'):
+        wire.client.take(line)
+    wire.take(id=1, result={})
+    wire.take(method="notifications/initialized")
+    codes = [(message["id"], message["error"]["code"]) for message in wire.messages()]
+    assert codes == [(None, -32700), (None, -32600), (5, -32600), (None, -32600)]
+
+
+def test_the_end_of_the_client_waits_shortly_for_its_calls(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thin, "DRAIN_SECONDS", 0.1)
+    wire.take(method="tools/call", id=1, params={"name": "store"})
+    begin = time.monotonic()
+    (message,) = wire.messages()
+    assert message["error"] == {"code": -32000, "message": "Connection closed"}
+    assert time.monotonic() - begin < 20
+    wire.may_answer.set()
