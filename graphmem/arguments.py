@@ -122,11 +122,9 @@ EntityType = Annotated[
     AfterValidator(identity.normalise_type),
     Field(max_length=200, description="Entity type, such as person, event or task."),
 ]
-At = Annotated[
-    Moment | None, Field(description="The state at this time: of observations with `observed_at` up to it.")
-]
+At = Annotated[Moment | None, Field(description="The state at this time, by `observed_at` of observations.")]
 AtIngested = Annotated[
-    Moment | None, Field(description="The state as known at this time: of observations recorded up to it.")
+    Moment | None, Field(description="The state as known at this time, by time of recording.")
 ]
 IncludeDeleted = Annotated[bool, Field(description="Whether the answer includes what is deleted.")]
 

@@ -254,14 +254,14 @@ def _lines(answer: Row) -> RenderableType:
     for row in answer["lines"]:
         arrow = {"outgoing": "→ ", "incoming": "← "}.get(row.get("direction", ""), "")
         cells = row["entity_name"], row["field"], arrow + short(row["value"])
-        table.add_row(*map(plain, (*cells, time_text(row["observed_at"]), row["observation_id"])))
+        table.add_row(*map(plain, (*cells, time_text(row["observed_at"]), row.get("observation_id", ""))))
         for other in row.get("contested", ()):
             cells = (
                 "",
                 "",
                 f"but {short(other['value'])}",
                 time_text(other["observed_at"]),
-                other["observation_id"],
+                other.get("observation_id", ""),
             )
             table.add_row(*(plain(cell, style="yellow") for cell in cells))
     mentioned = new_table(None, "id", "type", "name")

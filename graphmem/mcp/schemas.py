@@ -14,8 +14,8 @@ _NULL = {"type": "null"}
 def shortened(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON Schema of arguments in fewer words.
 
-    Left out are titles, the descriptions of whole models, defaults that are null or empty, and null as an
-    alternative: an argument that may be null may also be left out.
+    Left out are titles, the descriptions of whole models and of the items of lists, defaults that are null
+    or empty, and null as an alternative: an argument that may be null may also be left out.
     """
     return {name: part for name, part in _short(schema).items() if name != "description"}
 
@@ -29,6 +29,9 @@ def _short(schema: dict[str, Any]) -> dict[str, Any]:
             kept[keyword] = {name: _short(part) for name, part in value.items()}
         elif keyword in _PARTS and isinstance(value, dict):
             kept[keyword] = _short(cast("dict[str, Any]", value))
+            if keyword == "items":
+                # The list is described; its items are of one plain type or have a model of their own.
+                kept[keyword].pop("description", None)
         elif keyword == "anyOf":
             kept[keyword] = [_short(part) for part in value]
         else:

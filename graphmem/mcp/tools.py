@@ -15,6 +15,7 @@ from graphmem import __version__
 from graphmem.auth import Actor, Scope
 from graphmem.errors import Forbidden, GraphmemError, RouteNotFound
 from graphmem.mcp import memory
+from graphmem.mcp.defaults import defaults_of
 from graphmem.mcp.schemas import shortened
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
@@ -31,13 +32,21 @@ def _description(operation: Operation[Any]) -> str:
     return f"{operation.description}\n\n{CORE[operation.name]}\n\nExample: {example}"
 
 
+def _input_schema(operation: Operation[Any]) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments, with the defaults of MCP."""
+    schema = shortened(operation.arguments.model_json_schema())
+    for name, value in defaults_of(operation).items():
+        schema["properties"][name]["default"] = value
+    return schema
+
+
 def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
     """Return a tool's description: its arguments, and if wanted its result, as JSON Schema."""
     return types.Tool(
         name=operation.tool,
         title=operation.tool.replace("_", " ").capitalize(),
         description=_description(operation),
-        input_schema=shortened(operation.arguments.model_json_schema()),
+        input_schema=_input_schema(operation),
         output_schema=operation.result.json_schema(mode="serialization") if output_schema else None,
         annotations=types.ToolAnnotations(
             read_only_hint=operation.scope is Scope.READ,
@@ -98,7 +107,8 @@ def create_server(
         with structlog.contextvars.bound_contextvars(trace_id=trace):
             try:
                 operation = _operation(name, params.name)
-                body = await operation.run(services, actor(), params.arguments or {}, Face.MCP)
+                arguments = {**defaults_of(operation), **(params.arguments or {})}
+                body = await operation.run(services, actor(), arguments, Face.MCP)
                 failed = False
             except GraphmemError as exc:
                 body, failed = orjson.dumps(exc.envelope(trace), default=str), True

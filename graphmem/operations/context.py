@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import ExactHits
 from graphmem.reading.search_engine import search
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.reading.shared_rows import EntityResult
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers, words
@@ -51,6 +52,12 @@ class RetrieveContext(Arguments):
         Unit, Field(description="Unit of the budget: tokens (estimated from above) or characters.")
     ] = "tokens"
     cursor: Cursor = None
+    fields: Annotated[
+        FieldNames, Field(description="Only lines of these fields or relationship types; all if empty.")
+    ] = EVERY_FIELD
+    provenance: Annotated[Literal["none", "ids"], Field(description="ids: also each line's observation.")] = (
+        "ids"
+    )
 
 
 @operation(
@@ -73,11 +80,18 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     if arguments.question is None and arguments.entity_id is None:
         raise invalid([{"path": "$.question", "message": "give a question, an entity_id, or both"}])
     question_words = frozenset(words.tokens(arguments.question or ""))
-    query = cursors.fingerprint(context, "context.retrieve", arguments, apart={"budget", "unit"})
+    # Other fields are other lines: a cursor counts lines, so it is bound to the fields.
+    name = ":".join(["context.retrieve", *sorted(set(arguments.fields))])
+    query = cursors.fingerprint(context, name, arguments, apart={"budget", "unit"})
     skip = _skipped(query, arguments.cursor)
     entity_ids, hint = await _about(context, arguments)
-    lines = lines_of.ordered(await known_lines(context, entity_ids), question_words)
-    page = fitted(lines, skip, question_words, arguments.budget, arguments.unit, query)
+    known = await known_lines(context, entity_ids)
+    wanted = [line for line in known if not arguments.fields or line.field in arguments.fields]
+    lines = lines_of.ordered(wanted, question_words)
+    page = fitted(
+        lines, skip, question_words, arguments.budget, arguments.unit, query,
+        with_ids=arguments.provenance == "ids",
+    )  # fmt: skip
     if not page["lines"] and skip < len(lines):
         page["hint"] = "the next line alone exceeds the budget: raise the budget"
     elif not lines and hint:

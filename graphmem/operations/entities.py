@@ -38,15 +38,24 @@ from graphmem.reading import (
     names_in_use,
     recomputed,
     search_engine,
+    shaping,
 )
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.search_engine import SearchText, Semantic
-from graphmem.reading.shared_rows import EntityResult, EntityRow, ObservationRows
+from graphmem.reading.shaping import (
+    EVERY_FIELD,
+    SHAPE,
+    FieldNames,
+    OneEntity,
+    ProvenanceLevel,
+    Shaped,
+    shaped,
+)
+from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
 from graphmem.registry import Context, Scope, operation
 
@@ -56,6 +65,8 @@ class GetEntity(Arguments):
 
     entity_id: EntityId
     include_deleted: IncludeDeleted = False
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
 
 
 @operation(
@@ -67,8 +78,9 @@ class GetEntity(Arguments):
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
+@shaped()
 @read_fresh
-async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
+async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
     """Return one entity with its current snapshot and the provenance of each field."""
     row = await context.graph.one(
         "entity.get",
@@ -78,7 +90,7 @@ async def get_entity(context: Context, arguments: GetEntity) -> answers.Entity:
     )
     if row is None:
         raise answers.no_entity(arguments.entity_id)
-    return answers.entity(row.entity)
+    return {**answers.entity(row.entity)}
 
 
 class GetSnapshot(Arguments):
@@ -91,14 +103,15 @@ class GetSnapshot(Arguments):
     expand_provenance: bool = Field(
         default=False, description="Whether the answer has the observations that set the fields."
     )
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
 
 
-class Snapshot(answers.Entity):
+class Snapshot(OneEntity):
     """An entity with its snapshot. ``at`` and ``at_ingested`` stand where the request gave them."""
 
     at: NotRequired[str | None]
     at_ingested: NotRequired[str | None]
-    provenance_observations: NotRequired[dict[str, answers.Observation]]
 
 
 @operation(
@@ -111,6 +124,7 @@ class Snapshot(answers.Entity):
     example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
     people={"expand_provenance": True},
 )
+@shaped()
 @read_fresh
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     """Return an entity's snapshot, current or as of a time, each field with the observation that set it.
@@ -127,9 +141,6 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
         answer["at"] = times.render(arguments.at)
     if arguments.at_ingested is not None:
         answer["at_ingested"] = times.render(arguments.at_ingested)
-    if arguments.expand_provenance:
-        winners = {winner for ids in answer.get("provenance", {}).values() for winner in ids.split(",")}
-        answer["provenance_observations"] = await _observations(context, winners)
     return answer
 
 
@@ -153,14 +164,6 @@ async def _as_of(
         if entity is not None and (entity.live or include_deleted):
             return entity
     raise answers.no_entity(entity_id)
-
-
-async def _observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
-    row = await context.graph.only(
-        "observation.by_id", ObservationRows, observation_ids=sorted(observation_ids), include_deleted=True
-    )
-    observations = map(answers.observation, row.observations)
-    return {each["id"]: each for each in sorted(observations, key=lambda each: each["id"])}
 
 
 class GetProvenance(Arguments):
@@ -207,7 +210,7 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
             field=arguments.field,
             fields=list(winners_by_field),
         )
-    observations = await _observations(context, set(winners_by_field[arguments.field].split(",")))
+    observations = await shaping.observations(context, set(winners_by_field[arguments.field].split(",")))
     return {
         "entity_id": arguments.entity_id,
         "field": arguments.field,
@@ -271,12 +274,14 @@ class QueryEntities(Arguments):
     cursor: Cursor = None
     include_total_count: Total = False
     include_snapshots: bool = Field(default=True, description="Whether each entity has its snapshot.")
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
     at: At = None
     at_ingested: AtIngested = None
     search: Annotated[SearchText | None, Spelled("query", "search_query")] = None
 
 
-class EntityPage(AsOf, PageEnvelope, Warned):
+class EntityPage(AsOf, PageEnvelope, Shaped):
     """A page of entities.
 
     ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before ``limit``
@@ -304,17 +309,16 @@ class EntityPage(AsOf, PageEnvelope, Warned):
     errors=(InvalidCursor,),
     example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},
 )
+@shaped("entities")
 @read_fresh
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
     """List entities by type, time and the values of their fields, in any order.
 
-    `sort_by` is entity_id, canonical_name, last_observation_at, observation_count, created_at, updated_at or
-    snapshot.<field>. Each of `snapshot_filters` has `op` (eq, in, gt, lt, gte, lte, contains, contains_word)
-    and `value`: numbers compare as numbers, dates as times, text without case. A list matches if one of its
-    elements does. Give `next_cursor` as `cursor` for the next page; `include_total_count` adds `total`.
-    `include_deleted` and `include_merged` add such entities. `at` and `at_ingested` list the entities of that
-    time, by id. `search` finds by identifiers, words and meaning, best first; it takes types, `limit` and
-    `offset` only.
+    Each of `snapshot_filters` has `op` and `value`: numbers compare as numbers, dates as times, text without
+    case. A list matches if one of its elements does. Give `next_cursor` as `cursor` for the next page;
+    `include_total_count` adds `total`. `include_deleted` and `include_merged` add such entities. `at` and
+    `at_ingested` list the entities of that time, by id. `search` finds by identifiers, words and meaning,
+    best first; of filters it takes types only, and it pages by `offset`.
     """
     if arguments.search is not None:
         return await _searched(context, arguments, arguments.search)
@@ -346,7 +350,7 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         InvalidInput: an argument is given that a search does not take.
     """
     why = "not together with search: a search takes types, limit and offset only"
-    searchable = {"search", "filters", "limit", "offset", "include_total_count", "include_snapshots"}
+    searchable = {"search", "filters", "limit", "offset", "include_total_count", "include_snapshots"} | SHAPE
     kinds = {"entity_type", "entity_types"}
     refused = [f"$.{name}" for name in arguments.given() if name not in searchable]
     refused += [

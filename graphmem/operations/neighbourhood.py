@@ -29,6 +29,7 @@ from graphmem.reading.fresh import read_fresh
 from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import EntityRow, ObservationRows, ObservationsOfEntity
 from graphmem.reading.timeline_pages import Event
 from graphmem.reading.walk import Place, WalkRequest, walk
@@ -64,6 +65,8 @@ class Neighbourhood(Arguments):
     at_ingested: AtIngested = None
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
 
 
 class SourceNode(TypedDict):
@@ -87,7 +90,7 @@ class _StoredSource(NamedTuple):
     known: int
 
 
-class NeighbourhoodPage(AsOf):
+class NeighbourhoodPage(AsOf, Shaped):
     """A node and a page of its neighbours, which is paged by ``offset`` alone, without a cursor.
 
     For an entity, the page holds its relationships, newest first, and the entities at their other ends;
@@ -122,6 +125,7 @@ class NeighbourhoodPage(AsOf):
     errors=(NotFound,),
     example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
 )
+@shaped("entity", "relationships", "related_entities")
 @read_fresh
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:
     """Return the neighbours of an entity or a source: relationships, related entities, observations, sources.
@@ -304,6 +308,8 @@ class RelatedEntities(Arguments):
     at_ingested: AtIngested = None
     limit: Limit = PAGE_DEFAULT
     cursor: Cursor = None
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
 
 
 @operation(
@@ -315,6 +321,7 @@ class RelatedEntities(Arguments):
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
 )
+@shaped("relationships", "entities")
 @read_fresh
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
     """Return the entities within some steps of one, through live relationships, each once, nearest first.

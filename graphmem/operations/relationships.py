@@ -36,6 +36,7 @@ from graphmem.reading.relationship_lookup import (
     known_types,
 )
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRows
 from graphmem.registry import Context, Scope, operation
 
@@ -70,11 +71,13 @@ class ListRelationships(Arguments):
     expand_entities: bool = Field(
         default=False, description="Whether the answer carries the entities at the ends."
     )
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
     at: At = None
     at_ingested: AtIngested = None
 
 
-class RelationshipPage(AsOf, PageEnvelope):
+class RelationshipPage(AsOf, PageEnvelope, Shaped):
     """A page of relationships, newest first.
 
     Of one entity, ``version`` is the entity's today, and ``outgoing`` and ``incoming`` are the page by
@@ -102,6 +105,7 @@ class RelationshipPage(AsOf, PageEnvelope):
     example={"entity_id": EXAMPLE_ENTITY_ID},
     people={"expand_entities": True},
 )
+@shaped("relationships", "related_entities")
 @read_fresh
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:
     """List live relationships, newest first: of one entity, between two, of one type, or all.

@@ -22,6 +22,7 @@ from graphmem.reading import answers, search_engine
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import LookupHits, by_words, find_exactly
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers
 
@@ -36,6 +37,8 @@ class FindEntity(Arguments):
     ]
     entity_type: EntityType | None = None
     limit: Limit = PAGE_DEFAULT
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
 
 
 @operation(
@@ -46,6 +49,7 @@ class FindEntity(Arguments):
     scope=Scope.READ,
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
+@shaped("entities")
 @read_fresh
 async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:
     """Find entities by an id, an identifier, a name, words, or a description.

@@ -125,7 +125,7 @@ class Relationship(TypedDict):
     created_at: str
     last_observation_at: str
     snapshot: Fields
-    provenance: dict[str, str]
+    provenance: NotRequired[dict[str, str]]
 
 
 def no_entity(entity_id: str | None) -> NotFound:

@@ -23,7 +23,7 @@ class Contested(TypedDict):
 
     value: Any
     observed_at: str
-    observation_id: str
+    observation_id: NotRequired[str]
     observation_source: str
 
 
@@ -41,7 +41,7 @@ class ContextLine(TypedDict):
     field: str
     value: Any
     observed_at: str
-    observation_id: str
+    observation_id: NotRequired[str]
     direction: NotRequired[str]
     related_entity: NotRequired[int]
     cut: NotRequired[bool]
@@ -75,7 +75,14 @@ class ContextPage(TypedDict):
 
 
 def fitted(
-    lines: list[Line], skip: int, question_words: frozenset[str], budget: int, unit: Unit, query: str
+    lines: list[Line],
+    skip: int,
+    question_words: frozenset[str],
+    budget: int,
+    unit: Unit,
+    query: str,
+    *,
+    with_ids: bool = True,
 ) -> ContextPage:
     """Return the answer with the lines that fit into the budget.
 
@@ -85,6 +92,7 @@ def fitted(
     Args:
         skip: how many lines earlier pages have.
         query: the fingerprint that binds the cursor to its query.
+        with_ids: whether lines name their observations.
     """
     page: ContextPage = {
         "lines": [], "entities": [], "total": len(lines), "used": 0, "budget": budget, "unit": unit,
@@ -98,10 +106,10 @@ def fitted(
     left = budget - _cost(longest, unit)
     numbers: dict[str, int] = {}
     for line in lines[skip:]:
-        parts = _parts(line, question_words, lines_of.VALUE_LIMIT, numbers)
+        parts = _parts(line, question_words, lines_of.VALUE_LIMIT, numbers, with_ids)
         if _spent(parts, unit) > left and not page["lines"]:
             shortened = replace(line, contested=line.contested[:1])
-            parts = _parts(shortened, question_words, lines_of.MIN_VALUE_CHARACTERS, numbers)
+            parts = _parts(shortened, question_words, lines_of.MIN_VALUE_CHARACTERS, numbers, with_ids)
         if (spent := _spent(parts, unit)) > left:
             break
         left -= spent
@@ -119,7 +127,7 @@ def fitted(
 
 
 def _parts(
-    line: Line, question_words: frozenset[str], limit: int, numbers: dict[str, int]
+    line: Line, question_words: frozenset[str], limit: int, numbers: dict[str, int], with_ids: bool
 ) -> tuple[dict[str, Any], list[Mentioned]]:
     """Return the answer for a line and for the entities that no earlier line names.
 
@@ -157,6 +165,9 @@ def _parts(
         shown["contested"] = [
             _contested(contest, question_words, min(limit, CONTEST_LIMIT)) for contest in line.contested
         ]
+    if not with_ids:
+        for part in (shown, *shown.get("contested", ())):
+            del part["observation_id"]
     return shown, list(new.values())
 
 

@@ -16,11 +16,13 @@ from graphmem.registry import Context
 
 Cursor = Annotated[
     Annotated[str, Field(max_length=2_000)] | None,
-    Field(description="`next_cursor` of the page before; with the same arguments, it answers the next page."),
+    Field(description="`next_cursor` of the page before, with the same arguments: the next page."),
 ]
 
 ANSWERED_LIMIT: Final = 1_000_000_000
 """Items that a cursor can say were answered before."""
+PAGE_ARGUMENTS: Final = frozenset({"cursor", "limit", "offset", "fields", "provenance"})
+"""Arguments that say how much a page answers, not of what: they may differ from page to page."""
 LAST: Final = comparison.LAST_CHARACTER
 """A text that begins with it sorts after every id."""
 
@@ -29,9 +31,9 @@ def fingerprint(context: Context, operation: str, arguments: Arguments, apart: C
     """Return a digest that binds a cursor to its query: of the owner and all arguments except the page's own.
 
     Args:
-        apart: further arguments of the page itself, beside cursor, limit and offset.
+        apart: further arguments of the page itself, beside those of every page.
     """
-    query = arguments.model_dump(exclude={"cursor", "limit", "offset", *apart})
+    query = arguments.model_dump(exclude={*PAGE_ARGUMENTS, *apart})
     return canonical.digest([operation, context.graph.owner, query])[:24]
 
 

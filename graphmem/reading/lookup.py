@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, NotRequired
 
-from typing_extensions import TypedDict
-
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.search_engine import Semantic
+from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.text import identifiers, words
@@ -32,7 +31,7 @@ class LookupHit(answers.Entity):
     score: NotRequired[float]
 
 
-class LookupHits(TypedDict):
+class LookupHits(Shaped):
     """The hits of a look-up.
 
     ``match_mode`` is the first step that had a hit: ``id``, ``identifier``, ``name``, ``text``, ``meaning``,

@@ -27,6 +27,7 @@ from graphmem.auth import Actor
 from graphmem.cli import session
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
+from graphmem.mcp.defaults import defaults_of
 from graphmem.mcp.tools import create_server
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
@@ -107,13 +108,15 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     return World(loop, services, settings, service, rows)
 
 
-def by_runner(world: World) -> Outcomes:
+def by_runner(world: World, face: Face = Face.REST) -> Outcomes:
+    """Run every row without a face, with the arguments that ``face`` adds to a call."""
+
     def ask(row: Row) -> list[Outcome]:
+        operation = REGISTRY[row.name]
+        arguments = {**(defaults_of(operation) if face is Face.MCP else {}), **row.arguments}
         try:
             return [
-                answered(
-                    row, world.loop.run(REGISTRY[row.name].run(world.services, world.actor, row.arguments))
-                )
+                answered(row, world.loop.run(operation.run(world.services, world.actor, arguments, face)))
             ]
         except GraphmemError as exc:
             return [refused(json.dumps(exc.envelope("0" * 32)))]
@@ -255,8 +258,8 @@ FACES: dict[str, Callable[[World], Outcomes]] = {
 
 
 @pytest.fixture(scope="session")
-def expected(world: World) -> Outcomes:
-    return by_runner(world)
+def expected_by_face(world: World) -> dict[Face, Outcomes]:
+    return {face: by_runner(world, face) for face in (Face.REST, Face.MCP, Face.CLI)}
 
 
 @pytest.fixture(
@@ -267,8 +270,18 @@ def expected(world: World) -> Outcomes:
         for name in FACES
     ],
 )
-def outcomes(request: pytest.FixtureRequest, world: World, expected: Outcomes) -> Outcomes:
-    return FACES[request.param](world)
+def face(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def outcomes(face: str, world: World, expected: Outcomes) -> Outcomes:
+    return FACES[face](world)
+
+
+@pytest.fixture(scope="session")
+def expected(face: str, expected_by_face: dict[Face, Outcomes]) -> Outcomes:
+    return expected_by_face[Face[face.partition("-")[0].upper()]]
 
 
 def test_every_operation_has_a_row_that_succeeds_and_one_that_fails() -> None:
@@ -279,8 +292,9 @@ def test_every_operation_has_a_row_that_succeeds_and_one_that_fails() -> None:
 @pytest.mark.parametrize(
     "index", range(len(ROWS)), ids=lambda i: f"{ROWS[i].name}-{ROWS[i].code or 'ok'}-{i}"
 )
-def test_a_call_gives_what_its_row_says(expected: Outcomes, index: int) -> None:
-    assert [outcome[0] for outcome in expected[index]] == [ROWS[index].code or "ok"]
+def test_a_call_gives_what_its_row_says(expected_by_face: dict[Face, Outcomes], index: int) -> None:
+    outcomes = expected_by_face[Face.REST][index]
+    assert [outcome[0] for outcome in outcomes] == [ROWS[index].code or "ok"]
 
 
 @pytest.mark.parametrize(

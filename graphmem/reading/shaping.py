@@ -1,0 +1,148 @@
+"""What answers hold of entities: which fields, and the provenance of these fields or none.
+
+An operation that answers entities takes :data:`FieldNames` and :data:`ProvenanceLevel`, and is decorated with
+:func:`shaped`, which shapes the answer after the operation ran.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Annotated, Any, Final, Literal, NotRequired, TypeVar, cast
+
+from pydantic import Field
+
+from graphmem.arguments import Arguments, invalid
+from graphmem.errors import InvalidInput
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.reading import answers, names_in_use
+from graphmem.reading.names_in_use import Warned
+from graphmem.reading.shared_rows import ObservationRows
+from graphmem.registry import Context
+
+SHAPE: Final = frozenset({"fields", "provenance"})
+"""The arguments that shape an answer. They do not change which entities a query answers."""
+OBSERVATIONS_LIMIT: Final = 1_000
+"""Observations that a list holds for the provenance of its entities."""
+
+FieldNames = Annotated[
+    list[str], Field(max_length=100, description="Only these fields of each entity; all if empty.")
+]
+EVERY_FIELD: Final[list[str]] = []
+"""The default of :data:`FieldNames`."""
+ProvenanceLevel = Annotated[
+    Literal["none", "ids", "full"],
+    Field(description="ids: which observation set each field; full: these observations too."),
+]
+
+Answer = dict[str, Any]
+A = TypeVar("A", bound=Arguments)
+T = TypeVar("T")
+
+
+class Shaped(Warned):
+    """What shaping adds to an answer.
+
+    ``provenance_observations`` has the observations that ``provenance`` names, by id, where the request asks
+    for them. ``warnings`` proposes the field that was probably meant where no entity has a requested one.
+    """
+
+    provenance_observations: NotRequired[dict[str, answers.Observation]]
+
+
+class OneEntity(answers.Entity, Shaped):
+    """An entity, alone in its answer."""
+
+
+def shaped(
+    *members: str,
+) -> Callable[
+    [Callable[[Context, A], Awaitable[T]]], Callable[[Context, A], Coroutine[Any, Any, T]]
+]:  # fmt: skip
+    """Decorate an operation that answers entities.
+
+    Args:
+        members: the members of the answer that hold an entity, or a list of entities or relationships;
+            without any, the answer itself is an entity. ``provenance: none`` is true for relationships too;
+            their metadata stays whole.
+    """
+
+    def decorate(
+        function: Callable[[Context, A], Awaitable[T]],
+    ) -> Callable[[Context, A], Coroutine[Any, Any, T]]:
+        @functools.wraps(function)
+        async def run(context: Context, arguments: A) -> T:
+            answer = await function(context, arguments)
+            await _shape(context, cast("Answer", answer), members, arguments)
+            return answer
+
+        return run
+
+    return decorate
+
+
+async def _shape(context: Context, answer: Answer, members: Sequence[str], arguments: Arguments) -> None:
+    """Shape an answer in place.
+
+    Raises:
+        InvalidInput: the provenance of a list has too many observations.
+    """
+    fields, provenance = requested(arguments)
+    held = [answer[name] for name in members if name in answer] if members else [answer]
+    items: list[Answer] = [item for part in held for item in (part if isinstance(part, list) else [part])]
+    if fields:
+        entities = [item for item in items if "entity_id" in item and "snapshot" in item]
+        unknown = _keep(entities, fields)
+        if unknown and entities:
+            types = {entity["entity_type"] for entity in entities}
+            warned = await names_in_use.warned(context, (), types, unknown)
+            if warnings := warned.get("warnings"):
+                answer["warnings"] = [*answer.get("warnings", ()), *warnings]
+    if provenance == "none":
+        for item in items:
+            item.pop("provenance", None)
+    elif provenance == "full":
+        named = (ids for item in items if "entity_id" in item for ids in item.get("provenance", {}).values())
+        winners = {winner for ids in named for winner in ids.split(",")}
+        if members and len(winners) > OBSERVATIONS_LIMIT:
+            raise _too_many(len(winners))
+        answer["provenance_observations"] = await observations(context, winners)
+
+
+def requested(arguments: Any) -> tuple[list[str], str]:
+    """Return the fields and the provenance that a request asks for.
+
+    ``expand_provenance`` is the older name of ``provenance: full``.
+    """
+    provenance: str = arguments.provenance
+    if "provenance" not in arguments.model_fields_set and getattr(arguments, "expand_provenance", False):
+        provenance = "full"
+    return arguments.fields, provenance
+
+
+def _keep(entities: Iterable[Answer], fields: Sequence[str]) -> list[str]:
+    """Leave only some fields in snapshots and their provenance; return the fields that no entity has."""
+    wanted, known = set(fields), {CANONICAL_NAME}
+    for entity in entities:
+        known |= wanted & entity["snapshot"].keys()
+        for part in ("snapshot", "provenance"):
+            if part in entity:
+                entity[part] = {name: value for name, value in entity[part].items() if name in wanted}
+    return sorted(wanted - known)
+
+
+def _too_many(count: int) -> InvalidInput:
+    message = (
+        f"full would answer {count:,} observations, and a list holds at most {OBSERVATIONS_LIMIT:,}: "
+        "give a lower limit, some `fields`, or ids"
+    )
+    return invalid([{"path": "$.provenance", "message": message}])
+
+
+async def observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
+    """Return some observations by their ids, those of deleted entities too."""
+    row = await context.graph.only(
+        "observation.by_id", ObservationRows, observation_ids=sorted(observation_ids), include_deleted=True
+    )
+    rows = map(answers.observation, row.observations)
+    return {each["id"]: each for each in sorted(rows, key=lambda each: each["id"])}
