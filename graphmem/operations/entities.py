@@ -288,8 +288,8 @@ class EntityPage(AsOf, PageEnvelope, Shaped):
     although more may follow: its values are large, or one call compares no more entities than ``scanned``.
     Without a cursor, ``next_offset`` says where a page of large values goes on. A search adds the strategies
     that ran, ``semantic`` (whether all entities could be compared by meaning) and, as ``hint``, what it left
-    out. If no entity fits, ``warnings`` proposes the names that were probably meant by unknown types and
-    fields.
+    out. ``warnings`` proposes the names that were probably meant by unknown types and, if no entity fits, by
+    unknown fields.
     """
 
     entities: list[answers.Entity]
@@ -336,7 +336,9 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
         "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in results.items],
         **results.envelope(arguments, query),
         **clocks.said,
-        **await names_in_use.warned(context, results.items, request.types, request.filters),
+        **await names_in_use.warned(
+            context, results.items, request.types, request.filters, {row.type for row in results.items}
+        ),
     }
     if results.scanned is not None:
         page["scanned"] = results.scanned
@@ -369,7 +371,9 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         **result_page.envelope(arguments, query=""),
         "applied_search_strategies": results.ran,
         "semantic": results.semantic,
-        **await names_in_use.warned(context, results.rows, arguments.filters.types),
+        **await names_in_use.warned(
+            context, results.rows, arguments.filters.types, item_types={row.type for row in results.rows}
+        ),
     }
     if results.notes:
         page["hint"] = "; ".join(results.notes)

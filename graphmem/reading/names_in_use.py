@@ -1,4 +1,4 @@
-"""Filters that name an unknown type or field: a list without items proposes what was probably meant."""
+"""Filters that name an unknown type or field: a list proposes what was probably meant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NameWarning(TypedDict):
 
 
 class Warned(TypedDict):
-    """What a list without items adds to its answer."""
+    """What a list adds to its answer where a filter names something unknown."""
 
     warnings: NotRequired[list[NameWarning]]
 
@@ -38,18 +38,29 @@ class _Heads(NamedTuple):
 
 
 async def warned(
-    context: Context, items: Collection[object], types: Iterable[str | None], fields: Collection[str] = ()
+    context: Context,
+    items: Collection[object],
+    types: Iterable[str | None],
+    fields: Collection[str] = (),
+    item_types: Collection[str] = (),
 ) -> Warned:
-    """Return the warnings of a list: it has no items, and a name of its filters is near to one in use.
+    """Return the warnings of a list: a name of its filters is unknown, and near to one in use.
+
+    A list with items has only warnings of types, and only if its filters name several: those without an item.
 
     Args:
         types, fields: the names in the filters of the list. Shipped types are known.
+        item_types: the types of the items, where the filters may name several types.
 
     Raises:
         Unavailable: the database failed.
     """
     named = sorted({name for name in types if name is not None})
-    if items or not (fields or any(schema.shipped(name) is None for name in named)):
+    if items:
+        fields = ()
+    absent = [] if items and len(named) == 1 else [name for name in named if name not in item_types]
+    unknown = [name for name in absent if schema.shipped(name) is None]
+    if not (fields or unknown):
         return {}
     row = await context.graph.only("schema.names", _Heads, types=named, with_fields=bool(fields))
     in_use = {head.entity_type for head in row.heads} | set(schema.shipped_types())
@@ -58,7 +69,7 @@ async def warned(
         shipped = schema.shipped(name)
         known.update(shipped.fields if shipped else ())
     warnings: list[NameWarning] = []
-    for name in named:
+    for name in unknown:
         if near := spelling.nearest(name, in_use):
             message = f"no entity is of the type {name}: did you mean {near}?"
             warnings.append({"code": "UNKNOWN_TYPE", "message": message, "nearest": near})

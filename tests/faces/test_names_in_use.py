@@ -59,6 +59,17 @@ def test_a_search_proposes_types_too(run: Call) -> None:
     assert proposed(found) == [("UNKNOWN_TYPE", "sales_order")]
 
 
+@pytest.mark.parametrize("arguments", [{}, {"search": "Acme"}], ids=["list", "search"])
+def test_an_unknown_type_among_several_is_answered_beside_the_entities_of_the_others(
+    call: Call, arguments: dict[str, Any]
+) -> None:
+    call("store", entities=[TASK, ORDER])
+    filters = {"entity_types": ["sales_order", "taks", "invoice"]}
+    page = call("entities.query", filters=filters, **arguments)
+    assert [entity["entity_type"] for entity in page["entities"]] == ["sales_order"]
+    assert proposed(page) == [("UNKNOWN_TYPE", "task")]
+
+
 @pytest.mark.parametrize(
     "filters",
     [

@@ -5,8 +5,8 @@
 // mode    read
 // index   schema_head (owner, head)
 // cost    light
-// A list that is empty reads it, to propose what was probably meant. Fields come only `with_fields`, and only those of
-// `types`; no types means every type. At most 1,000 types are read.
+// A list reads it where a filter may name something unknown, to propose what was probably meant. Fields come only
+// `with_fields`, and only those of `types`; no types means every type. At most 1,000 types are read.
 MATCH (schema:Schema)
 USING INDEX SEEK schema:Schema(owner, head)
 WHERE schema.owner = $owner AND schema.head IS NOT NULL
