@@ -24,7 +24,7 @@ OPERATION_PATH = "/service/operation"
 STARTING, READY, FAILED, STOPPING = "starting", "ready", "failed", "stopping"
 
 ANSWER_SETTINGS = (
-    "env", "embedding_url", "embedding_model", "embedding_key", "embedding_floor", "phone_region", "sandbox",
+    "embedding_url", "embedding_model", "embedding_key", "embedding_floor", "phone_region", "sandbox",
     "failpoints",
 )  # fmt: skip
 """Settings that change what operations answer or do."""
