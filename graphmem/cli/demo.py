@@ -172,7 +172,7 @@ def _print_next_steps(settings: Settings) -> None:
          f"{command} timeline list --limit 10"),
         ("Look at the graph in the Neo4j Browser", login.browser_url,
          f"user {login.username}, password {login.password}",
-         "MATCH p = (:Entity)-[:WORKS_AT|MANAGES|PART_OF]->(:Entity) RETURN p"),
+         "MATCH p = (:Entity)-[:WORKS_AT|MANAGES|PART_OF {live: true}]->(:Entity) RETURN p"),
         ("Give it to an agent: MCP over stdio", json.dumps(config)),
         ("Stop the database; the data stays", f"{command} db stop"),
         ("Remove everything", f"{command} db stop && rm -r {shlex.quote(str(settings.data_path))}"),
