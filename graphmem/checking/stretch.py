@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import ids
+from graphmem.model.display_labels import DISPLAY_LABELS
 from graphmem.writing import events, rows, vectors
 from graphmem.writing.state import State
 
@@ -20,7 +21,8 @@ _LISTS: Final = ("fields", "values", "winners", "ranks")
 class Difference:
     """A part of the stored state that differs from the derived one.
 
-    ``what`` is a property of the node, ``identifiers``, the type of an edge, or a field of the snapshot.
+    ``what`` is a property of the node, ``labels``, ``identifiers``, the type of an edge, or a field of the
+    snapshot.
     """
 
     subject_id: str
@@ -32,11 +34,13 @@ class Difference:
 class StoredEntity(NamedTuple):
     """An entity with the nodes and edges that are derived for it.
 
-    ``identifiers`` are pairs of kind and value, ``values`` [field, value, whether its node is the entity's].
+    ``labels`` are all labels of its node, ``identifiers`` pairs of kind and value, ``values``
+    [field, value, whether its node is the entity's].
     """
 
     subject_id: str
     properties: dict[str, Any]
+    labels: list[str]
     identifiers: list[list[str]]
     merged_into: list[str]
     vectors: list[list[Any]]
@@ -131,6 +135,9 @@ class Stretch:
     def _of_entity(self, stored: StoredEntity, node: rows.Node) -> list[Difference]:
         subject_id, into = stored.subject_id, node.own.into or None
         differences = _of_properties(subject_id, stored.properties, node.properties)
+        labels = _display_labels(stored)
+        if labels != node.labels:
+            differences.append(Difference(subject_id, "labels", labels, node.labels))
         identifiers = sorted(map(list, node.identifiers))
         if sorted(stored.identifiers) != identifiers:
             differences.append(Difference(subject_id, "identifiers", sorted(stored.identifiers), identifiers))
@@ -181,6 +188,9 @@ class Stretch:
             node = rows.Node.of(self.derived.entities, row["subject_id"], True)
             derived = node.identifiers if node else set()
             row["meaning"] = vectors.row(node) if node else None
+            stored_labels, labels = set(_display_labels(stored)), set(node.labels if node else ())
+            row["labels_added"] = sorted(labels - stored_labels)
+            row["labels_removed"] = sorted(stored_labels - labels)
             actual = set(map(tuple, stored.identifiers))
             row["identifiers_added"] = sorted(map(list, derived - actual))
             row["identifiers_removed"] = sorted(map(list, actual - derived))
@@ -200,6 +210,11 @@ class Stretch:
             row["created"], row["liveness_changed"] = not edges, bool(edges)
             row["former_survivor_key"] = survivors[0] if survivors and survivors != [into] else None
             row["survivor_key"] = into if into and survivors != [into] else None
+
+
+def _display_labels(stored: StoredEntity) -> list[str]:
+    """Return the display labels of a node, sorted. A person may have given it other labels."""
+    return sorted({*stored.labels} & {*DISPLAY_LABELS.values()})
 
 
 def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:

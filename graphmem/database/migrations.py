@@ -27,10 +27,12 @@ _NAME = re.compile(r"V(\d{4})__(\w+)\.cypher")
 LAST_NEEDING_REBUILD = 9
 """The last migration whose indexes hold properties that an older graphmem did not write."""
 _MADE = re.compile(r"(CREATE|DROP) (?:\w+ )*?(?:INDEX|CONSTRAINT) (\w+) IF ")
+BATCH_PARAMETER = "$after"
+"""A statement with this parameter runs in batches."""
 STALLED_SECONDS = 600.0
 """Seconds without progress after which waiting for indexes ends. While they progress there is no limit."""
 REPORT_SECONDS = 10.0
-"""Seconds between two lines in the log about the progress of indexes."""
+"""Seconds between two lines in the log about the progress of indexes or of a statement in batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,10 @@ async def apply(database: Database) -> list[Migration]:
     new = [migration for migration in shipped() if migration.version not in done]
     for migration in new:
         for statement in migration.statements:
-            await database.script(statement)
+            if BATCH_PARAMETER not in statement:
+                await database.script(statement)
+            elif done:  # a new database has nothing to change
+                await _in_batches(database, migration, statement)
     if done and new and new[0].version <= LAST_NEEDING_REBUILD:
         # The properties that a new index holds are written with an entity: older entities lack them.
         _log.warning("an older database: lists and searches find all of it after `graphmem rebuild`")
@@ -116,6 +121,23 @@ async def apply(database: Database) -> list[Migration]:
                 at=times.now(),
             )
     return new
+
+
+async def _in_batches(database: Database, migration: Migration, statement: LiteralString) -> None:
+    """Run a statement that changes some nodes at a time, in the order of ids, until it has changed all.
+
+    It takes the id of the last node of the batch before. It answers one row: the id of its own last node
+    (null where it changed none) and how many nodes it changed.
+    """
+    after: str | None = ""
+    total = 0
+    reported = time.monotonic()
+    while after is not None:
+        (row,) = await database.script(statement, after=after)
+        after, total = row["after"], total + row["done"]
+        if time.monotonic() - reported > REPORT_SECONDS:
+            reported = time.monotonic()
+            _log.info("an older database is being brought up to date", migration=migration.name, nodes=total)
 
 
 async def _wait_for_indexes(database: Database) -> None:

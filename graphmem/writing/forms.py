@@ -56,7 +56,7 @@ def has_merged(look: LookRow) -> bool:
 
 def _needs_whole(params: Mapping[str, Any]) -> bool:
     """Return whether a turn writes something that only the whole of ``write.turn`` writes."""
-    merges = any(row["merged"] or row["unmerged"] for row in params["entities"])
+    merges = any(row["merged"] or row["unmerged"] or row["labels_removed"] for row in params["entities"])
     moves = any(
         row["liveness_changed"] or row["survivor_key"] or row["former_survivor_key"]
         for row in params["relationships"]

@@ -10,7 +10,16 @@ from functools import cached_property
 from typing import Any, Final
 
 from graphmem.embedding import meaning
-from graphmem.model import canonical, comparison, identity, ids, reduction, relationship, state_hash
+from graphmem.model import (
+    canonical,
+    comparison,
+    display_labels,
+    identity,
+    ids,
+    reduction,
+    relationship,
+    state_hash,
+)
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import NULL, Rules
 from graphmem.text import words
@@ -175,6 +184,7 @@ class Node:
         if self.is_entity:
             return properties | {
                 "canonical_name": view.name,
+                "name": view.name,
                 "name_key": identity.index_key(identity.fold_text(view.name)),
                 "updated_at": view.updated_at,
                 "listed": self.listed,
@@ -207,6 +217,11 @@ class Node:
     @property
     def _values(self) -> list[tuple[str, str]]:
         return [(name, winner.value) for name, winner in self.view.winners]
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of an entity's node beside ``Entity``; they never change, because its type does not."""
+        return display_labels.of_type(self.own.kind)
 
     @property
     def as_listed(self) -> Thing | None:
@@ -259,6 +274,8 @@ def _entity_row(before: Node | None, after: Node, rules: Rules) -> dict[str, Any
     text_changed = after.embedded_text != (before.embedded_text if before else None)
     return {
         "properties": dict(after.properties),
+        "labels_added": after.labels if before is None else [],
+        "labels_removed": [],
         "identifiers_added": sorted(map(list, new - old)),
         "identifiers_removed": sorted(map(list, old - new)),
         "values": _changed_values(before, after, rules),

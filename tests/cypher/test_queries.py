@@ -326,6 +326,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         8: "1e578d2cca656415b32110b8d1dc97654d087e4758a93e71427dc87b1fbb8c05",
         9: "f303af9c5302631d3b66632c6a87e43871b02ad70ebc1827324fac7d89a6d443",
         10: "3dac605509ed294d7b5ccf9f4779a63a216d539826c7fb4c8e29d19e5b27e82f",
+        11: "acd79ad06a52129a444ee6addf12d38abeb06a4e164d42f54a2d974415733ec8",
     }
 
 

@@ -54,16 +54,16 @@ def everything(script: Script) -> list[Any]:
     """What the nodes and edges of an owner hold, apart from the owner's own revision."""
     nodes = script(
         "MATCH (n) WHERE n.owner = $owner "
-        "WITH n, labels(n)[0] AS label, COLLECT { MATCH (n)-[r]->(m) WHERE NOT m:Transaction "
+        "WITH n, labels(n) AS labels, COLLECT { MATCH (n)-[r]->(m) WHERE NOT m:Transaction "
         "RETURN type(r) + coalesce(r.key, '') + toString(coalesce(r.live, '')) + coalesce(m.id, m.value, '') "
         "} AS edges "
-        "RETURN label, properties(n) AS held, edges"
+        "RETURN labels, properties(n) AS held, edges"
     )
     for one in nodes:
         # Workers of other services move vectors into the index at any time.
-        one["label"] = "Meaning" if one["label"] == "Vector" else one["label"]
+        one["labels"] = sorted({*one["labels"]} - {"Vector"})
         one["held"].pop("fresh", None)
-    return sorted(repr((one["label"], sorted(one["held"].items()), sorted(one["edges"]))) for one in nodes)
+    return sorted(repr((one["labels"], sorted(one["held"].items()), sorted(one["edges"]))) for one in nodes)
 
 
 def test_what_is_whole_is_healthy(run: Call, world: list[str]) -> None:
@@ -82,6 +82,10 @@ DAMAGES = {
     ),
     "its state": ("MATCH (n:Entity {id: $b}) SET n.live = true, n.listed = 'person'", "live"),
     "its name": ("MATCH (n:Entity {id: $a}) SET n.canonical_name = 'Eve'", "canonical_name"),
+    "its name in the Browser": ("MATCH (n:Entity {id: $a}) SET n.name = 'Eve'", "name"),
+    "its lost name in the Browser": ("MATCH (n:Entity {id: $m}) REMOVE n.name", "name"),
+    "a lost label": ("MATCH (n:Entity {id: $c}) REMOVE n:Company", "labels"),
+    "another label": ("MATCH (n:Entity {id: $a}) SET n:Task REMOVE n:Person", "labels"),
     "an identifier": ("MATCH (:Entity {id: $a})<-[r:IDENTIFIES]-() DELETE r", "identifiers"),
     "a merge": ("MATCH (:Entity {id: $m})-[r:MERGED_INTO]->() DELETE r", "MERGED_INTO"),
     "a merge into nothing": ("MATCH (n:Entity {id: $m}) SET n.merged_into = 'ent_0'", "merged_into"),

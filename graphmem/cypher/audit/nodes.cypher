@@ -10,7 +10,7 @@ CALL () {
   UNWIND $entities AS id
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner
-  RETURN collect([id, properties(entity),
+  RETURN collect([id, properties(entity), labels(entity),
     COLLECT { MATCH (entity)<-[:IDENTIFIES]-(identifier:Identifier) RETURN [identifier.kind, identifier.value] },
     COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id },
     COLLECT { MATCH (meaning:Meaning {entity_id: id})

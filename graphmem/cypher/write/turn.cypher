@@ -17,7 +17,8 @@
 // plan does not depend on Neo4j's counts. `replan=skip` keeps the plan: otherwise a writer would wait half a second
 // for a new plan whenever the data has grown. In a row of a relationship, `survivor_key` is the relationship that it
 // is newly merged into, and `former_survivor_key` the one that it was merged into before; both are null if that has
-// not changed.
+// not changed. `labels_added` and `labels_removed` come from graphmem/model/display_labels.py alone; only the audit
+// removes labels.
 CYPHER replan=skip
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
@@ -36,7 +37,10 @@ CALL () {
 CALL () {
   UNWIND $entities AS row
   MERGE (entity:Entity {id: row.subject_id})
-  SET entity += row.properties
+  SET entity += row.properties, entity:$(row.labels_added)
+  // only whole
+  REMOVE entity:$(row.labels_removed)
+  // end
   MERGE (entity)-[:HAS_HISTORY]->(history:History {home: row.subject_id})
   WITH row, entity, history
   CALL (row, history) {

@@ -1,0 +1,35 @@
+"""The second label of an entity's node in Neo4j, by which the Neo4j Browser colours it.
+
+The label is for display only: no query, index or constraint uses it. A label is seen across owners, so it is
+taken from this table alone and never from a name that somebody stored. No label is one that a node of another
+kind has: ``Transaction`` is the label of a write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+DISPLAY_LABELS: Final[Mapping[str, str]] = MappingProxyType({
+    "company": "Company",
+    "contact": "Contact",
+    "conversation": "Conversation",
+    "document": "Document",
+    "event": "Event",
+    "invoice": "Invoice",
+    "location": "Location",
+    "message": "Message",
+    "note": "Note",
+    "person": "Person",
+    "project": "Project",
+    "task": "Task",
+    "transaction": "BankTransaction",
+})  # fmt: skip
+"""The label of each shipped type. The migration that labels older entities holds the same table."""
+
+
+def of_type(entity_type: str) -> list[str]:
+    """Return the display labels of an entity type: one for a shipped type, none for another type."""
+    label = DISPLAY_LABELS.get(entity_type)
+    return [label] if label else []
