@@ -61,6 +61,7 @@ snapshots: $(VENV)/installed-dev ## Write the contract snapshots and docs/refere
 bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips
 	@$(BIN)/python -m tests.bench.run
 	@$(BIN)/python -m tests.bench.black_box
+	@$(BIN)/python -m tests.bench.trips
 
 lock: ## Pin the dependencies anew (needs uv)
 	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build -o locks/requirements.lock
