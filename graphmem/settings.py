@@ -314,6 +314,7 @@ class Limits:
         refolded_entities: entities of a type with a new schema that one page of the timeline folds again.
         walk_relationships: relationships that a walk of several steps reads. Its origin's are always read.
         walk_at_once: relationships that a walk reads in one round trip.
+        rows_at_once: relationships that a walk answers with their rows in the same round trip.
         hub_relationships: an entity with more relationships is reached by a walk but not passed through.
         page_relationships: relationships that one page of related entities names.
         compared_entities: entities that one page compares with filters.
@@ -339,6 +340,7 @@ class Limits:
     refolded_entities: int = 500
     walk_relationships: int = 50_000
     walk_at_once: int = 2_000
+    rows_at_once: int = 200
     hub_relationships: int = 1_000
     page_relationships: int = 5_000
     compared_entities: int = 20_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
@@ -26,19 +25,17 @@ from graphmem.reading import answers, as_of, cursors, related_pages, timeline_pa
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.neighbourhoods import NeighbourhoodRequest, neighbourhood
 from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
-from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
-from graphmem.reading.shared_rows import EntityRow, ObservationRows, ObservationsOfEntity
+from graphmem.reading.shared_rows import ObservationRows, ObservationsOfEntity
 from graphmem.reading.timeline_pages import Event
 from graphmem.reading.walk import Place, WalkRequest, walk
 from graphmem.registry import Context, Scope, operation
 from graphmem.settings import LIMITS
 
 DEPTH_LIMIT = 5
-SOURCED_OBSERVATIONS_LIMIT = 1_000
-"""The newest observations of an entity, whose sources are answered."""
 
 
 class Neighbourhood(Arguments):
@@ -73,12 +70,6 @@ class SourceNode(TypedDict):
     """A source, by its id."""
 
     source_id: str
-
-
-class _SourcesOfEntity(NamedTuple):
-    """The row of ``source/of_entity.cypher``."""
-
-    sources: list[str]
 
 
 class _StoredSource(NamedTuple):
@@ -161,43 +152,36 @@ async def _of_entity(
     context: Context, arguments: Neighbourhood, clocks: Clocks
 ) -> tuple[NeighbourhoodPage, int]:
     """Return the answer for an entity, and how many relationships its page has."""
-    request = Wanted(
-        arguments.node_id, arguments.limit, arguments.offset, counted=True, expanded=arguments.include_related
+    request = NeighbourhoodRequest(
+        arguments.node_id,
+        arguments.limit,
+        arguments.offset,
+        arguments.include_related,
+        arguments.include_sources,
+        arguments.include_events,
     )
-    listed = await relationship_page(context, request, clocks)
-    answer = _answer(arguments, listed.total)
-    answer["entity"] = answers.entity(await _entity(context, listed.root or arguments.node_id, listed))
+    around = await neighbourhood(context, request, clocks)
+    answer = _answer(arguments, around.total)
+    answer["entity"] = answers.entity(around.entity)
     if arguments.include_relationships:
-        answer["relationships"] = [answers.relationship(row) for row in listed.relationships]
+        answer["relationships"] = [answers.relationship(row) for row in around.relationships]
     if arguments.include_related:
-        answer["related_entities"] = [answers.entity(row) for row in listed.others]
-    bounds = listed.clocks.bounds
-    observations, sources, events = await asyncio.gather(
-        _observations(context, arguments, listed, bounds),
-        _sources(context, arguments, bounds),
-        _events(context, arguments, listed.clocks),
-    )
+        answer["related_entities"] = [answers.entity(row) for row in around.others]
     if arguments.include_observations:
-        answer["observations"] = observations
+        answer["observations"] = await _observations(
+            context, arguments, around.subject_ids, around.clocks.bounds
+        )
     if arguments.include_sources:
-        answer["sources"] = sources
+        answer["sources"] = [{"source_id": source_id} for source_id in around.sources]
     if arguments.include_events:
-        answer["events"] = events
-    return answer, len(listed.relationships)
-
-
-async def _entity(context: Context, entity_id: str, listed: Found) -> EntityRow:
-    rows = await as_of.entities(context, [entity_id], listed.clocks)
-    if not rows:
-        raise answers.no_entity(entity_id)
-    return rows[0]
+        answer["events"] = [timeline_pages.event(row) for row in around.events]
+    return answer, len(around.relationships)
 
 
 async def _observations(
-    context: Context, arguments: Neighbourhood, listed: Found, bounds: Bounds
+    context: Context, arguments: Neighbourhood, subject_ids: list[str] | None, bounds: Bounds
 ) -> list[answers.Observation]:
-    if not arguments.include_observations:
-        return []
+    """Return the newest observations of the entity."""
     row = await context.graph.one(
         "observation.of_entity",
         ObservationsOfEntity,
@@ -206,35 +190,13 @@ async def _observations(
         after=cursors.LAST,
         recorded_since=times.EARLIEST,
         recorded_until=bounds["at_ingested"],
-        subject_ids=listed.subject_ids,
+        subject_ids=subject_ids,
         include_deleted=True,
         offset=0,
         limit=arguments.limit,
         reach=arguments.limit,
     )
     return [answers.observation(observation) for observation in row.page] if row else []
-
-
-async def _sources(context: Context, arguments: Neighbourhood, bounds: Bounds) -> list[SourceNode]:
-    if not arguments.include_sources:
-        return []
-    row = await context.graph.one(
-        "source.of_entity",
-        _SourcesOfEntity,
-        entity_id=arguments.node_id,
-        most=SOURCED_OBSERVATIONS_LIMIT,
-        **bounds,
-    )
-    return [{"source_id": source_id} for source_id in row.sources] if row else []
-
-
-async def _events(context: Context, arguments: Neighbourhood, clocks: Clocks) -> list[Event]:
-    """Return the latest events of the entity."""
-    if not arguments.include_events:
-        return []
-    request = timeline_pages.Wanted(entity_id=arguments.node_id, limit=arguments.limit)
-    timeline = await timeline_pages.page(context, request, clocks)
-    return [timeline_pages.event(row) for row in timeline.events[: arguments.limit]]
 
 
 async def _of_source(
@@ -339,6 +301,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         arguments.direction,
         arguments.through_hubs,
         arguments.limit,
+        arguments.include_entities,
     )
     reached = await walk(context, request, clocks, place)
     page = await related_pages.fitting(

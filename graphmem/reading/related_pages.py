@@ -8,7 +8,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from graphmem.reading import answers, as_of, cursors
+from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import AsOf
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
@@ -88,10 +88,7 @@ async def fitting(context: Context, walk: Reached, limit: int, *, include_entiti
     keys = [key for some in links[:end] for key in some][:most]
     written = [each for key in keys for each in sorted(walk.written.get(key, {key}))]
     ids = [entity_id for _, entity_id in reached[:end]]
-    entities, relationships = await asyncio.gather(
-        as_of.entities(context, ids if include_entities else [], walk.clocks),
-        as_of.relationships(context, written, walk.clocks),
-    )
+    entities, relationships = await _rows(context, walk, ids if include_entities else [], written)
     # Both lists end where an answer is full: the page ends where the shorter list does.
     if entities and entities[-1].id != ids[-1]:
         end = ids.index(entities[-1].id) + 1
@@ -103,6 +100,24 @@ async def fitting(context: Context, walk: Reached, limit: int, *, include_entiti
     kept_ids = set(ids[:end])
     dropped = len(named) - len(relationships) if end == 1 else 0
     return Fitting(reached[:end], [each for each in entities if each.id in kept_ids], relationships, dropped)
+
+
+async def _rows(
+    context: Context, walk: Reached, entity_ids: list[str], keys: list[str]
+) -> tuple[list[EntityRow], list[RelationshipRow]]:
+    """Return the rows of some entities and relationships of a walk, as many as fit into an answer.
+
+    Raises:
+        Stale: some entities were folded under an older schema.
+    """
+    if walk.rows is None:
+        return await asyncio.gather(
+            as_of.entities(context, entity_ids, walk.clocks), as_of.relationships(context, keys, walk.clocks)
+        )
+    wanted_ids = set(entity_ids)
+    entities = [row for row in walk.rows.entities if row.id in wanted_ids]
+    by_key = {row.key: row for row in walk.rows.relationships}
+    return shared_rows.refuse_stale(entities), [by_key[key] for key in keys if key in by_key]
 
 
 def _count_within(counts: list[int], most: int) -> int:

@@ -1,6 +1,7 @@
 """A walk through relationships: breadth first, bounded, and continued by a cursor.
 
-A small walk takes one round trip; any other walk takes one for each level.
+A small walk takes one round trip; any other walk takes one for each level. That of a small walk of one or two
+steps answers the rows of the first page as well.
 
 Entities come nearest first, then by id; a relationship comes with the later of its two ends. A walk of one
 step continues where its page ended. A longer walk runs again from the origin, which its limits make cheap,
@@ -12,73 +13,20 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from typing_extensions import TypedDict
 
 from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.walk_rows import Level, LevelAsOf, Neighbour, Origin, Rows, SmallWalk, SmallWalkWithRows
 from graphmem.registry import Context
 
 _NO_LIMIT = 2**31 - 2
 """More rows than there are. The database slices lists by 32 bits."""
-
-
-class Origin(NamedTuple):
-    """The entity that a walk starts from: the survivor of the requested one."""
-
-    id: str
-    type: str
-    name: str
-    version: int
-
-
-class _Level(NamedTuple):
-    """The row of ``relationship/expand.cypher``; each list of ``neighbours`` is for :class:`Neighbour`."""
-
-    origin: Origin
-    neighbours: list[list[str]]
-    total: int
-    links: int
-    hubs: list[str]
-    spent: int
-    unexplored: int
-    revision: int
-
-
-class _LevelAsOf(NamedTuple):
-    """The row of ``relationship/expand_as_of.cypher``."""
-
-    known: int
-    neighbours: list[list[str]]
-    total: int
-    links: int
-    hubs: list[str]
-    spent: int
-    unexplored: int
-    revision: int
-
-
-class _SmallWalk(NamedTuple):
-    """The row of ``relationship/reach.cypher``; ``whole`` is false if the walk is not small."""
-
-    origin: Origin
-    levels: list[list[list[str]]]
-    whole: bool
-    revision: int
-
-
-class Neighbour(NamedTuple):
-    """An entity that a step reaches, and the keys of the relationships that lead to it."""
-
-    id: str
-    keys: list[str]
-
-    @classmethod
-    def of(cls, values: list[str]) -> Neighbour:
-        """Return the neighbour that a row holds as one list: its id, then the keys."""
-        return cls(values[0], values[1:])
+_AROUND_DEPTH = 2
+"""Steps of a walk that ``relationship/around.cypher`` can walk."""
 
 
 class _Directions(TypedDict):
@@ -90,7 +38,11 @@ class _Directions(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class WalkRequest:
-    """The arguments of a walk. ``limit`` bounds the entities of a walk of one step."""
+    """The arguments of a walk.
+
+    ``limit`` bounds the entities of a walk of one step, and those whose rows may come with a walk.
+    ``include_entities``: whether the rows of entities are wanted.
+    """
 
     entity_id: str
     relationship_types: frozenset[str]
@@ -98,6 +50,7 @@ class WalkRequest:
     direction: str
     through_hubs: bool
     limit: int
+    include_entities: bool = True
 
     @property
     def directions(self) -> _Directions:
@@ -135,6 +88,7 @@ class Reached:
         written: as of a time, for each relationship the keys under which it was written.
         more, more_links: how many entities and relationships follow those above.
         unexplored: how many entities were reached whose relationships were not read.
+        rows: the rows of the first page, if they came with the walk.
     """
 
     origin: Origin | None
@@ -149,6 +103,7 @@ class Reached:
     more: int = 0
     more_links: int = 0
     unexplored: int = 0
+    rows: Rows | None = None
 
 
 async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Place) -> Reached:
@@ -159,23 +114,28 @@ async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Pl
     """
     whole = _Walk(context, request, clocks)
     await whole.start()
-    if request.depth == 1 and clocks.now:
-        return await _one_step(whole, place)
-    if not await whole.run():
-        # The relationships of the origin alone are more than a walk may read.
-        reached = await _one_step(whole, place)
-        reached.unexplored = place.answered + len(reached.entities) + reached.more
-        return reached
+    if not (place == Place() and await whole.run_with_rows()):
+        if request.depth == 1 and clocks.now:
+            return await _one_step(whole, place)
+        if not await whole.run():
+            return await _hub(whole, place)
     order = sorted((depth, entity_id) for entity_id, depth in whole.depths.items() if depth)
     start = bisect_right(order, (place.depth, place.entity_id))
     reached = Reached(whole.origin, whole.clocks, start, order[start:])
     reached.hubs, reached.unexplored, reached.paths = whole.hubs, whole.unexplored, whole.paths
-    reached.root, reached.written = whole.root, whole.written
+    reached.root, reached.written, reached.rows = whole.root, whole.written, whole.rows
     ranks = {entity_id: i for i, (_, entity_id) in enumerate(order)}
     for key, ends in whole.edges.items():
         later = max(ends, key=lambda end: ranks.get(end, -1))
         if ranks[later] >= start:
             reached.links.setdefault(later, []).append(key)
+    return reached
+
+
+async def _hub(whole: _Walk, place: Place) -> Reached:
+    """Return the entities at one step: the origin alone has more relationships than a walk may read."""
+    reached = await _one_step(whole, place)
+    reached.unexplored = place.answered + len(reached.entities) + reached.more
     return reached
 
 
@@ -205,6 +165,7 @@ class _Walk:
         into: as of a time, the survivor of each merged entity.
         dead: as of a time, survivors that were deleted.
         written: as of a time, the keys under which each relationship was written.
+        is_small: whether all levels may still be walked in one round trip.
     """
 
     def __init__(self, context: Context, request: WalkRequest, clocks: Clocks) -> None:
@@ -222,6 +183,8 @@ class _Walk:
         self.dead: set[str] = set()
         self.written: dict[str, set[str]] = {}
         self.unexplored = 0
+        self.is_small = clocks.now
+        self.rows: Rows | None = None
 
     async def start(self) -> None:
         """As of a time, start at the survivor of the requested entity. Now, the first query answers it."""
@@ -242,7 +205,7 @@ class _Walk:
 
     async def run(self) -> bool:
         """Walk level by level as far as may be; return false where even the first is too much."""
-        if self.clocks.now and await self._run_at_once():
+        if self.is_small and await self._run_at_once():
             return True
         frontier, left = [self.root], self.limits.walk_relationships
         for depth in range(1, self.request.depth + 1):
@@ -266,15 +229,47 @@ class _Walk:
             NotFound: there is no entity to start from.
         """
         row = await self.context.walk(
-            "relationship.reach",
-            _SmallWalk,
-            edge_types=self.request.edge_types,
-            origin=self.root,
-            depth=self.request.depth,
-            hub=self.limits.hub_relationships,
-            most=self.limits.walk_at_once,
-            **self.request.directions,
+            "relationship.reach", SmallWalk, edge_types=self.request.edge_types, **self._small
         )
+        return await self._add_levels(row)
+
+    async def run_with_rows(self) -> bool:
+        """Walk one or two levels in one round trip, with the rows of the first page.
+
+        Returns false where the walk is longer, is as of a time, or is not small.
+
+        Raises:
+            NotFound: there is no entity to start from.
+        """
+        if not self.is_small or self.request.depth > _AROUND_DEPTH:
+            return False
+        row = await self.context.walk(
+            "relationship.around",
+            SmallWalkWithRows,
+            edge_types=self.request.edge_types,
+            links=self.limits.rows_at_once,
+            limit=self.request.limit,
+            include_entities=self.request.include_entities,
+            **self._small,
+        )
+        self.is_small = await self._add_levels(row)
+        if row is not None and row.relationships is not None:
+            self.rows = Rows(row.entities, row.relationships)
+        return self.is_small
+
+    @property
+    def _small(self) -> dict[str, Any]:
+        """The parameters of a walk in one round trip."""
+        return {
+            "origin": self.root,
+            "depth": self.request.depth,
+            "hub": self.limits.hub_relationships,
+            "most": self.limits.walk_at_once,
+            **self.request.directions,
+        }
+
+    async def _add_levels(self, row: SmallWalk | SmallWalkWithRows | None) -> bool:
+        """Add the entities of a small walk; return false where the walk is not small."""
         if row is None:
             raise answers.no_entity(self.request.entity_id)
         self._start_from(row.origin)
@@ -285,7 +280,7 @@ class _Walk:
 
     async def expand(
         self, frontier: list[str], *, after: str, room: int, most: int, through: bool
-    ) -> _Level | _LevelAsOf:
+    ) -> Level | LevelAsOf:
         """Return the entities one step away from some entities.
 
         Raises:
@@ -303,14 +298,14 @@ class _Walk:
         }
         edge_types = self.request.edge_types
         if self.clocks.now:
-            row = await self.context.walk("relationship.expand", _Level, edge_types=edge_types, **step)
+            row = await self.context.walk("relationship.expand", Level, edge_types=edge_types, **step)
         else:
             row = await self.context.walk(
-                "relationship.expand_as_of", _LevelAsOf, edge_types=edge_types, **step, **self.clocks.bounds
+                "relationship.expand_as_of", LevelAsOf, edge_types=edge_types, **step, **self.clocks.bounds
             )
         if row is None:
             raise answers.no_entity(self.request.entity_id)
-        if isinstance(row, _Level):
+        if isinstance(row, Level):
             self._start_from(row.origin)
         return row
 

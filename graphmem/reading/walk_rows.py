@@ -1,0 +1,81 @@
+"""The rows of the queries of a walk."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from graphmem.reading.shared_rows import EntityRow, RelationshipRow
+
+
+class Origin(NamedTuple):
+    """The entity that a walk starts from: the survivor of the requested one."""
+
+    id: str
+    type: str
+    name: str
+    version: int
+
+
+class Level(NamedTuple):
+    """The row of ``relationship/expand.cypher``; each list of ``neighbours`` is for :class:`Neighbour`."""
+
+    origin: Origin
+    neighbours: list[list[str]]
+    total: int
+    links: int
+    hubs: list[str]
+    spent: int
+    unexplored: int
+    revision: int
+
+
+class LevelAsOf(NamedTuple):
+    """The row of ``relationship/expand_as_of.cypher``."""
+
+    known: int
+    neighbours: list[list[str]]
+    total: int
+    links: int
+    hubs: list[str]
+    spent: int
+    unexplored: int
+    revision: int
+
+
+class SmallWalk(NamedTuple):
+    """The row of ``relationship/reach.cypher``; ``whole`` is false if the walk is not small."""
+
+    origin: Origin
+    levels: list[list[list[str]]]
+    whole: bool
+    revision: int
+
+
+class SmallWalkWithRows(NamedTuple):
+    """The row of ``relationship/around.cypher``; ``relationships`` is null if no rows were read."""
+
+    origin: Origin
+    levels: list[list[list[str]]]
+    whole: bool
+    revision: int
+    entities: list[EntityRow]
+    relationships: list[RelationshipRow] | None
+
+
+class Rows(NamedTuple):
+    """The rows of the first entities of a walk, as many as fit, and of the relationships between them."""
+
+    entities: list[EntityRow]
+    relationships: list[RelationshipRow]
+
+
+class Neighbour(NamedTuple):
+    """An entity that a step reaches, and the keys of the relationships that lead to it."""
+
+    id: str
+    keys: list[str]
+
+    @classmethod
+    def of(cls, values: list[str]) -> Neighbour:
+        """Return the neighbour that a row holds as one list: its id, then the keys."""
+        return cls(values[0], values[1:])
