@@ -26,7 +26,7 @@ from graphmem.cli.tables import (
     time_text,
 )
 
-_PAGING = frozenset({"limit", "offset"})
+_PAGING = frozenset({"limit", "offset", "omitted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def render(operation: str, answer: Row) -> RenderableType:
     rest = {name: value for name, value in answer.items() if name not in printed_names | _PAGING}
     if layout is None or layout.pairs:
         parts.append(pairs({name: value for name, value in rest.items() if not _is_rows(value)}))
-    return Group(*parts, *_plain_tables(rest), *_warnings(answer))
+    return Group(*parts, *_plain_tables(rest), *_warnings(answer), *_omitted(answer))
 
 
 def _plain_tables(answer: Row) -> list[RenderableType]:
@@ -68,6 +68,17 @@ def _plain_tables(answer: Row) -> list[RenderableType]:
 def _warnings(answer: Row) -> list[RenderableType]:
     rows = [row for name in sorted(WARNINGS) for row in answer.get(name) or ()]
     return [plain(f"{row['code']}: {row['message']}", style="yellow") for row in rows]
+
+
+def _omitted(answer: Row) -> list[RenderableType]:
+    """Return a line about what an answer lacks to stay within ``--max-characters``."""
+    omitted: Row | None = answer.get("omitted")
+    if omitted is None:
+        return []
+    parts = [f"{count} {name} left out" for name, count in omitted.get("left_out", {}).items()]
+    if names := omitted.get("shortened"):
+        parts.append(f"shortened: {', '.join(names)}")
+    return [plain("; ".join([*parts, omitted["hint"]]), style="yellow")]
 
 
 def _plain_rows(name: str, rows: Sequence[Row]) -> Table:

@@ -11,12 +11,16 @@ from typing import Any, Final
 
 from graphmem.registry import Operation
 
-DEFAULTS: Final[Mapping[str, Any]] = {"provenance": "none"}
+DEFAULTS: Final[Mapping[str, Any]] = {"provenance": "none", "max_characters": 20_000}
 """The defaults of MCP, by argument. They hold for every operation that takes the argument."""
 EXCEPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "provenance": frozenset({"entities.get", "entities.snapshot"}),
+    "max_characters": frozenset({"context.retrieve"}),
 }
-"""Operations that keep their own default of an argument: who reads one entity asks where it comes from."""
+"""Operations that keep their own default of an argument.
+
+Who reads one entity asks where its values come from. A context has a budget of its own.
+"""
 
 
 def defaults_of(operation: Operation[Any]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ _NULL = {"type": "null"}
 def shortened(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON Schema of arguments in fewer words.
 
-    Left out are titles, the descriptions of whole models and of the items of lists, defaults that are null
-    or empty, and null as an alternative: an argument that may be null may also be left out.
+    Left out are titles, the descriptions of whole models and of the items of lists, that a text is not
+    empty, defaults that are null or empty, and null as an alternative: an argument that may be null may also
+    be left out.
     """
     return {name: part for name, part in _short(schema).items() if name != "description"}
 
@@ -23,7 +24,9 @@ def shortened(schema: dict[str, Any]) -> dict[str, Any]:
 def _short(schema: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for keyword, value in _without_null(schema).items():
-        if keyword == "title" or (keyword == "default" and _says_nothing(value)):
+        if keyword == "title" or (keyword, value) == ("minLength", 1):
+            continue
+        if keyword == "default" and _says_nothing(value):
             continue
         if keyword in _NAMED:
             kept[keyword] = {name: _short(part) for name, part in value.items()}

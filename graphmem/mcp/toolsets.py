@@ -50,7 +50,7 @@ CORE: Final[Mapping[str, str]] = {
     "entities.query": "Use it for lists: by type, by time, by the values of fields, or by words with "
     "`search`. Not for one entity that you can name (`retrieve_entity_by_identifier`).",
     "entities.snapshot": "Use it to read one entity whole, now or as of an earlier time, and with "
-    "`expand_provenance` to see who wrote what. Not without an id: `retrieve_entity_by_identifier` has it.",
+    "`provenance: full` to see who wrote what. Not without an id: `retrieve_entity_by_identifier` has it.",
     "entities.related": "Use it for who and what is connected with an entity. Not for the fields of the "
     "entity itself (`retrieve_entity_snapshot`).",
     "timeline.list": "Use it for what happened or is due when: meetings, deadlines, birthdays. Not for when "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -12,6 +13,7 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import Unit
 from graphmem.reading import answers, cursors
+from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.context_lines import known_lines
 from graphmem.reading.context_page import ContextPage, fitted
 from graphmem.reading.cursors import Cursor
@@ -52,6 +54,7 @@ class RetrieveContext(Arguments):
         Unit, Field(description="Unit of the budget: tokens (estimated from above) or characters.")
     ] = "tokens"
     cursor: Cursor = None
+    max_characters: MaxCharacters = None
     fields: Annotated[
         FieldNames, Field(description="Only lines of these fields or relationship types; all if empty.")
     ] = EVERY_FIELD
@@ -88,10 +91,12 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     known = await known_lines(context, entity_ids)
     wanted = [line for line in known if not arguments.fields or line.field in arguments.fields]
     lines = lines_of.ordered(wanted, question_words)
-    page = fitted(
-        lines, skip, question_words, arguments.budget, arguments.unit, query,
-        with_ids=arguments.provenance == "ids",
-    )  # fmt: skip
+    fit = functools.partial(
+        fitted, lines, skip, question_words, query=query, with_ids=arguments.provenance == "ids"
+    )
+    page = fit(arguments.budget, arguments.unit)
+    if arguments.max_characters is not None and size(page) > arguments.max_characters:
+        page = fit(arguments.max_characters, "characters")
     if not page["lines"] and skip < len(lines):
         page["hint"] = "the next line alone exceeds the budget: raise the budget"
     elif not lines and hint:

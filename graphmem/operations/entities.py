@@ -41,14 +41,14 @@ from graphmem.reading import (
     shaping,
 )
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.cursors import Cursor
+from graphmem.reading.budgets import MaxCharacters, within_budget
+from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.search_engine import SearchText, Semantic
 from graphmem.reading.shaping import (
     EVERY_FIELD,
-    SHAPE,
     FieldNames,
     OneEntity,
     ProvenanceLevel,
@@ -67,6 +67,7 @@ class GetEntity(Arguments):
     include_deleted: IncludeDeleted = False
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
+    max_characters: MaxCharacters = None
 
 
 @operation(
@@ -78,6 +79,7 @@ class GetEntity(Arguments):
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
+@within_budget()
 @shaped()
 @read_fresh
 async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
@@ -100,11 +102,10 @@ class GetSnapshot(Arguments):
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
-    expand_provenance: bool = Field(
-        default=False, description="Whether the answer has the observations that set the fields."
-    )
+    expand_provenance: bool = Field(default=False, description="The same as `provenance: full`.")
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
+    max_characters: MaxCharacters = None
 
 
 class Snapshot(OneEntity):
@@ -124,14 +125,14 @@ class Snapshot(OneEntity):
     example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
     people={"expand_provenance": True},
 )
+@within_budget()
 @shaped()
 @read_fresh
 async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     """Return an entity's snapshot, current or as of a time, each field with the observation that set it.
 
     `at` counts observations by the time of what they describe, `at_ingested` by the time of recording. If no
-    observation counts, the snapshot is empty. `expand_provenance` adds the observations: time, source,
-    writer.
+    observation counts, the snapshot is empty. `provenance: full` adds the observations: time, source, writer.
     """
     row = await _as_of(
         context, arguments.entity_id, arguments.at, arguments.at_ingested, arguments.include_deleted
@@ -267,7 +268,7 @@ class QueryEntities(Arguments):
     sort_order: Annotated[
         Way,
         BeforeValidator(_known_way),
-        Field(description="asc or desc. Equal keys are ordered by id, in the same direction."),
+        Field(description="Equal keys are ordered by id, in the same direction."),
     ] = "asc"
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
@@ -276,6 +277,7 @@ class QueryEntities(Arguments):
     include_snapshots: bool = Field(default=True, description="Whether each entity has its snapshot.")
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
+    max_characters: MaxCharacters = None
     at: At = None
     at_ingested: AtIngested = None
     search: Annotated[SearchText | None, Spelled("query", "search_query")] = None
@@ -309,6 +311,7 @@ class EntityPage(AsOf, PageEnvelope, Shaped):
     errors=(InvalidCursor,),
     example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},
 )
+@within_budget("entities", is_page=True)
 @shaped("entities")
 @read_fresh
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
@@ -352,7 +355,8 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         InvalidInput: an argument is given that a search does not take.
     """
     why = "not together with search: a search takes types, limit and offset only"
-    searchable = {"search", "filters", "limit", "offset", "include_total_count", "include_snapshots"} | SHAPE
+    searchable = {"search", "filters", "include_total_count", "include_snapshots"}
+    searchable |= PAGE_ARGUMENTS - {"cursor"}
     kinds = {"entity_type", "entity_types"}
     refused = [f"$.{name}" for name in arguments.given() if name not in searchable]
     refused += [

@@ -23,6 +23,7 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import identity, times
 from graphmem.reading import answers, as_of, cursors, related_pages, timeline_pages
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.neighbourhoods import NeighbourhoodRequest, neighbourhood
@@ -64,6 +65,7 @@ class Neighbourhood(Arguments):
     offset: Offset = 0
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
+    max_characters: MaxCharacters = None
 
 
 class SourceNode(TypedDict):
@@ -81,7 +83,7 @@ class _StoredSource(NamedTuple):
     known: int
 
 
-class NeighbourhoodPage(AsOf, Shaped):
+class NeighbourhoodPage(AsOf, Shaped, Budgeted):
     """A node and a page of its neighbours, which is paged by ``offset`` alone, without a cursor.
 
     For an entity, the page holds its relationships, newest first, and the entities at their other ends;
@@ -116,6 +118,7 @@ class NeighbourhoodPage(AsOf, Shaped):
     errors=(NotFound,),
     example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
 )
+@within_budget("relationships", "related_entities")
 @shaped("entity", "relationships", "related_entities")
 @read_fresh
 async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> NeighbourhoodPage:
@@ -272,6 +275,7 @@ class RelatedEntities(Arguments):
     cursor: Cursor = None
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
+    max_characters: MaxCharacters = None
 
 
 @operation(
@@ -283,6 +287,7 @@ class RelatedEntities(Arguments):
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
 )
+@within_budget("entities", "relationships")
 @shaped("relationships", "entities")
 @read_fresh
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:

@@ -25,6 +25,7 @@ from graphmem.arguments import (
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors, names_in_use
+from graphmem.reading.budgets import MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.lookup import find_exactly
 from graphmem.reading.names_in_use import Warned
@@ -68,6 +69,7 @@ class QueryObservations(Arguments):
     cursor: Cursor = None
     include_total_count: Total = False
     include_deleted: IncludeDeleted = False
+    max_characters: MaxCharacters = None
 
 
 class ObservationPage(PageEnvelope, Warned):
@@ -95,6 +97,7 @@ class ObservationPage(PageEnvelope, Warned):
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
+@within_budget("observations", is_page=True)
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
     """List observations, newest first: of one entity, of a type, from a source, or all.
 

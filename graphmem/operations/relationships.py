@@ -26,6 +26,7 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
 from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.budgets import MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
@@ -73,6 +74,7 @@ class ListRelationships(Arguments):
     )
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
+    max_characters: MaxCharacters = None
     at: At = None
     at_ingested: AtIngested = None
 
@@ -105,6 +107,7 @@ class RelationshipPage(AsOf, PageEnvelope, Shaped):
     example={"entity_id": EXAMPLE_ENTITY_ID},
     people={"expand_entities": True},
 )
+@within_budget("relationships", is_page=True)
 @shaped("relationships", "related_entities")
 @read_fresh
 async def list_relationships(context: Context, arguments: ListRelationships) -> RelationshipPage:

@@ -15,6 +15,7 @@ from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, Schema
 from graphmem.model import schema
 from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, schema_rows
+from graphmem.reading.budgets import MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.receipts import SchemaReceipt, Writing, change_schema
@@ -40,6 +41,7 @@ class ListSchemas(Arguments):
     offset: Offset = 0
     cursor: Cursor = None
     include_total_count: Total = False
+    max_characters: MaxCharacters = None
 
 
 class SchemaPage(PageEnvelope):
@@ -70,6 +72,7 @@ class _SchemaRows(NamedTuple):
     errors=(InvalidCursor,),
     example={"keyword": "invoice"},
 )
+@within_budget("schemas", is_page=True)
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the stored and the registered entity types, each with its fields and its number of entities."""
     cursors.refuse_both(arguments.cursor, arguments.offset)

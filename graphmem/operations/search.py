@@ -19,6 +19,7 @@ from graphmem.arguments import (
 )
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
+from graphmem.reading.budgets import MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import LookupHits, by_words, find_exactly
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
@@ -39,6 +40,7 @@ class FindEntity(Arguments):
     limit: Limit = PAGE_DEFAULT
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
+    max_characters: MaxCharacters = None
 
 
 @operation(
@@ -49,6 +51,7 @@ class FindEntity(Arguments):
     scope=Scope.READ,
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
+@within_budget("entities")
 @shaped("entities")
 @read_fresh
 async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:

@@ -26,6 +26,7 @@ from graphmem.model import times
 from graphmem.model.reduction import Stale
 from graphmem.reading import cursors, names_in_use, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
@@ -57,7 +58,7 @@ class ListTimeline(Arguments):
         Literal["asc", "desc"], Spelled("sort_order"), Field(description="desc: the latest event first.")
     ] = "desc"
     order_by: Literal["event_timestamp"] = Field(
-        default="event_timestamp", description="What events are ordered by: their instants."
+        default="event_timestamp", description="Events are ordered by their instants."
     )
     at: At = None
     at_ingested: AtIngested = None
@@ -65,9 +66,10 @@ class ListTimeline(Arguments):
     offset: Offset = 0
     cursor: Cursor = None
     include_total_count: Total = False
+    max_characters: MaxCharacters = None
 
 
-class TimelinePage(AsOf, Warned):
+class TimelinePage(AsOf, Warned, Budgeted):
     """A page of events in the order of their instants, then of their ids.
 
     ``next_cursor`` stands where more follow. Events are small, so no page is ``truncated``.
@@ -94,6 +96,7 @@ class TimelinePage(AsOf, Warned):
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-02-01", "order": "asc"},
 )
+@within_budget("events")
 @read_fresh
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
     """List timeline events, the latest first: of all entities, of one type, or of one entity.

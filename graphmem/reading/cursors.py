@@ -21,7 +21,7 @@ Cursor = Annotated[
 
 ANSWERED_LIMIT: Final = 1_000_000_000
 """Items that a cursor can say were answered before."""
-PAGE_ARGUMENTS: Final = frozenset({"cursor", "limit", "offset", "fields", "provenance"})
+PAGE_ARGUMENTS: Final = frozenset({"cursor", "limit", "offset", "fields", "provenance", "max_characters"})
 """Arguments that say how much a page answers, not of what: they may differ from page to page."""
 LAST: Final = comparison.LAST_CHARACTER
 """A text that begins with it sorts after every id."""

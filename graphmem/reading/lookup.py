@@ -8,6 +8,7 @@ from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
+from graphmem.reading.budgets import Budgeted
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.search_engine import Semantic
 from graphmem.reading.shaping import Shaped
@@ -31,7 +32,7 @@ class LookupHit(answers.Entity):
     score: NotRequired[float]
 
 
-class LookupHits(Shaped):
+class LookupHits(Shaped, Budgeted):
     """The hits of a look-up.
 
     ``match_mode`` is the first step that had a hit: ``id``, ``identifier``, ``name``, ``text``, ``meaning``,

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NotRequired, Protocol, TypeVar
 
-from typing_extensions import TypedDict
-
 from graphmem.reading import cursors
+from graphmem.reading.budgets import Budgeted
 
 T = TypeVar("T")
 
 
-class PageEnvelope(TypedDict):
+class PageEnvelope(Budgeted):
     """What every page answers beside its list.
 
     ``next_cursor`` stands where more items follow. ``truncated`` stands where a page ends before ``limit``

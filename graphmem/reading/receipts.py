@@ -23,19 +23,15 @@ from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, StoreRequest,
 
 Key = Annotated[
     Annotated[str, Field(min_length=1, max_length=255)] | None,
-    Field(description="The same key with the same content is answered again, and stored once."),
+    Field(description="A repeat with the same key is answered again, and stored once."),
 ]
 ObservedAt = Annotated[
     Moment | None,
-    Field(
-        description="When it was so, for items without an own `observed_at`; by default when it is recorded."
-    ),
+    Field(description="When it was so, for items that do not say; by default now."),
 ]
 Priority = Annotated[
     Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
-    Field(
-        description="Priority of the observation, for fields that are decided by priority; 100 by default."
-    ),
+    Field(description="For fields that are decided by priority; 100 by default."),
 ]
 Source = Annotated[ObservationSource | None, Field(description="Kind of writer; llm_summary unless given.")]
 Reason = Annotated[

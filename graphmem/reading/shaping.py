@@ -16,12 +16,11 @@ from graphmem.arguments import Arguments, invalid
 from graphmem.errors import InvalidInput
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading import answers, names_in_use
+from graphmem.reading.budgets import Budgeted
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.shared_rows import ObservationRows
 from graphmem.registry import Context
 
-SHAPE: Final = frozenset({"fields", "provenance"})
-"""The arguments that shape an answer. They do not change which entities a query answers."""
 OBSERVATIONS_LIMIT: Final = 1_000
 """Observations that a list holds for the provenance of its entities."""
 
@@ -50,7 +49,7 @@ class Shaped(Warned):
     provenance_observations: NotRequired[dict[str, answers.Observation]]
 
 
-class OneEntity(answers.Entity, Shaped):
+class OneEntity(answers.Entity, Shaped, Budgeted):
     """An entity, alone in its answer."""
 
 

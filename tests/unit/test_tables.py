@@ -71,3 +71,11 @@ def test_a_table_breaks_no_word(name: str, answer: dict[str, Any], width: int) -
     for row in [row for rows in answer.values() for row in rows]:
         for word in " ".join(row.values()).replace("T09:00:00Z", "").split():
             assert any(word in printed_word for printed_word in printed_words), word
+
+
+def test_what_an_answer_lacks_to_stay_within_its_size_is_printed() -> None:
+    omitted = {"left_out": {"events": 3}, "shortened": ["notes"], "hint": "`next_cursor` goes on"}
+    answer = {"events": [], "limit": 100, "offset": 0, "omitted": omitted}
+    text = printed("timeline.list", answer)
+    assert "3 events left out; shortened: notes; `next_cursor` goes on" in text
+    assert "omitted" not in text

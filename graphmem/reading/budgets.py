@@ -1,0 +1,180 @@
+"""Answers within a number of characters: an agent's context is small.
+
+An operation whose answer may be large takes :data:`MaxCharacters` and is decorated with
+:func:`within_budget`. A list that is too long is read again with a lower limit, so that its cursor goes on
+exactly after its last item. A single item that is too long has its longest values shortened.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from typing import Annotated, Any, Final, NotRequired, TypeVar, cast
+
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments, NoBool, invalid
+from graphmem.errors import InvalidInput
+from graphmem.reading import shortening
+from graphmem.registry import Context
+
+CHARACTERS_MINIMUM: Final = 500
+MaxCharacters = Annotated[
+    Annotated[int, Field(ge=CHARACTERS_MINIMUM), NoBool] | None,
+    Field(description="Size of the answer at most."),
+]
+_RESERVED_CHARACTERS: Final = 400
+"""Characters of a page beside its items: the cursor, and what :class:`Omitted` says."""
+_ATTEMPTS: Final = 5
+"""Reads of one page with ever lower limits, before the limit is halved each time."""
+
+_REPEATED: Final = frozenset({"outgoing", "incoming", "hubs", "warnings"})
+"""Lists that hold items of other lists, or no items."""
+
+Answer = dict[str, Any]
+A = TypeVar("A", bound=Arguments)
+T = TypeVar("T")
+
+
+class Omitted(TypedDict):
+    """What an answer lacks to stay within ``max_characters``, and as ``hint``, how to get it.
+
+    ``left_out`` counts, by list, the items that the page would have without a budget. ``shortened`` names
+    values that are cut; ``…`` and the number of all characters end such a value.
+    """
+
+    left_out: NotRequired[dict[str, int]]
+    shortened: NotRequired[list[str]]
+    hint: str
+
+
+class Budgeted(TypedDict):
+    """What a budget adds to an answer."""
+
+    omitted: NotRequired[Omitted]
+
+
+def within_budget(
+    *members: str, is_page: bool = False
+) -> Callable[[Callable[[Context, A], Awaitable[T]]], Callable[[Context, A], Coroutine[Any, Any, T]]]:
+    """Decorate an operation whose answer stays within ``max_characters`` where the request has it.
+
+    Args:
+        members: the lists of the answer that ``limit`` limits; the first that has items is measured. Without
+            any, only values are shortened.
+        is_page: whether the answer has the members of a :class:`~graphmem.reading.pages.PageEnvelope`.
+    """
+
+    def decorate(
+        function: Callable[[Context, A], Awaitable[T]],
+    ) -> Callable[[Context, A], Coroutine[Any, Any, T]]:
+        @functools.wraps(function)
+        async def run(context: Context, arguments: A) -> T:
+            budget: int | None = getattr(arguments, "max_characters", None)
+            answer = await function(context, arguments)
+            if budget is None or size(cast("Answer", answer)) <= budget:
+                return answer
+            if members:
+                whole = cast("Answer", answer)
+                answer = await _fewer_items(context, function, arguments, whole, members, is_page)
+            _shorten(cast("Answer", answer), budget, members)
+            return answer
+
+        return run
+
+    return decorate
+
+
+def size(answer: Mapping[str, Any]) -> int:
+    """Return the characters of an answer's JSON text."""
+    return len(orjson.dumps(answer).decode())
+
+
+async def _fewer_items(
+    context: Context,
+    function: Callable[[Context, A], Awaitable[T]],
+    arguments: Any,
+    whole: Answer,
+    members: Sequence[str],
+    is_page: bool,
+) -> T:
+    """Return the page with as many items as fit, at least one."""
+    answer, limit, attempts = whole, arguments.limit, 0
+    while limit > 1 and size(answer) > arguments.max_characters:
+        fitting = _fitting_count(answer, members, limit, arguments.max_characters)
+        limit = max(min(fitting if attempts < _ATTEMPTS else limit // 2, limit - 1), 1)
+        attempts += 1
+        answer = cast("Answer", await function(context, arguments.model_copy(update={"limit": limit})))
+        if "limit" in answer:
+            answer["limit"] = arguments.limit
+        _say_left_out(answer, whole, arguments, members[0] if is_page else "")
+    return cast("T", answer)
+
+
+def _fitting_count(answer: Answer, members: Sequence[str], limit: int, budget: int) -> int:
+    """Return how many items fit, if each takes a part of the whole answer in proportion to its own size."""
+    items: list[Any] = next((answer[name] for name in members if answer.get(name)), [])
+    share = max(budget - _RESERVED_CHARACTERS, 0) / size(answer)
+    sizes = [len(orjson.dumps(item).decode()) + 1 for item in items] or [1] * limit
+    totals = itertools.accumulate(sizes)
+    return sum(total <= share * sum(sizes) for total in totals)
+
+
+def _say_left_out(answer: Answer, whole: Answer, arguments: Any, paged: str) -> None:
+    """Say how many items are left out, and where they are.
+
+    Args:
+        paged: the list of a page.
+    """
+    counts = {
+        name: len(value) - len(answer.get(name, ()))
+        for name, value in whole.items()
+        if isinstance(value, list) and name not in _REPEATED
+    }
+    left_out = {name: count for name, count in counts.items() if count > 0}
+    if not left_out:
+        return
+    if paged in left_out:
+        answer["truncated"] = True
+        # A scan may end between two items that fit: only its cursor knows how far it compared.
+        if arguments.cursor is None and "scanned" not in answer:
+            answer["next_offset"] = arguments.offset + len(answer[paged])
+    if "next_cursor" in answer:
+        way = "`next_cursor` as `cursor` answers what follows"
+    elif "next_offset" in answer:
+        way = "`next_offset` as `offset` answers what follows"
+    else:
+        way = "narrow the request, or raise max_characters"
+    hint = f"more than max_characters ({arguments.max_characters:,}): {way}"
+    answer["omitted"] = Omitted(left_out=left_out, hint=hint)
+
+
+def _shorten(answer: Answer, budget: int, members: Collection[str]) -> None:
+    """Shorten the longest values of an answer that does not fit, until it does.
+
+    Raises:
+        InvalidInput: it does not fit even so.
+    """
+    needed = size(answer)
+    if needed <= budget:
+        return
+    names: list[str] = []
+    omitted = answer["omitted"] = Omitted(**{**answer.get("omitted", {"hint": ""}), "shortened": names})
+    whole = f"shortened values are whole with max_characters {needed + _RESERVED_CHARACTERS}"
+    omitted["hint"] = "; ".join(filter(None, [omitted["hint"], whole]))
+    shortening.shorten(answer, budget, size, names)
+    if size(answer) > budget:
+        dropped = shortening.drop(answer, budget, size, members)
+        omitted["left_out"] = {**omitted.get("left_out", {}), **dropped}
+    while (least := size(answer)) > budget and names:
+        names.pop()
+    if least > budget:
+        raise _too_small(least)
+
+
+def _too_small(least: int) -> InvalidInput:
+    message = f"one item alone takes {least:,} characters with its longest values cut: give {least} or more"
+    return invalid([{"path": "$.max_characters", "message": message}])
