@@ -178,7 +178,9 @@ def engine(settings: Settings, deep: bool) -> list[Finding]:
     if free < size:
         fix = "Free some space there, or set GRAPHMEM_CACHE_DIR to another disk."
         return [Finding("engine", "fail", f"{what}, where {_mb(free)} are free", fix)]
-    if refused := neo4j_local.unreachable(lacking[0]):
+    from graphmem.neo4j_local.download import unreachable  # loads libraries that nothing else needs
+
+    if refused := unreachable(lacking[0]):
         fix = "Let this machine reach Maven Central (https_proxy), or set NEO4J_URI to a server of your own."
         return [Finding("engine", "fail", f"{what}, and cannot be downloaded: {refused}", fix)]
     return [Finding("engine", "ok", f"{what}: the first start downloads them; Java {java}")]

@@ -21,7 +21,7 @@ import psutil
 
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, EngineStartFailed, SetupError
 from graphmem.neo4j_local import archive, engine, files, server
-from graphmem.neo4j_local.engine import Progress, fetch, lacking, unreachable
+from graphmem.neo4j_local.engine import Progress, fetch, lacking
 from graphmem.neo4j_local.instance import Connection, Facts, Instance
 from graphmem.neo4j_local.lock import read
 from graphmem.neo4j_local.server import java_version
@@ -38,6 +38,7 @@ __all__ = [
     "info",
     "java_version",
     "lacking",
+    "launch",
     "logs",
     "paged_bytes",
     "running",
@@ -46,7 +47,6 @@ __all__ = [
     "stop",
     "stopped",
     "store_bytes",
-    "unreachable",
 ]
 
 Probe = Callable[[Connection], None]
@@ -114,6 +114,27 @@ def ensure(
 
 
 start = ensure
+
+
+def launch(settings: Settings, progress: Progress | None = None) -> None:
+    """Start the server's process if it does not run, and do not wait until it answers: :func:`ensure` does.
+
+    So the caller can do something else while the server starts. If another process is starting the server,
+    nothing is done.
+
+    Raises:
+        ConfigurationInvalid, DataDirectoryRefused, EngineFetchFailed, EngineStartFailed: as :func:`ensure`.
+    """
+    _refuse_windows()
+    instance = Instance(settings)
+    with files.used_as_data(instance.root):
+        if server.find(instance, search=False):
+            return
+        engine.fetch(settings, progress)
+        with contextlib.suppress(filelock.Timeout), instance.lock(timeout=0):
+            instance.stop_file.unlink(missing_ok=True)
+            if server.find(instance) is None:
+                _spawn(settings, instance, avoid=set())
 
 
 def stop(
@@ -253,15 +274,15 @@ def _attach_or_start(settings: Settings, instance: Instance, probe: Probe, deadl
     """Wait for the server that runs, or start one; the instance's lock is held."""
     if (process := server.find(instance)) and (facts := instance.facts()):
         try:
-            return _wait(instance, process, facts, probe, deadline)
+            connection = _wait(instance, process, facts, probe, deadline)
+            archive.make_in_background(engine.fetch(settings), instance.home)
+            return connection
         except _Died:  # it was being stopped, or fell over while somebody else waited for it
             pass
     avoid: set[int] = set()
     for _ in range(PORT_MOVES):
-        class_path, lock = engine.fetch(settings), read(settings.neo4j_version)
-        facts = instance.prepare(settings, lock, class_path, avoid)
         offset = instance.log.stat().st_size if instance.log.exists() else 0
-        process = server.spawn(instance, lock)
+        process, facts = _spawn(settings, instance, avoid)
         try:
             connection = _wait(instance, process, facts, probe, deadline)
         except _Died as exc:
@@ -270,11 +291,18 @@ def _attach_or_start(settings: Settings, instance: Instance, probe: Probe, deadl
                 avoid |= {facts.bolt_port, facts.http_port}
                 continue
             raise _failed("Neo4j ended while it was starting", log_lines) from exc
-        archive.make_in_background(class_path, instance.home)
+        archive.make_in_background(engine.fetch(settings), instance.home)
         return connection
     raise EngineStartFailed(
         f"{PORT_MOVES} times another program took the ports that were chosen for Neo4j: try again"
     )
+
+
+def _spawn(settings: Settings, instance: Instance, avoid: set[int]) -> tuple[psutil.Process, Facts]:
+    """Start the server's process, on other ports than those to ``avoid``. The caller holds the lock."""
+    class_path, lock = engine.fetch(settings), read(settings.neo4j_version)
+    facts = instance.prepare(settings, lock, class_path, avoid)
+    return server.spawn(instance, lock), facts
 
 
 def _check_stop_file(instance: Instance, requested: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,12 @@ def cause(error: OSError, path: Path | str) -> str:
     """Return a text that names the path, why it failed and what to do."""
     other = f"{error.strerror or error}: repair that, or name another directory"
     return f"{path}: {_CAUSES.get(error.errno or 0, other)}"
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -100,6 +100,9 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
         process = psutil.Process(pid)
     except psutil.NoSuchProcess as exc:
         raise EngineStartFailed("Neo4j ended as soon as it was started", log=tail(instance.console)) from exc
+    # The shell becomes Java in a moment. Until then nobody would recognise the server.
+    while is_alive(process) and not _is_server(process, instance.home):
+        time.sleep(POLL_SECONDS)
     log.info("engine.started", pid=pid, home=str(instance.home), release=lock.release)
     return process
 

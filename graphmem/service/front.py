@@ -66,6 +66,12 @@ class Front:
         """Whether requests are let through."""
         return self._app.done() and self._error is None
 
+    def fetching(self, what: str, done: int, total: int) -> None:
+        """Tell that the database is being fetched; ``done`` and ``total`` are bytes."""
+        self.doing = f"fetching {what}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
+        if done >= total:
+            self.doing = "starting the database"
+
     def ready(self, app: Any) -> None:
         """Let all requests through to ``app``."""
         self._used = time.monotonic()

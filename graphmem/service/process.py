@@ -113,7 +113,9 @@ async def _run(settings: Settings, path: Path, listening: socket.socket) -> None
 async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[None]]) -> None:
     """Open the database, serve until the end, finish the running requests, close."""
     try:
-        # The imports take seconds on a busy machine; the greeting is answered meanwhile.
+        # The imports take seconds on a busy machine. Neo4j starts and the greeting is answered meanwhile.
+        if settings.neo4j_uri is None:
+            await asyncio.to_thread(_launch_database, settings, front)
         serving = await asyncio.to_thread(importlib.import_module, "graphmem.service.serving")
         async with serving.opened(settings, front) as app:
             front.doing = ""
@@ -125,6 +127,14 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
             raise
         await _fail(front, exc)
         await end()
+
+
+def _launch_database(settings: Settings, front: Front) -> None:
+    """Start the embedded database's process, without waiting until it answers."""
+    from graphmem import neo4j_local
+
+    front.doing = "starting the database"
+    neo4j_local.launch(settings, front.fetching)
 
 
 async def _fail(front: Front, exc: Exception) -> None:

@@ -23,11 +23,6 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
     """
     logs.configure(settings, logs.folder(settings), console_level="error")
 
-    def tell(what: str, done: int, total: int) -> None:
-        front.doing = f"fetching {what}: {done / 1e6:.0f} of {total / 1e6:.0f} MB"
-        if done >= total:
-            front.doing = "starting the database"
-
     def waiting(line: str) -> None:
         front.doing = line
 
@@ -35,7 +30,7 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
     tracer = tracing.start()
     try:
         async with open_services(
-            settings, tell, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=waiting
+            settings, front.fetching, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=waiting
         ) as services:
             app = create_local_app(services)
             front.doing = "planning the first statements"

@@ -11,7 +11,7 @@ import pytest
 
 from graphmem import neo4j_local
 from graphmem.doctor import around, database, machine
-from graphmem.neo4j_local import engine, server
+from graphmem.neo4j_local import download, server
 from graphmem.settings import Settings
 from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.permissions import deny
@@ -199,9 +199,9 @@ def test_files_that_neither_are_there_nor_can_be_fetched_fail(
     embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
-    monkeypatch.setattr(engine, "MAVEN_CENTRAL_URL", nowhere)
-    monkeypatch.setattr(engine.GlobalSettings, "load", lambda: engine.GlobalSettings())
-    monkeypatch.setattr(engine.GlobalSettings, "repositories", {}, raising=False)
+    monkeypatch.setattr(download, "MAVEN_CENTRAL_URL", nowhere)
+    monkeypatch.setattr(download.GlobalSettings, "load", lambda: download.GlobalSettings())
+    monkeypatch.setattr(download.GlobalSettings, "repositories", {}, raising=False)
     found = embedded(cache_dir=tmp_path / "cache")
     assert "no connection" in str(failed_findings(found, "engine"))
 

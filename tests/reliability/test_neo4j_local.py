@@ -15,6 +15,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import filelock
 import neo4j
 import psutil
 import pytest
@@ -61,7 +62,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SERVICE_BEARER_TOKEN", SECRET)
         patch.setenv("JAVA_TOOL_OPTIONS", "-Dsomebody.elses=option")
+        neo4j_local.launch(settings)
+        launched = servers_of(settings.data_path)
         connection = neo4j_local.ensure(settings, probe)
+    assert launched == [neo4j_local.running(settings)]
     yield settings, connection
     neo4j_local.stop(settings)
 
@@ -82,6 +86,14 @@ class TestRunning:
         assert neo4j_local.ensure(settings, probe) == connection
         assert neo4j_local.info(settings) == connection
         assert servers_of(settings.data_path) == [pid]
+
+    def test_launch_starts_no_second_server(self, running, settings):
+        neo4j_local.launch(running[0])
+        assert servers_of(running[0].data_path) == [neo4j_local.running(running[0])]
+        settings.data_path.mkdir()
+        with filelock.FileLock(settings.data_path / "neo4j.lock"):
+            neo4j_local.launch(settings)
+        assert servers_of(settings.data_path) == []
 
     def test_listens_on_loopback_only(self, running):
         settings, connection = running
