@@ -1,5 +1,4 @@
 """graphmem: observations in, snapshots with provenance out, on a graph database."""
 
-from importlib.metadata import version
-
-__version__ = version("graphmem")
+__version__ = "0.1.0"
+"""The version of the package. ``pyproject.toml`` reads it here: the installed metadata takes long to read."""

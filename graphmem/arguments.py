@@ -24,6 +24,12 @@ from pydantic.fields import FieldInfo
 from graphmem.errors import InvalidInput, UnknownField, validation_message
 from graphmem.model import identity, spelling, times
 
+BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
+"""HTTP methods whose arguments are in a JSON body; those of every other method are in the query string.
+
+The server, the client and the API description all ask this set.
+"""
+
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
 OFFSET_LIMIT = 100_000

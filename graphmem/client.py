@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Protocol, Self
 from urllib.parse import quote
 
 import httpx
 
+from graphmem.arguments import BODY_METHODS
 from graphmem.errors import CATALOGUE, GraphmemError, InternalError, ServiceUnreachable
 from graphmem.model import canonical
-from graphmem.registry import BODY_METHODS, Operation
 
 TIMEOUT_SECONDS = 60.0
+
+
+class Routed(Protocol):
+    """What a client has to know of an operation: its routes, that of the interface first."""
+
+    @property
+    def routes(self) -> tuple[tuple[str, str], ...]: ...
 
 
 class Client:
@@ -42,7 +49,7 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def call(self, operation: Operation[Any], raw: Mapping[str, Any]) -> bytes:
+    def call(self, operation: Routed, raw: Mapping[str, Any]) -> bytes:
         """Return an operation's answer as JSON.
 
         Raises:

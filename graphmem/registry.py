@@ -41,13 +41,6 @@ W = TypeVar("W")
 _log = structlog.get_logger("graphmem.operation")
 
 
-BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
-"""HTTP methods whose arguments are in a JSON body; those of every other method are in the query string.
-
-The server, the client and the API description all ask this set.
-"""
-
-
 class Face(enum.Flag):
     """Where an operation can be called."""
 

@@ -17,14 +17,14 @@ from graphmem import __version__, auth
 from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
-from graphmem.arguments import from_query
+from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import Scope, request_actor
 from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.observability import metrics
-from graphmem.registry import BODY_METHODS, REGISTRY, Face, Operation, Services
+from graphmem.registry import REGISTRY, Face, Operation, Services
 
 PREFIXES = ("", "/api")
 """Every path is served under each of these."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from graphmem import __version__
-from graphmem.arguments import nested_filters, shown_names
+from graphmem.arguments import BODY_METHODS, nested_filters, shown_names
 from graphmem.errors import (
     AuthInvalid,
     AuthRequired,
@@ -33,7 +33,7 @@ from graphmem.errors import (
     UnknownField,
     UnsupportedMediaType,
 )
-from graphmem.registry import BODY_METHODS, REGISTRY, Face, Operation, Scope
+from graphmem.registry import REGISTRY, Face, Operation, Scope
 
 REF = "#/components/schemas/{model}"
 ERRORS_OF_ALL = (

@@ -1,5 +1,6 @@
-"""The command line: the registry's operations as commands, and the commands that only this machine has.
+"""The command line: the operations as commands, and the commands that only this machine has.
 
-Commands import what only they need (runtime, uvicorn, the doctor, dumps, the client) inside their functions:
-``--help`` and ``--version`` then start sooner.
+Commands that are operations are made from ``listed.json``, which ``listing`` writes from the registry.
+Modules import what only some commands need (settings, operations, runtime, tables) inside their functions:
+``--help``, ``--version`` and calls of the local service then start sooner.
 """

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from graphmem.cli.db import Json, show
-from graphmem.cli.progress import RATE_SECONDS, Remaining, counted_progress
 from graphmem.cli.session import (
     Session,
     current,
@@ -24,13 +22,13 @@ from graphmem.cli.session import (
     tell_waiting,
     telling_errors,
 )
-from graphmem.cli.tables import plain
 from graphmem.errors import ConfigurationInvalid, DumpConflicts
-from graphmem.model import times
-from graphmem.settings import Settings
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from graphmem.dump import RestoreResult, VerifyResult
+    from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
 # Paths are not checked here: opening the file reports permission errors.
@@ -134,6 +132,8 @@ def restore(
         show(_restored(path, result), as_json or session.as_json)
         if result.conflict_count:
             if not (as_json or session.as_json):
+                from graphmem.cli.tables import plain
+
                 for conflict in conflicts[:20]:
                     stderr.print(plain(f"  {conflict['what']} {conflict['id']}: {conflict['message']}"))
             raise DumpConflicts(conflict_count=result.conflict_count, conflicts=conflicts)
@@ -178,6 +178,8 @@ def _local_settings(session: Session) -> Settings:
 
 
 def _counted(contents: dict[str, Any]) -> dict[str, Any]:
+    from graphmem.model import times
+
     owners = contents["owners"]
     names = "schemas", "transactions", "observations"
     newest = max((owner["recorded_at"] for owner in owners), default=None)
@@ -190,6 +192,8 @@ def _counted(contents: dict[str, Any]) -> dict[str, Any]:
 
 
 def _verified(path: Path, result: VerifyResult) -> dict[str, Any]:
+    from graphmem.model import times
+
     return {
         "path": str(path),
         "bytes": result.size,
@@ -222,6 +226,10 @@ class _Bars:
     """One progress bar for each stage."""
 
     def __init__(self) -> None:
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+        from graphmem.cli.progress import RATE_SECONDS, Remaining, counted_progress
+
         columns = BarColumn(), DownloadColumn(), TransferSpeedColumn(), Remaining()
         self._of_bytes = Progress(
             TextColumn("{task.description}"), *columns, console=stderr, speed_estimate_period=RATE_SECONDS

@@ -1,4 +1,4 @@
-"""Commands, made from the operations of the registry.
+"""Commands that are operations, made from the list of them that ``graphmem/cli/listing.py`` writes.
 
 A required plain argument is positional, every other argument is an option. Values reach the operation as
 text, so its validation answers as on the other faces. Lists take commas or repeated options; objects take
@@ -7,48 +7,153 @@ JSON, ``@FILE`` or ``-`` for stdin. An option that takes any JSON value takes ba
 
 from __future__ import annotations
 
+import enum
 import inspect
+import json
 import re
-import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any
 
 import typer
-from pydantic.fields import FieldInfo
+from typer.core import TyperCommand, TyperGroup
 
-from graphmem.arguments import Spelled, nested_filters, shown_names
 from graphmem.cli.error_text import Place
-from graphmem.cli.layouts import show
 from graphmem.cli.session import console, current, telling_errors
 from graphmem.errors import InvalidInput, InvalidJson
-from graphmem.ingest.requests import read_request
-from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Face, Operation
+
+LISTED = Path(__file__).parent / "listed.json"
+"""The list of commands that are operations; `make snapshots` writes it."""
 
 TEXT_HELP = 'What cannot be JSON is taken as text: CEO is "CEO", while 7, true, null, [ and { are JSON.'
 _LOOKS_LIKE_JSON = re.compile(r'\s*(?:[\[{"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$)')
 """What begins as a list, an object or a quoted string, or is a number: never taken as bare text."""
 _FILE = "from_file"
-_HIDDEN = "_hidden"
+_OWN_NAME = "_own_name"
+
+
+class Value(enum.StrEnum):
+    """How the words of the command line become the value of an argument."""
+
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    LIST = "list"
+    JSON = "json"
+    ANY = "any"
+    """Any JSON value, and therefore a text without quotes too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a command.
+
+    Attributes:
+        name: the name of the argument.
+        shown: the name under which REST and the command line describe the argument; it is sent under this.
+        option: the option; empty for a positional argument.
+        is_own_name: whether it is the hidden option of the argument's own name, beside the shown one.
+        is_beside: whether it is an option beside the positional argument.
+    """
+
+    name: str
+    shown: str
+    value: Value
+    option: str = ""
+    is_required: bool = False
+    metavar: str | None = None
+    help: str = ""
+    is_own_name: bool = False
+    is_beside: bool = False
+
+    @property
+    def keyword(self) -> str:
+        """The name of the parameter in the command's function."""
+        return f"{self.name}{_OWN_NAME}" if self.is_own_name else self.name
+
+    @property
+    def is_argument(self) -> bool:
+        """Whether it stands for an argument of the operation under the shown name."""
+        return not self.is_own_name and not self.is_beside
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An operation as a command.
+
+    Attributes:
+        name: the name of the operation.
+        command: the words of the command.
+        routes: the methods and paths of REST; the first is that of the interface.
+        reads: whether it only reads.
+        people: arguments that the command adds when it prints a table for people.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    routes: tuple[tuple[str, str], ...]
+    reads: bool
+    summary: str
+    help: str
+    people: dict[str, Any] = field(default_factory=dict)
+    parameters: tuple[Parameter, ...] = ()
+
+
+@cache
+def listed() -> dict[tuple[str, ...], Mapping[str, Any]]:
+    """Return the list, as in its file, by the words of each command."""
+    return {tuple(entry["command"]): entry for entry in json.loads(LISTED.read_text("utf-8"))}
+
+
+def nouns() -> list[str]:
+    """Return the first words of the commands that have two."""
+    return list(dict.fromkeys(words[0] for words in listed() if len(words) > 1))
+
+
+class _Commands(dict[str, Any]):
+    """The commands of a group; those that are operations are made when they are asked for."""
+
+    def __init__(self, before: Mapping[str, Any], group: tuple[str, ...], after: Mapping[str, Any]) -> None:
+        entries = {words[-1]: entry for words, entry in listed().items() if words[:-1] == group}
+        super().__init__({**before, **entries, **after})
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        if isinstance(value, dict):
+            value = self[name] = _command(_listed_from(value))
+        return value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401
+
+    def values(self) -> Any:
+        return [self[name] for name in self]
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self]
+
+
+def group_of(*words: str) -> type[TyperGroup]:
+    """Return the class of a group whose commands begin with ``words``."""
+
+    class Group(TyperGroup):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            groups = {name: one for name, one in self.commands.items() if isinstance(one, TyperGroup)}
+            commands = {name: one for name, one in self.commands.items() if name not in groups}
+            self.commands = _Commands(commands, words, groups)
+
+    return Group
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add a command for each operation that has one, in groups by noun."""
-    groups: dict[str, typer.Typer] = {}
-    for operation in REGISTRY.values():
-        if Face.CLI not in operation.faces:
-            continue
-        *group, name = operation.command
-        place = app
-        if group:
-            (noun,) = group
-            if noun not in groups:
-                groups[noun] = typer.Typer(no_args_is_help=True)
-                app.add_typer(groups[noun], name=noun, help=f"Work with {noun}.")
-            place = groups[noun]
-        place.command(name, help=_help(operation), short_help=operation.summary)(_command(operation))
+    """Add a group for each noun that operations work with. The app's own group is ``group_of()``."""
+    for noun in nouns():
+        text = f"Work with {noun}."
+        group = typer.Typer(no_args_is_help=True)
+        app.add_typer(group, name=noun, help=text, short_help=text, cls=group_of(noun))
 
 
 def show_whole_summaries(app: typer.Typer) -> None:
@@ -62,154 +167,107 @@ def show_whole_summaries(app: typer.Typer) -> None:
             show_whole_summaries(group.typer_instance)
 
 
-def _help(operation: Operation[Any]) -> str:
-    return f"{operation.description}\n\n\b\nExample:\n  {example_line(operation)}"
+def flag(name: str) -> str:
+    """Return the option of an argument."""
+    return f"--{name.replace('_', '-')}"
 
 
-def example_line(operation: Operation[Any]) -> str:
-    """Return the operation's example as a command line, quoted for a shell."""
-    fields = _fields(operation)
-    positional: list[str] = []
-    options: list[str] = []
-    shown = shown_names(operation.arguments)
-    for name, value in operation.example.items():
-        option = _flag(shown.get(name, name))
-        if isinstance(value, bool):
-            options.append(option if value else f"--no-{option[2:]}")
-        elif _is_json(fields[name]):
-            bare = _takes_text(fields[name]) and isinstance(value, str) and _is_bare_text(value)
-            options += [option, value if bare else canonical.encode(value)]
-        elif isinstance(value, list):
-            options += [word for element in value for word in (option, element)]
-        elif fields[name].is_required():
-            positional.append(str(value))
-        else:
-            options += [option, str(value)]
-    return shlex.join(["graphmem", *operation.command, *positional, *options])
+def _listed_from(entry: Mapping[str, Any]) -> Listed:
+    parameters = (
+        Parameter(**{**parameter, "value": Value(parameter["value"])}) for parameter in entry["parameters"]
+    )
+    words = {name: tuple(map(tuple, value)) for name, value in entry.items() if name == "routes"}
+    return Listed(**{**entry, **words, "command": tuple(entry["command"]), "parameters": tuple(parameters)})
 
 
-def _command(operation: Operation[Any]) -> Any:
-    fields = _fields(operation)
-    options = {_option(info): name for name, info in fields.items() if _option(info)}
-    shown = shown_names(operation.arguments)
+def _command(entry: Listed) -> TyperCommand:
+    """Return the command of an operation."""
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    single.command(entry.command[-1], help=entry.help, short_help=entry.summary)(_function(entry))
+    command = typer.main.get_command(single)
+    assert isinstance(command, TyperCommand)
+    return command
+
+
+def _function(entry: Listed) -> Callable[..., None]:
+    """Return the function of a command. Its signature has the parameters."""
 
     def command(context: typer.Context, as_json: bool, **values: Any) -> None:
         session = current(context)
         as_json = as_json or session.as_json
-        with telling_errors(as_json, _place(operation, shown, values)):
-            hidden = {name: values.pop(f"{name}{_HIDDEN}") for name in shown}
-            raw = _arguments({**fields, **{option: fields[name] for option, name in options.items()}}, values)
-            raw = {shown.get(name, name): value for name, value in raw.items()}
-            raw |= {name: value for name, value in hidden.items() if value is not None}
+        with telling_errors(as_json, _place(entry, values)):
+            raw = _arguments(entry, values)
             if not as_json:
-                raw = {**operation.people, **raw}
-            body = session.run(operation, raw)
-            answer = canonical.decode(body)
+                raw = {**entry.people, **raw}
+            body = session.run(entry, raw)
             if as_json:
                 sys.stdout.write(body.decode() + "\n")
-            else:
-                show(console, operation.name, answer)
+            answer = _print(entry, body, as_json)
             if answer.get("healthy") is False:
                 # A script reads the result of a check from the exit code.
                 raise typer.Exit(1)
 
-    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-    parameters += [_parameter(name, shown.get(name, name), info) for name, info in fields.items()]
-    parameters += [_hidden_option(name) for name in shown]
-    parameters += [_keyword(option, _spelled_option(name, option), None) for option, name in options.items()]
-    if any(_is_json(info) for info in fields.values()):
-        file = typer.Option(
-            "--file", "-f", metavar="FILE", help="Read the arguments from a JSON file; - reads stdin."
-        )
-        parameters.append(_keyword(_FILE, Annotated[str | None, file], None))
-    flag = typer.Option("--json", help="Print JSON.")
-    parameters.append(_keyword("as_json", Annotated[bool, flag], False))
+    parameters = list(_signature(entry))
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     setattr(command, "__signature__", inspect.Signature(parameters))  # noqa: B010
     return command
 
 
-def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
-    """Return the arguments, those of ``filters`` beside the others."""
-    inner = nested_filters(operation.arguments)
-    fields = dict(operation.arguments.model_fields)
-    if inner is not None:
-        fields = {**inner.model_fields, **{n: i for n, i in fields.items() if n != "filters"}}
-    return fields
+def _print(entry: Listed, body: bytes, as_json: bool) -> Mapping[str, Any]:
+    """Return an answer, and print it as a table unless it is printed as JSON."""
+    from graphmem.model import canonical
+
+    answer = canonical.decode(body)
+    if not as_json:
+        from graphmem.cli.layouts import show
+
+        show(console, entry.name, answer)
+    return answer
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _hidden_option(name: str) -> inspect.Parameter:
-    """Return the option of an argument's own name, which is taken beside the shown one."""
-    option = typer.Option(_flag(name), hidden=True)
-    return _keyword(f"{name}{_HIDDEN}", Annotated[str | None, option], None)
-
-
-def _parameter(name: str, shown: str, info: FieldInfo) -> inspect.Parameter:
-    option = _flag(shown)
-    text = info.description or _inner_description(info)
-    if info.annotation is bool:
-        return _keyword(
-            name, Annotated[bool | None, typer.Option(f"{option}/--no-{option[2:]}", help=text)], None
+def _signature(entry: Listed) -> Iterator[inspect.Parameter]:
+    yield inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    for parameter in entry.parameters:
+        yield _keyword(parameter)
+    if any(parameter.value in (Value.JSON, Value.ANY) for parameter in entry.parameters):
+        file = typer.Option(
+            "--file", "-f", metavar="FILE", help="Read the arguments from a JSON file; - reads stdin."
         )
-    if info.is_required() and not _is_json(info):
-        if _option(info):
-            return _keyword(name, Annotated[str | None, typer.Argument(help=text)], None)
-        return _keyword(name, Annotated[str, typer.Argument(help=text)], inspect.Parameter.empty)
-    if _is_list(info):
-        return _keyword(name, Annotated[list[str] | None, typer.Option(option, help=text)], None)
-    metavar = "JSON" if _is_json(info) else None
-    if _takes_text(info):
-        text, metavar = f"{text} {TEXT_HELP}", "TEXT|JSON"
-    return _keyword(name, Annotated[str | None, typer.Option(option, metavar=metavar, help=text)], None)
+        yield inspect.Parameter(
+            _FILE, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str | None, file], default=None
+        )
+    as_json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+    yield inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, annotation=as_json, default=False)
 
 
-def _option(info: FieldInfo) -> str:
-    """Return the option that the command line takes beside a positional argument, or an empty text."""
-    return next((mark.option for mark in info.metadata if isinstance(mark, Spelled)), "")
-
-
-def _spelled_option(name: str, option: str) -> Any:
-    return Annotated[str | None, typer.Option(f"--{option}", help=f"The same as {name.upper()}.")]
-
-
-def _inner_description(info: FieldInfo) -> str | None:
-    """Return the description of a type inside a union, such as ``EntityType | None``."""
-    marks = (mark for kind in get_args(info.annotation) for mark in getattr(kind, "__metadata__", ()))
-    texts = (mark.description for mark in marks if isinstance(mark, FieldInfo) and mark.description)
-    return next(texts, None)
-
-
-def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-
-
-def _is_list(info: FieldInfo) -> bool:
-    """Whether an argument is a list of texts."""
-    return get_origin(info.annotation) is list and not _is_json(info)
-
-
-def _is_json(info: FieldInfo) -> bool:
-    """Whether an argument takes objects or any JSON value."""
-    kinds = [info.annotation, *get_args(info.annotation)]
-    return any(
-        kind is Any or get_origin(kind) is dict or (isinstance(kind, type) and hasattr(kind, "model_fields"))
-        for kind in kinds
+def _keyword(parameter: Parameter) -> inspect.Parameter:
+    text = parameter.help or None
+    if not parameter.option:
+        info: Any = typer.Argument(help=text)
+    elif parameter.value is Value.BOOLEAN:
+        info = typer.Option(parameter.option, help=text)
+    else:
+        hidden, metavar = parameter.is_own_name, parameter.metavar
+        info = typer.Option(parameter.option, metavar=metavar, help=text, hidden=hidden)
+    kinds: dict[Value, Any] = {Value.BOOLEAN: bool | None, Value.LIST: list[str] | None}
+    plain = kinds.get(parameter.value, str | None)
+    if parameter.is_beside or parameter.is_own_name:
+        plain = str | None
+    kind = str if parameter.is_required else plain
+    return inspect.Parameter(
+        parameter.keyword,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind, info],
+        default=inspect.Parameter.empty if parameter.is_required else None,
     )
 
 
-def _takes_text(info: FieldInfo) -> bool:
-    """Whether an argument takes any JSON value, and therefore a text without quotes too."""
-    return info.annotation is Any
-
-
-def _is_bare_text(text: str) -> bool:
-    """Whether a text cannot be meant as JSON, so that it stands for itself."""
+def is_bare_text(text: str) -> bool:
+    """Return whether a text cannot be meant as JSON, so that it stands for itself."""
     if not text.strip() or text == "-" or text.startswith("@") or _LOOKS_LIKE_JSON.match(text):
         return False
+    from graphmem.model import canonical
+
     try:
         canonical.decode(text.encode(errors="surrogatepass"))
     except ValueError:
@@ -217,13 +275,13 @@ def _is_bare_text(text: str) -> bool:
     return False
 
 
-def _place(operation: Operation[Any], shown: Mapping[str, str], values: Mapping[str, Any]) -> Place:
+def _place(entry: Listed, values: Mapping[str, Any]) -> Place:
     """Return a function that names the option or the argument of a path such as ``$.filters.limit``.
 
     What stands in ``--file`` keeps its name: it has no option on this command line.
     """
-    fields = _fields(operation)
-    positional = {name for name, info in fields.items() if info.is_required() and not _is_json(info)}
+    arguments = {parameter.shown: parameter for parameter in entry.parameters if parameter.is_argument}
+    own_names = {parameter.name: parameter for parameter in arguments.values()}
     in_options = {name for name, value in values.items() if value not in (None, [])}
     has_file = values.get(_FILE) is not None
 
@@ -232,45 +290,60 @@ def _place(operation: Operation[Any], shown: Mapping[str, str], values: Mapping[
         if match is None:
             return path.removeprefix("$")
         name, rest = match[1], path[match.end() :]
-        own = next((field for field, other in shown.items() if other == name), name)
-        if own in positional or own not in fields or (has_file and own not in in_options):
+        parameter = arguments.get(name) or own_names.get(name)
+        is_from_file = has_file and parameter is not None and parameter.name not in in_options
+        if parameter is None or not parameter.option or is_from_file:
             return f"{name}{rest}"
-        return f"{_flag(shown.get(own, own))}{rest}"
+        return f"{flag(parameter.shown)}{rest}"
 
     return place
 
 
-def _arguments(fields: dict[str, FieldInfo], values: dict[str, Any]) -> dict[str, Any]:
+def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call, under the names that REST and the command line describe."""
     file = values.pop(_FILE, None)
-    raw: dict[str, Any] = {} if file is None else read_request(_bytes(file), file)
-    for name, value in values.items():
-        if value is None or value == []:
-            continue
-        if _is_json(fields[name]):
-            raw[name] = _json(name, value, fields[name])
-        elif _is_list(fields[name]):
-            raw[name] = [part.strip() for text in value for part in text.split(",") if part.strip()]
-        else:
-            raw[name] = value
+    raw: dict[str, Any] = {}
+    if file is not None:
+        from graphmem.ingest.requests import read_request
+
+        raw = read_request(_bytes(file), file)
+    parameters = sorted(entry.parameters, key=lambda parameter: parameter.is_own_name)
+    shown = {parameter.name: parameter.shown for parameter in parameters if parameter.is_argument}
+    raw = {shown.get(name, name): value for name, value in raw.items()}
+    for parameter in parameters:
+        value = values[parameter.keyword]
+        if value is not None and value != []:
+            raw[parameter.shown] = _read(parameter, value)
     return raw
 
 
-def _json(name: str, text: str, info: FieldInfo) -> Any:
+def _read(parameter: Parameter, value: Any) -> Any:
+    if parameter.value in (Value.JSON, Value.ANY):
+        return _json(parameter, value)
+    if parameter.value is Value.LIST:
+        return [part.strip() for text in value for part in text.split(",") if part.strip()]
+    return value
+
+
+def _json(parameter: Parameter, text: str) -> Any:
     """Return the value of an option that takes JSON.
 
     Raises:
         InvalidJson: it is not JSON, and the option takes no text or the text begins as JSON does.
     """
-    if _takes_text(info) and _is_bare_text(text):
+    takes_text = parameter.value is Value.ANY
+    if takes_text and is_bare_text(text):
         return text
+    from graphmem.model import canonical
+
     from_file = text.startswith("@") or text == "-"
     data = _bytes(text.removeprefix("@")) if from_file else text.encode(errors="surrogatepass")
     try:
         return canonical.decode(data)
     except ValueError as exc:
-        begins = "begins as JSON and is" if _takes_text(info) and text.strip() and not from_file else "is"
-        message = f"{_flag(name)} {begins} not valid JSON: {exc}"
-        if _takes_text(info):
+        begins = "begins as JSON and is" if takes_text and text.strip() and not from_file else "is"
+        message = f"{flag(parameter.name)} {begins} not valid JSON: {exc}"
+        if takes_text:
             message += "; a text that begins like this goes into quotes: '\"[like this\"'"
         raise InvalidJson(message, reason=str(exc)[:200]) from None
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
-from rich.table import Table
 
-from graphmem import cypher
 from graphmem.cli.session import console, current, telling_errors
-from graphmem.cli.tables import plain
 from graphmem.errors import NotFound
-from graphmem.model.relationship import BUILTIN
-from graphmem.settings import DEFAULT_OWNER
+
+if TYPE_CHECKING:
+    from graphmem import cypher
 
 app = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -40,6 +37,12 @@ def list_queries(context: typer.Context, as_json: Json = False) -> None:
     Example:
       graphmem cypher list
     """
+    import orjson
+    from rich.table import Table
+
+    from graphmem import cypher
+    from graphmem.cli.tables import plain
+
     queries = [cypher.query(name) for name in cypher.names()]
     if as_json or current(context).as_json:
         answer = {"queries": [{"name": q.name, "mode": q.mode, "purpose": q.doc} for q in queries]}
@@ -82,6 +85,9 @@ def browser_text(name: str, params: bool) -> str:
     Raises:
         NotFound: there is no such query.
     """
+    from graphmem import cypher
+    from graphmem.model.relationship import BUILTIN
+
     forms = [form for form in cypher.names() if name in (form, form.partition("[")[0])]
     if not forms:
         raise NotFound(f"there is no query {name!r:.100}: `graphmem cypher list` lists all", query=name)
@@ -93,6 +99,8 @@ def browser_text(name: str, params: bool) -> str:
 
 def _param_lines(query: cypher.Query) -> list[str]:
     """Return the lines that set ``$owner`` and the one map ``$args``, which holds all other parameters."""
+    from graphmem.settings import DEFAULT_OWNER
+
     values = (f"{name}: {_sample(kind)}" for name, kind in query.params.items())
     owner = [] if query.tenancy else [f':param owner => "{DEFAULT_OWNER}";']
     return [*owner, *([f":param args => {{{', '.join(values)}}};"] if query.params else [])]

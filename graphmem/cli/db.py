@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 from rich.console import Console
 
 from graphmem.cli.session import Session, console, current, fetching, run_async, telling_errors
-from graphmem.cli.tables import pairs
 from graphmem.errors import ConfigurationInvalid
-from graphmem.settings import Settings
+
+if TYPE_CHECKING:
+    from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -32,8 +33,11 @@ def _embedded(session: Session) -> Settings:
 def show(answer: dict[str, Any], as_json: bool, to: Console = console) -> None:
     """Print an answer: JSON for programs, a table for people."""
     if as_json:
-        sys.stdout.write(orjson.dumps(answer, default=str).decode() + "\n")
+        text = json.dumps(answer, default=str, ensure_ascii=False, separators=(",", ":"))
+        sys.stdout.write(text + "\n")
     else:
+        from graphmem.cli.tables import pairs
+
         to.print(pairs({name: str(v) if v is not None else None for name, v in answer.items()}))
 
 

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from graphmem import __version__, operations
+from graphmem import __version__
 from graphmem.cli import backup, cypher, db, server
-from graphmem.cli.commands import add_commands, show_whole_summaries
+from graphmem.cli.commands import add_commands, group_of, show_whole_summaries
 from graphmem.cli.session import Session, console, current, telling_errors, uses_service
-from graphmem.settings import ToolsetName
 
 app = typer.Typer(
+    cls=group_of(),
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -22,9 +22,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Structured memory: observations in, snapshots with provenance out.",
 )
-# The import of the operations fills the registry, from which the commands are made.
-assert operations.__path__
+# The names of the settings, which are not imported before a command needs them; a test compares them.
 Env = Literal["development", "production", "demo", "test"]
+Toolset = Literal["core", "full", "readonly", "memory"]
 
 
 def _print_version(value: bool) -> None:
@@ -91,7 +91,7 @@ def serve(
 def mcp(
     context: typer.Context,
     tools: Annotated[
-        ToolsetName | None,
+        Toolset | None,
         typer.Option(
             help="Tools that the client lists: core (the ten most used), full, readonly, or memory (those of "
             "the reference MCP memory server)."

@@ -1,31 +1,48 @@
-"""What all commands share: global options, running an operation, printing an error."""
+"""What all commands share: global options, running an operation, printing an error.
+
+Nothing here imports the settings, the operations or the database before a command needs them.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
+import secrets
 import sys
 from collections.abc import Callable, Coroutine, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from graphmem import settings
-from graphmem.auth import Scope, local_actor
 from graphmem.cli.error_text import Place, error_lines, unchanged
-from graphmem.cli.tables import plain
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
-from graphmem.observability import logs
-from graphmem.registry import Operation
-from graphmem.settings import Settings
+
+if TYPE_CHECKING:
+    from graphmem.settings import Settings
 
 T = TypeVar("T")
 console = Console()
 stderr = Console(stderr=True)
+
+_trace: ContextVar[str] = ContextVar("trace", default="")
+"""The trace id of the running command."""
+_session: ContextVar[Session | None] = ContextVar("session", default=None)
+
+
+class Call(Protocol):
+    """What a session has to know of an operation."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def routes(self) -> tuple[tuple[str, str], ...]: ...
+
+    @property
+    def reads(self) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -38,9 +55,11 @@ class Session:
 
     def settings(self, **more: Any) -> Settings:
         """Return the settings: environment, then global options, then ``more``."""
+        from graphmem import settings
+
         return settings.load(**(self.overrides | more))
 
-    def run(self, operation: Operation[Any], raw: dict[str, Any]) -> bytes:
+    def run(self, operation: Call, raw: dict[str, Any]) -> bytes:
         """Run an operation by the local service, at ``--base-url``, or in this process with ``--offline``.
 
         Returns its answer as JSON.
@@ -52,30 +71,38 @@ class Session:
             token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
             with Client(chosen.base_url, token, "cli") as client:
                 return client.call(operation, raw)
-        if operation.scope is Scope.READ:
+        if uses_service(chosen):
+            return _call_service(chosen, operation, raw)
+        if operation.reads:
             require_database(chosen)
         self.log_to_file(chosen)
-        if uses_service(chosen):
-            from graphmem.service.calling import call
+        from graphmem.cli import in_process
 
-            return call(chosen, operation.name, raw, "cli", tell_progress)
-
-        async def in_process() -> bytes:
-            from graphmem.runtime import open_services
-
-            async with open_services(chosen, fetching(), waiting=tell_waiting) as services:
-                return await operation.run(services, local_actor("cli"), raw)
-
-        return run_async(in_process())
+        return in_process.run(chosen, operation.name, raw)
 
     def log_to_file(self, chosen: Settings) -> None:
         """Log to the data directory; to the console only errors, or everything with ``--verbose``."""
+        import structlog
+
+        from graphmem.observability import logs
+
         try:
             folder = logs.folder(chosen)
         except DataDirectoryRefused:
             # The start of Neo4j reports what is wrong with the directory.
             folder = None
         logs.configure(chosen, folder, console_level="info" if self.verbose else "error")
+        structlog.contextvars.bind_contextvars(trace_id=_trace.get())
+
+
+def _call_service(chosen: Settings, operation: Call, raw: dict[str, Any]) -> bytes:
+    from graphmem.service.calling import call
+    from graphmem.service.place import is_locked, place
+
+    # A service that runs has its database.
+    if operation.reads and not is_locked(place(chosen)):
+        require_database(chosen)
+    return call(chosen, operation.name, raw, "cli", tell_progress)
 
 
 def require_database(chosen: Settings) -> None:
@@ -84,9 +111,11 @@ def require_database(chosen: Settings) -> None:
     Raises:
         DataDirectoryRefused: there is no database; nothing was created.
     """
+    if chosen.neo4j_uri is not None:
+        return
     from graphmem import neo4j_local
 
-    if chosen.neo4j_uri is None and not neo4j_local.exists(chosen):
+    if not neo4j_local.exists(chosen):
         raise DataDirectoryRefused(
             f"there is no database in {chosen.data_path}: nothing was read, and nothing was created. Correct "
             "--data-dir, --env or GRAPHMEM_DATA_DIR. To create a database there, store something or run "
@@ -102,12 +131,16 @@ def uses_service(chosen: Settings) -> bool:
 
 def tell_progress(line: str) -> None:
     """Print a line of progress on stderr."""
+    from graphmem.cli.tables import plain
+
     stderr.print(plain(line, "dim"), highlight=False)
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end, on uvloop where it exists."""
     if sys.platform == "win32":
+        import asyncio
+
         return asyncio.run(work)
     import uvloop
 
@@ -116,17 +149,23 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
 def current(context: typer.Context) -> Session:
     """Return the session of a command."""
-    session = context.find_root().obj
-    return session if isinstance(session, Session) else Session()
+    found = context.find_root().obj
+    session = found if isinstance(found, Session) else Session()
+    _session.set(session)
+    return session
 
 
 def tell_waiting(line: str) -> None:
     """Print a line of progress on stderr."""
+    from graphmem.cli.tables import plain
+
     stderr.print(plain(line, "dim"))
 
 
 def fetching() -> Callable[[str, int, int], None]:
     """Return a callback that draws the progress of downloads on stderr."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn()
     progress = Progress(*columns, console=stderr, transient=False)
     tasks: dict[str, Any] = {}
@@ -149,28 +188,40 @@ def telling_errors(as_json: bool, place: Place = unchanged) -> Iterator[None]:
 
     ``place``: names the option of a path in the request.
     """
+    trace = secrets.token_hex(16)
+    token = _trace.set(trace)
+    try:
+        yield
+    except GraphmemError as exc:
+        tell_error(exc, trace, as_json, place)
+    except (KeyboardInterrupt, typer.Exit, typer.Abort):
+        raise
+    except Exception as exc:
+        _log_fault(exc)
+        error = InternalError(
+            f"an unexpected fault ({type(exc).__name__}): the log has it under this trace_id"
+        )
+        tell_error(error, trace, as_json)
+    finally:
+        _trace.reset(token)
+        if "structlog" in sys.modules:
+            sys.modules["structlog"].contextvars.unbind_contextvars("trace_id")
+
+
+def _log_fault(fault: Exception) -> None:
+    """Write an unexpected fault to the log, which a command that called the service has not opened."""
     import structlog
 
-    from graphmem.observability.logs import new_trace_id
-
-    trace = new_trace_id()
-    with structlog.contextvars.bound_contextvars(trace_id=trace):
-        try:
-            yield
-        except GraphmemError as exc:
-            tell_error(exc, trace, as_json, place)
-        except (KeyboardInterrupt, typer.Exit, typer.Abort):
-            raise
-        except Exception as exc:
-            structlog.get_logger("graphmem.cli").exception("unexpected fault")
-            error = InternalError(
-                f"an unexpected fault ({type(exc).__name__}): the log has it under this trace_id"
-            )
-            tell_error(error, trace, as_json)
+    session = _session.get() or Session()
+    with contextlib.suppress(GraphmemError):
+        session.log_to_file(session.settings())
+    structlog.get_logger("graphmem.cli").error("unexpected fault", exc_info=fault)
 
 
 def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = unchanged) -> NoReturn:
     """Print an error and exit with its code."""
+    from graphmem.cli.tables import plain
+
     envelope = error.envelope(trace)
     if as_json:
         sys.stderr.write(json.dumps(envelope, default=str) + "\n")

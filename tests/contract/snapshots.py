@@ -18,7 +18,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.api import openapi
-from graphmem.cli.main import app
+from graphmem.cli.commands import LISTED as COMMANDS
+from graphmem.cli.listing import listing
 from graphmem.errors import CATALOGUE
 from graphmem.mcp.protocol import LISTED
 from graphmem.mcp.tools import described
@@ -38,7 +39,10 @@ def contents() -> dict[Path, str]:
     tools = [
         tool.model_dump(mode="json", exclude_none=True) for tool in (*described("full"), *described("memory"))
     ]
+    from graphmem.cli.main import app
+
     return {
+        COMMANDS: listing(),
         **{LISTED / f"{name}.json": toolset_file(name) for name in TOOLSETS},
         FOLDER / "openapi.yaml": openapi.as_yaml().decode(),
         FOLDER / "tools.json": json.dumps(tools, indent=1, ensure_ascii=False) + "\n",
@@ -153,6 +157,8 @@ def stale() -> list[Path]:
 def main() -> None:
     """Write the files, or name those that are stale."""
     if "--write" in sys.argv:
+        # The command line reads it when it is imported.
+        COMMANDS.write_text(listing(), encoding="utf-8")
         for path, text in contents().items():
             path.write_text(text, encoding="utf-8")
     elif paths := stale():

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from graphmem.cli import session
-from graphmem.cli.commands import example_line
+from graphmem.cli import in_process, session
+from graphmem.cli.listing import example_line
 from graphmem.cli.main import app
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
@@ -34,7 +34,7 @@ def command(
 ) -> Command:
     """Run a command as a person would, and return what it printed where."""
     share_services(monkeypatch, loop, services)
-    monkeypatch.setattr(session, "local_actor", lambda client: full_actor(owner, client="test"))
+    monkeypatch.setattr(in_process, "local_actor", lambda client: full_actor(owner, client="test"))
     where = environment(settings, settings.data_path)
 
     def run(*words: str, stdin: bytes | None = None, **more: str) -> Result:

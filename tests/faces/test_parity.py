@@ -24,7 +24,7 @@ from graphmem import worker
 from graphmem.api import openapi
 from graphmem.api.app import create_app
 from graphmem.auth import Actor
-from graphmem.cli import session
+from graphmem.cli import in_process
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.defaults import defaults_of
@@ -237,7 +237,7 @@ def by_commands(*words: str) -> Callable[[World], Outcomes]:
 
         with pytest.MonkeyPatch.context() as patch:
             share_services(patch, world.loop, world.services)
-            patch.setattr(session, "local_actor", lambda client: world.actor)
+            patch.setattr(in_process, "local_actor", lambda client: world.actor)
             return world.each(Face.CLI, ask)
 
     return every

@@ -13,7 +13,7 @@ from mcp import Client as McpClient
 from typer.testing import CliRunner
 
 from graphmem import runtime
-from graphmem.cli import session
+from graphmem.cli import in_process
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.tools import create_server
@@ -116,14 +116,14 @@ def share_services(monkeypatch: Any, loop: Loop, services: Services) -> None:
                 yield opened
 
     monkeypatch.setattr(runtime, "open_services", shared)
-    monkeypatch.setattr(session, "run_async", loop.run)
+    monkeypatch.setattr(in_process, "run_async", loop.run)
 
 
 def by_cli(loop: Loop, services: Services, monkeypatch: Any, owner: str) -> Call:
     """Call a command, in this process, on the same database."""
     settings = services.settings
     share_services(monkeypatch, loop, services)
-    monkeypatch.setattr(session, "local_actor", lambda client: full_actor(owner, client="test"))
+    monkeypatch.setattr(in_process, "local_actor", lambda client: full_actor(owner, client="test"))
     environment = {
         "NEO4J_URI": settings.neo4j_uri,
         "NEO4J_USERNAME": settings.neo4j_username,

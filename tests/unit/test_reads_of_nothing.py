@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from graphmem.auth import Scope
-from graphmem.cli.commands import example_line
+from graphmem.cli.listing import example_line
 from graphmem.cli.main import app
 from graphmem.registry import REGISTRY, Face
 

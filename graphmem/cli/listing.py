@@ -1,0 +1,141 @@
+"""The list of commands that are operations, as a file: `make snapshots` writes it from the registry.
+
+The command line reads the file, so that it imports operations only to run one in its own process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from graphmem import operations
+from graphmem.arguments import Spelled, nested_filters, shown_names
+from graphmem.auth import Scope
+from graphmem.cli.commands import TEXT_HELP, Listed, Parameter, Value, flag, is_bare_text
+from graphmem.model import canonical
+from graphmem.registry import REGISTRY, Face, Operation
+
+# The import of the operations fills the registry.
+assert operations.__path__
+
+
+def listing() -> str:
+    """Return the list as the text of its file."""
+    listed = [_entry(_listed(operation)) for operation in REGISTRY.values() if Face.CLI in operation.faces]
+    return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"
+
+
+def example_line(operation: Operation[Any]) -> str:
+    """Return the operation's example as a command line, quoted for a shell."""
+    fields = _fields(operation)
+    positional: list[str] = []
+    options: list[str] = []
+    shown = shown_names(operation.arguments)
+    for name, value in operation.example.items():
+        option = flag(shown.get(name, name))
+        kind = _value(fields[name])
+        if isinstance(value, bool):
+            options.append(option if value else f"--no-{option[2:]}")
+        elif kind in (Value.JSON, Value.ANY):
+            bare = kind is Value.ANY and isinstance(value, str) and is_bare_text(value)
+            options += [option, value if bare else canonical.encode(value)]
+        elif isinstance(value, list):
+            options += [word for element in value for word in (option, element)]
+        elif fields[name].is_required():
+            positional.append(str(value))
+        else:
+            options += [option, str(value)]
+    return shlex.join(["graphmem", *operation.command, *positional, *options])
+
+
+def _entry(listed: Listed) -> dict[str, Any]:
+    """Return an operation as an object of the file. Of a parameter it has what is not the default."""
+    defaults = {part.name: part.default for part in dataclasses.fields(Parameter)}
+    parameters = (asdict(parameter) for parameter in listed.parameters)
+    return asdict(listed) | {
+        "parameters": [
+            {name: value for name, value in parameter.items() if value != defaults[name]}
+            for parameter in parameters
+        ]
+    }
+
+
+def _listed(operation: Operation[Any]) -> Listed:
+    return Listed(
+        name=operation.name,
+        command=operation.command,
+        routes=operation.routes,
+        reads=operation.scope is Scope.READ,
+        summary=operation.summary,
+        help=f"{operation.description}\n\n\b\nExample:\n  {example_line(operation)}",
+        people=dict(operation.people),
+        parameters=tuple(_parameters(operation)),
+    )
+
+
+def _parameters(operation: Operation[Any]) -> Iterator[Parameter]:
+    fields = _fields(operation)
+    shown = shown_names(operation.arguments)
+    for name, info in fields.items():
+        yield _parameter(name, shown.get(name, name), info)
+    for name in shown:
+        yield Parameter(name, name, Value.TEXT, flag(name), is_own_name=True)
+    for name, info in fields.items():
+        if option := _option(info):
+            help_text = f"The same as {name.upper()}."
+            yield Parameter(option, option, _value(info), f"--{option}", help=help_text, is_beside=True)
+
+
+def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
+    """Return the arguments, those of ``filters`` beside the others."""
+    inner = nested_filters(operation.arguments)
+    fields = dict(operation.arguments.model_fields)
+    if inner is not None:
+        fields = {**inner.model_fields, **{n: i for n, i in fields.items() if n != "filters"}}
+    return fields
+
+
+def _parameter(name: str, shown: str, info: FieldInfo) -> Parameter:
+    option = flag(shown)
+    text = info.description or _inner_description(info) or ""
+    value = _value(info)
+    if value is Value.BOOLEAN:
+        return Parameter(name, shown, value, f"{option}/--no-{option[2:]}", help=text)
+    if info.is_required() and value not in (Value.JSON, Value.ANY):
+        return Parameter(name, shown, value, help=text, is_required=not _option(info))
+    if value is Value.ANY:
+        return Parameter(name, shown, value, option, metavar="TEXT|JSON", help=f"{text} {TEXT_HELP}")
+    return Parameter(name, shown, value, option, metavar="JSON" if value is Value.JSON else None, help=text)
+
+
+def _option(info: FieldInfo) -> str:
+    """Return the option that the command line takes beside a positional argument, or an empty text."""
+    return next((mark.option for mark in info.metadata if isinstance(mark, Spelled)), "")
+
+
+def _inner_description(info: FieldInfo) -> str | None:
+    """Return the description of a type inside a union, such as ``EntityType | None``."""
+    marks = (mark for kind in get_args(info.annotation) for mark in getattr(kind, "__metadata__", ()))
+    texts = (mark.description for mark in marks if isinstance(mark, FieldInfo) and mark.description)
+    return next(texts, None)
+
+
+def _value(info: FieldInfo) -> Value:
+    """Return how the words of the command line become the value of an argument."""
+    if info.annotation is bool:
+        return Value.BOOLEAN
+    if info.annotation is Any:
+        return Value.ANY
+    kinds = [info.annotation, *get_args(info.annotation)]
+    if any(
+        kind is Any or get_origin(kind) is dict or (isinstance(kind, type) and hasattr(kind, "model_fields"))
+        for kind in kinds
+    ):
+        return Value.JSON
+    return Value.LIST if get_origin(info.annotation) is list else Value.TEXT
