@@ -113,7 +113,9 @@ class Membership:
 
 def survivor(entity_id: str, merged_into: MergedInto) -> str:
     """Return the entity for which an entity's observations count in the end: itself unless it is merged."""
-    return chain(entity_id, merged_into)[-1]
+    while entity_id in merged_into:
+        entity_id = merged_into[entity_id]
+    return entity_id
 
 
 def chain(entity_id: str, merged_into: MergedInto) -> list[str]:

@@ -226,9 +226,8 @@ def checksum(
 
     The database reads a node's properties one by one, and a commit may fall between two of them.
     """
-    text = "\x1f".join(
-        (str(version), *("\x1e".join(one) for one in (fields, values, winners)), *filter(None, [own]))
-    )
+    lists = "\x1f".join(("\x1e".join(fields), "\x1e".join(values), "\x1e".join(winners)))
+    text = f"{version}\x1f{lists}\x1f{own}" if own else f"{version}\x1f{lists}"
     return zlib.crc32(text.encode())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH = EPOCH.replace(tzinfo=None)
@@ -61,6 +62,7 @@ def parse(text: str) -> int:
     return micros
 
 
+@lru_cache(maxsize=10_000)
 def render(micros: int) -> str:
     """Return the ISO 8601 text of a time in microseconds, e.g. ``2026-01-31T09:00:00.000000Z``."""
     return f"{(_EPOCH + timedelta(microseconds=micros)).isoformat(timespec='microseconds')}Z"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import logging.handlers
+import os
 import secrets
 import sys
 from collections.abc import Iterator
@@ -51,7 +52,7 @@ def configure(
     handlers[0].addFilter(lambda record: not record.name.startswith("opentelemetry"))
     handlers[0].setLevel((console_level or settings.log_level).upper())
     if folder is not None:
-        file = logging.handlers.RotatingFileHandler(
+        file = _LogFile(
             folder / FILE, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True
         )
         handlers.append(_handler(file, shared, to_json))
@@ -115,6 +116,20 @@ def silenced() -> Iterator[None]:
     finally:
         logging.disable(logging.NOTSET)
         structlog.configure(**config)
+
+
+class _LogFile(logging.handlers.RotatingFileHandler):
+    """A file that is replaced once it is large.
+
+    The standard handler renders each line twice: first to know whether it still fits.
+    """
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:
+        """Return whether the file is full."""
+        if self.stream is None:
+            self.stream = self._open()
+        self.stream.seek(0, os.SEEK_END)
+        return self.stream.tell() >= self.maxBytes
 
 
 def new_trace_id() -> str:

@@ -312,16 +312,21 @@ class _Walk:
     async def add(self, neighbours: Iterable[Neighbour], depth: int) -> list[str]:
         """Add the entities that a step reaches; return the ids of those that no earlier step reached."""
         neighbours = list(neighbours)
-        await self._resolve({end for _, keys in neighbours for key in keys for end in ids.ends(key)})
+        if not self.clocks.now:
+            await self._resolve({end for _, keys in neighbours for key in keys for end in ids.ends(key)})
         fresh: list[str] = []
         steps_to: dict[str, list[tuple[str, str]]] = {}
         for far_id, keys in neighbours:
             to = membership.survivor(far_id, self.into)
+            if to in self.dead:
+                continue
             for key in keys:
                 near = membership.survivor(self._near(key, far_id), self.into)
-                if near != to and to not in self.dead:
-                    steps_to.setdefault(to, []).append((near, membership.surviving_key(key, self.into)))
-                    self.written.setdefault(membership.surviving_key(key, self.into), set()).add(key)
+                if near != to:
+                    shown_key = membership.surviving_key(key, self.into)
+                    steps_to.setdefault(to, []).append((near, shown_key))
+                    if not self.clocks.now:
+                        self.written.setdefault(shown_key, set()).add(key)
         for to, steps in sorted(steps_to.items()):
             self.edges.update((key, (near, to)) for near, key in steps)
             if to not in self.depths:
