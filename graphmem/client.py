@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any, Protocol, Self
 from urllib.parse import quote
 
@@ -15,6 +16,8 @@ from graphmem.errors import CATALOGUE, GraphmemError, InternalError, ServiceUnre
 from graphmem.model import canonical
 
 TIMEOUT_SECONDS = 60.0
+_CITED = re.compile(rb"\b(?:GET|POST|PUT|PATCH|DELETE) /")
+"""An operation that a message cites by its route."""
 
 
 class Routed(Protocol):
@@ -75,7 +78,7 @@ class Client:
                 reason=type(exc).__name__,
             ) from exc
         if answer.is_success:
-            return answer.content
+            return _worded(answer.content)
         raise self._error(answer)
 
     def _error(self, answer: httpx.Response) -> GraphmemError:
@@ -89,7 +92,28 @@ class Client:
                 f"{self._base} answers {answer.status_code}, but it is not a graphmem service",
                 base_url=self._base,
             )
+        if _CITED.search(answer.content):
+            registry = _registry()
+            registry.reword_error(error, registry.Face.CLI)
         return error
+
+
+def _worded(body: bytes) -> bytes:
+    """Return an answer whose advice names commands: a service names its routes to callers over HTTP."""
+    if not _CITED.search(body):
+        return body
+    answer, registry = canonical.decode(body), _registry()
+    worded = registry.reworded_answer(answer, registry.Face.CLI)
+    return body if worded == answer else json.dumps(worded).encode()
+
+
+def _registry() -> ModuleType:
+    """Return the registry with all operations. Their import takes seconds; few messages need it."""
+    from graphmem import operations, registry
+
+    # The import of the operations fills the registry.
+    assert operations.__path__
+    return registry
 
 
 def _segment(value: str) -> str:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import enum
 import inspect
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, LiteralString, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Generic, LiteralString, TypeVar, cast, get_type_hints
 
 import orjson
 import structlog
@@ -158,9 +159,10 @@ class Operation(Generic[A]):
         start = time.perf_counter()
         outcome, failed = "ok", False
         try:
-            return await self._run(services, actor, raw)
+            return await self._run(services, actor, raw, face)
         except GraphmemError as exc:
             outcome, failed = exc.code, exc.status >= 500
+            reword_error(exc, face)
             raise
         except asyncio.CancelledError:
             outcome = "cancelled"
@@ -183,7 +185,7 @@ class Operation(Generic[A]):
                 round_trips=cell[0],
             )
 
-    async def _run(self, services: Services, actor: Actor, raw: Mapping[str, Any]) -> bytes:
+    async def _run(self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face) -> bytes:
         if self.scope not in actor.scopes:
             raise Forbidden(needs=self.scope, operation=self.name)
         if services.settings.sandbox and not self.sandbox:
@@ -191,11 +193,64 @@ class Operation(Generic[A]):
         arguments = read(self.arguments, self.name, raw)
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
-        return orjson.dumps(await self.function(Context(actor, services), arguments))
+        answer = await self.function(Context(actor, services), arguments)
+        return orjson.dumps(reworded_answer(answer, face))
 
 
 REGISTRY: dict[str, Operation[Any]] = {}
 """Every operation by name. Importing :mod:`graphmem.operations` fills it."""
+
+
+_CITED = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE) (/[a-z0-9_/{}-]+)")
+"""An operation as a message cites it: by a route."""
+_ADVICE: Final = frozenset({"warnings", "store_warnings", "hint"})
+"""The members of answers that advise the caller. No other member is reworded: it may be stored text."""
+_TEXTS: Final = frozenset({"message", "hint"})
+"""The members of errors and of advice that are messages."""
+
+
+def reworded(text: str, face: Face) -> str:
+    """Return a message in which each operation that is cited by a route has its name on a face.
+
+    For ``POST /list_relationships`` MCP has the tool `list_relationships`, and the command line has
+    `graphmem relationships list`.
+    """
+    return text if face is Face.REST else _CITED.sub(lambda match: _cited(match, face), text)
+
+
+def _cited(match: re.Match[str], face: Face) -> str:
+    route = (match[1], match[2])
+    for operation in REGISTRY.values():
+        if route in operation.routes and face in operation.faces:
+            name = operation.tool if face is Face.MCP else " ".join(("graphmem", *operation.command))
+            return f"`{name}`"
+    return match[0]
+
+
+def reword_error(error: GraphmemError, face: Face) -> None:
+    """Let the messages of an error name operations as a face does."""
+    error.args = (reworded(str(error), face),)
+    error.details = {name: _reworded(name, member, face) for name, member in error.details.items()}
+
+
+def reworded_answer(answer: Any, face: Face) -> Any:
+    """Return an answer whose advice names operations as a face does."""
+    if face is Face.REST or not isinstance(answer, dict) or not _ADVICE & answer.keys():
+        return answer
+    members = cast("dict[str, Any]", answer).items()
+    return {name: _reworded(name, part, face) if name in _ADVICE else part for name, part in members}
+
+
+def _reworded(name: str, part: Any, face: Face) -> Any:
+    """Return a member with its messages reworded."""
+    if isinstance(part, str):
+        return reworded(part, face) if name in _TEXTS else part
+    if isinstance(part, dict):
+        members = cast("dict[str, Any]", part).items()
+        return {inner: _reworded(inner, member, face) for inner, member in members}
+    if isinstance(part, list):
+        return [_reworded(name, member, face) for member in cast("list[Any]", part)]
+    return part
 
 
 def operation(

@@ -305,6 +305,11 @@ def test_a_face_says_what_the_runner_says(outcomes: Outcomes, expected: Outcomes
         assert outcome == expected[index][0]
 
 
+def test_no_answer_of_a_tool_cites_a_route(expected_by_face: dict[Face, Outcomes]) -> None:
+    text = json.dumps(list(expected_by_face[Face.MCP].values()))
+    assert re.findall(r"\b(?:GET|POST|PUT|PATCH|DELETE) /\S*", text) == []
+
+
 def test_every_face_was_asked_every_row_that_it_has(outcomes: Outcomes) -> None:
     # A command line has no options but its own.
     assert sum(map(bool, outcomes.values())) >= len(ROWS) - sum(row.not_in_cli for row in ROWS)
