@@ -233,6 +233,14 @@ def _schemas(answer: Row) -> Table:
     return table
 
 
+def _schema(answer: Row) -> Table:
+    """Return the fields of a schema, one a line."""
+    table = new_table(None, "field", "type", "description")
+    for name, field in answer["fields"].items():
+        table.add_row(*map(plain, (name, field["type"], field.get("description") or "")))
+    return table
+
+
 def _candidates(answer: Row) -> Table:
     table = new_table(None, "score", "entity", "other entity", "type", "matched fields")
     for row in answer["candidates"]:
@@ -320,6 +328,7 @@ LAYOUTS: dict[str, Layout] = {
         _relationships, "relationships", "outgoing", "incoming", "related_entities"
     ),
     "relationships.snapshot": _RELATIONSHIP,
+    "schemas.get": _layout(_schema, "fields", "field_names"),
     "schemas.list": _layout(_schemas, "schemas"),
     "search.explain": _layout(_ranked, "entities", "strategies"),
     "store": _layout(_stored, "entities"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -15,12 +16,17 @@ from rich.text import Text
 WIDE_SNAPSHOT_COLUMNS = 140
 """Width of a terminal from which a snapshot has one line for each field, with its observation."""
 VALUE_CHARACTERS = 76
-"""Characters of one value that are shown; ``--json`` has it whole."""
+"""Characters of one value that a cell of a table shows; ``--json`` has it whole."""
+PAIR_CHARACTERS = 600
+"""Characters of one value that stands beside its name."""
 
 WORD_CHARACTERS = 28
 """Characters of an id: a longer word, such as an address, may be broken."""
 COLUMN_GAP = 3
 """Characters between two columns."""
+
+_OPTIONAL_COLUMNS = ("v.", "obs.")
+"""Columns that a table leaves out, one after the other, where it is too wide for the terminal."""
 
 WARNINGS = frozenset({"store_warnings", "warnings"})
 """Parts of an answer that are shown as warnings."""
@@ -38,7 +44,8 @@ def plain(text: str, style: str = "") -> Text:
 class Snapshot:
     """A snapshot: each field with its value, and the observation that set it with its time and writer.
 
-    A narrow terminal shows the number of the observation beside the field, and the observations below.
+    A narrow terminal shows the number of the observation beside the field, and the observations below: their
+    ids, with time and writer if the answer has them.
     """
 
     def __init__(self, answer: Row, title: str | None = None) -> None:
@@ -49,17 +56,24 @@ class Snapshot:
         observations: Row = self.answer.get("provenance_observations", {})
         provenance: Row = self.answer.get("provenance", {})
         yield plain(self.title, style="bold")
-        if options.max_width >= WIDE_SNAPSHOT_COLUMNS or not observations:
+        if options.max_width >= WIDE_SNAPSHOT_COLUMNS or not provenance:
             yield self._wide(provenance, observations)
         else:
-            numbers = {name: i for i, name in enumerate(dict.fromkeys(provenance.values()), 1)}
-            table = new_table(None, "field", "value", "set by")
-            for field, value in self.answer["snapshot"].items():
-                table.add_row(*map(plain, (field, short(value), f"[{numbers[provenance[field]]}]")))
-            yield table
-            for name, number in numbers.items():
-                yield plain(f" [{number}] {name}  {' '.join(origin_cells(observations[name]))}", style="dim")
+            yield from self._narrow(provenance, observations)
         yield _caption(self.answer)
+
+    def _narrow(self, provenance: Row, observations: Row) -> Iterator[Table]:
+        numbers = {name: i for i, name in enumerate(dict.fromkeys(provenance.values()), 1)}
+        table = new_table(None, "field", "value", "set by")
+        for field, value in self.answer["snapshot"].items():
+            number = f"[{numbers[provenance[field]]}]" if field in provenance else ""
+            table.add_row(*map(plain, (field, short(value), number)))
+        yield table
+        notes = Table.grid(padding=(0, 1))
+        for name, number in numbers.items():
+            origin = f"  {' '.join(origin_cells(observations[name]))}" if name in observations else ""
+            notes.add_row(plain(f" [{number}]", style="dim"), plain(f"{name}{origin}", style="dim"))
+        yield notes
 
     def _wide(self, provenance: Row, observations: Row) -> Table:
         more = ("observed at", "kind of writer", "written by") if observations else ()
@@ -101,17 +115,31 @@ def pairs(answer: Row) -> Table:
     for name, value in answer.items():
         if value in (None, [], {}) or name in WARNINGS:
             continue
-        text = value if name in _UNCUT and isinstance(value, str) else short(value)
+        text = value if name in _UNCUT and isinstance(value, str) else short(_listed(value), PAIR_CHARACTERS)
         table.add_row(plain(name, style="dim"), plain(text))
     return table
 
 
+def _listed(value: Any) -> Any:
+    """Return an object of numbers, such as counts by type, as ``name number, …``; other values unchanged."""
+    if not isinstance(value, dict) or not all(type(each) in (int, float) for each in value.values()):
+        return value
+    return ", ".join(f"{name} {each}" for name, each in value.items())
+
+
 class Rows(Table):
-    """A table that prints each row as lines of name and value where its columns would break words."""
+    """A table for a terminal of any width.
+
+    Where its columns would break words, it leaves out optional columns. Where that is not enough, it prints
+    each row, whole, as lines of name and value.
+    """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if not self.row_count or sum(map(_least_width, self.columns)) <= options.max_width:
-            yield from super().__rich_console__(console, options)
+        columns = self._columns_within(options.max_width)
+        if columns is not None:
+            narrow = copy(self)
+            narrow.columns = columns
+            yield from Table.__rich_console__(narrow, console, options)
             return
         if self.title:
             yield self.title
@@ -125,10 +153,43 @@ class Rows(Table):
             yield block
             yield Text("")
 
+    def _columns_within(self, width: int) -> list[Column] | None:
+        """Return the columns that stand side by side at a width, ``None`` if they break words there."""
+        if not self.row_count:
+            return self.columns
+        columns = self.columns
+        for name in ("", *_OPTIONAL_COLUMNS):
+            columns = [column for column in columns if column.header != name]
+            if sum(map(_least_width, columns)) <= width:
+                return _widened(columns, width)
+        return None
+
+
+def _widened(columns: list[Column], width: int) -> list[Column]:
+    """Return columns that share a width: each breaks no word, and what is left goes to those that wrap."""
+    widths = [_least_width(column) - COLUMN_GAP for column in columns]
+    wanted = [max(cell_len(text) for text in _texts(column)) for column in columns]
+    spare = width - sum(widths) - COLUMN_GAP * len(columns)
+    while spare > 0 and (wrapping := [i for i, each in enumerate(wanted) if widths[i] < each]):
+        for i in wrapping[:spare]:
+            widths[i] += 1
+        spare -= len(wrapping)
+    return [_of_width(column, each) for column, each in zip(columns, widths, strict=True)]
+
+
+def _of_width(column: Column, width: int) -> Column:
+    column = copy(column)
+    column.width = width
+    return column
+
+
+def _texts(column: Column) -> list[str]:
+    return [str(column.header), *map(str, column.cells)]
+
 
 def _least_width(column: Column) -> int:
     """Return the width at which a column breaks no word of at most :data:`WORD_CHARACTERS`."""
-    texts = [str(column.header), *map(str, column.cells)]
+    texts = _texts(column)
     if column.no_wrap:
         return COLUMN_GAP + max(map(cell_len, texts))
     words = (word for text in texts for word in text.split())
@@ -155,7 +216,7 @@ def time_text(text: str | None) -> str:
     return f"{text[:19].replace('T', ' ')}Z" if text else ""
 
 
-def short(value: Any) -> str:
-    """Return a value as text, cut to :data:`VALUE_CHARACTERS`. Values other than strings are JSON."""
+def short(value: Any, limit: int = VALUE_CHARACTERS) -> str:
+    """Return a value as text of at most ``limit`` characters. Values other than strings are JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= VALUE_CHARACTERS else f"{text[: VALUE_CHARACTERS - 1]}…"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

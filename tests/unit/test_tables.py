@@ -35,9 +35,9 @@ def test_two_answers_with_the_same_keys_have_the_tables_of_their_operations() ->
 
 def test_an_answer_without_a_layout_is_pairs_tables_and_warnings() -> None:
     text = printed("schemas.analyze", {"candidates": [{"field_name": "age", "canonical_name_a": "x"}],
-                                       "observations_analyzed": 7, "snapshot": {"a": 1},
+                                       "observations_analyzed": 7, "snapshot": {"a": "b"},
                                        "warnings": [{"code": "W", "message": "look"}]})  # fmt: skip
-    for part in ("candidates", "age", "observations_analyzed", "W: look", '{"a": 1}'):
+    for part in ("candidates", "age", "observations_analyzed", "W: look", '{"a": "b"}'):
         assert part in text
 
 
@@ -71,6 +71,57 @@ def test_a_table_breaks_no_word(name: str, answer: dict[str, Any], width: int) -
     for row in [row for rows in answer.values() for row in rows]:
         for word in " ".join(row.values()).replace("T09:00:00Z", "").split():
             assert any(word in printed_word for printed_word in printed_words), word
+
+
+ENTITIES = {
+    "entities": [
+        {"entity_id": ID, "entity_type": "transaction", "canonical_name": name, "version": 12,
+         "observation_count": 345, "last_observation_at": "2026-01-31T09:00:00Z"}
+        for name in ("bank-20260428-0031", "Railing of the viewing deck")
+    ],
+}  # fmt: skip
+
+
+def lines(name: str, answer: dict[str, Any], width: int) -> list[str]:
+    console = Console(width=width)
+    with console.capture() as capture:
+        console.print(render(name, answer))
+    return [line.rstrip() for line in capture.get().splitlines() if line.strip()]
+
+
+def test_a_list_of_entities_has_a_row_for_each_and_leaves_out_counters_where_it_is_narrow() -> None:
+    wide, narrow = lines("entities.query", ENTITIES, 120), lines("entities.query", ENTITIES, 80)
+    assert [len(each) for each in (wide, narrow)] == [4, 6], "a name and a heading take two lines"
+    assert "345" in wide[2]
+    assert "obs." not in narrow[1]
+    assert narrow[3].split() == [ID, "transaction", "bank-20260428-0031", "2026-01-31"]
+    assert max(map(len, narrow)) <= 80
+
+
+def test_a_list_that_is_too_wide_without_counters_has_them_as_lines() -> None:
+    assert "obs.           345" in lines("entities.query", ENTITIES, 60)
+
+
+def test_a_snapshot_names_its_observations_below_where_it_is_narrow() -> None:
+    observation_id = f"obs_{'0' * 32}"
+    answer = {
+        "entity_id": ID, "entity_type": "person", "canonical_name": "Ada", "snapshot": {"name": "Ada"},
+        "provenance": {"name": observation_id}, "version": 1, "observation_count": 1,
+    }  # fmt: skip
+    assert f" [1] {observation_id}" in lines("entities.get", answer, 80)
+    (row,) = (line for line in lines("entities.get", answer, 160) if line.startswith(" name"))
+    assert row.split() == ["name", "Ada", observation_id]
+
+
+def test_counts_by_type_are_shown_whole() -> None:
+    counts = {f"type_{number}": number for number in range(20)}
+    text = " ".join(" ".join(lines("server.stats", {"entities_by_type": counts}, 80)).split())
+    assert text.endswith("type_18 18, type_19 19")
+
+
+def test_a_schema_has_a_line_for_each_field() -> None:
+    answer = {"entity_type": "task", "fields": {"title": {"type": "string", "description": "What to do."}}}
+    assert " title   string   What to do." in lines("schemas.get", answer, 80)
 
 
 def test_what_an_answer_lacks_to_stay_within_its_size_is_printed() -> None:
