@@ -15,6 +15,7 @@ from graphmem.cli.session import fetching, run_async, stderr, tell_waiting
 from graphmem.errors import ConfigurationInvalid
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
+from graphmem.service import beside
 from graphmem.service.background import background_work
 from graphmem.settings import Settings
 
@@ -73,23 +74,29 @@ def announce(settings: Settings, port: int) -> None:
 def serve(settings: Settings) -> None:
     """Serve REST and MCP until a signal to stop. Running requests finish first.
 
+    Commands of the same data directory call this service. A local service that runs there is stopped first.
+
     Raises:
         SetupError: the bind is refused, the port is taken, or the data directory or database cannot be used.
     """
     settings.check_bind()
     _check_port(settings)
     logs.configure(settings, logs.folder(settings))
+    bound = beside.take_socket(settings, tell_waiting)
     with _tracing() as tracer:
-        run_async(_serve(settings, tracer))
+        run_async(_serve(settings, tracer, bound))
 
 
-async def _serve(settings: Settings, tracer: Tracer) -> None:
+async def _serve(settings: Settings, tracer: Tracer, bound: beside.BoundSocket | None) -> None:
     from graphmem.api.app import create_app
     from graphmem.runtime import REMOTE_START_SECONDS, open_services
 
-    async with open_services(
-        settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_waiting
-    ) as services:
+    async with (
+        beside.answering(settings, bound) as socket_server,
+        open_services(
+            settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_waiting
+        ) as services,
+    ):
         config = uvicorn.Config(
             create_app(services),
             host=settings.host,
@@ -102,7 +109,7 @@ async def _serve(settings: Settings, tracer: Tracer) -> None:
             timeout_graceful_shutdown=int(settings.shutdown_seconds),
             timeout_keep_alive=75,
         )
-        async with background_work(services):
+        async with background_work(services), beside.opened(socket_server, services):
             await _Server(config, settings, services.database.planned).serve()
 
 

@@ -13,7 +13,10 @@ from graphmem.cli.session import current, tell_progress, telling_errors
 app = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_SHOWN = ("pid", "version", "state", "doing", "database", "socket", "started_at", "idle_seconds", "requests")
+_SHOWN = (
+    "pid", "version", "state", "doing", "database", "socket", "started_at", "idle_seconds",
+    "requests", "serves",
+)  # fmt: skip
 
 
 def _row(greeting: Any) -> dict[str, Any]:
@@ -51,9 +54,19 @@ def stop(context: typer.Context, as_json: Json = False) -> None:
     session = current(context)
     with telling_errors(as_json or session.as_json):
         from graphmem.service.calling import stop as stop_service
+        from graphmem.service.place import is_locked, place
 
-        stopped = stop_service(session.settings())
-        message = "stopped" if stopped else "it was not running"
+        settings = session.settings()
+        where = place(settings)
+        record = where.record()
+        stopped = stop_service(settings)
+        process = f"(process {record.get('pid')}) of {settings.data_path}"
+        if stopped:
+            message = f"stopped the local service {process}; its database stays up"
+        elif "serves" in record and is_locked(where):
+            message = f"`graphmem serve` {process} runs on: stop it where it was started"
+        else:
+            message = f"no local service was running for {settings.data_path}"
         show({"stopped": stopped, "message": message}, as_json or session.as_json)
 
 

@@ -2,5 +2,5 @@
 
 ``place`` says where its socket is. ``calling`` starts it, waits for it and calls it; it imports neither the
 operations nor the database. ``process`` is the service itself: ``front`` answers while the database starts,
-and ``serving`` opens the database.
+and ``serving`` opens the database. ``beside`` lets `graphmem serve` have the socket.
 """

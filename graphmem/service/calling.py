@@ -160,11 +160,11 @@ def _start_once(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
 def stop(settings: Settings) -> bool:
     """Stop the service once its running requests have finished; False if none ran.
 
-    A service that does not end in time is killed: what it acknowledged
-    is in the database.
+    `graphmem serve` is not stopped, though it may have the socket. A service that does not end in time is
+    killed: what it acknowledged is in the database.
     """
     where = place(settings)
-    if not is_locked(where):
+    if not is_locked(where) or "serves" in where.record():
         return False
     with contextlib.suppress(wire.Interrupted):
         _ask_to_stop(where)
@@ -257,7 +257,14 @@ class _Wait:
 
 
 def _check_settings(settings: Settings, answer: Greeting) -> None:
-    if different := greeting.differences(settings, answer):
+    different = greeting.differences(settings, answer)
+    if different and answer.get("serves"):
+        raise ConfigurationInvalid(
+            f"`graphmem serve` (process {answer['pid']}) has other settings, and nothing was done: "
+            f"{'; '.join(different)}. Use its settings, or use --offline",
+            differences=different,
+        )
+    if different:
         raise ConfigurationInvalid(
             f"the local service (process {answer['pid']}) has other settings, and nothing was done: "
             f"{'; '.join(different)}. Use the same settings, run `graphmem server stop` so that the next "
@@ -268,6 +275,12 @@ def _check_settings(settings: Settings, answer: Greeting) -> None:
 
 def _replace(where: Place, answer: Greeting, replaced: set[int]) -> None:
     """Ask a service of another version to stop, once. ``replaced``: the process ids of those asked before."""
+    if answer.get("serves"):
+        raise ConfigurationInvalid(
+            f"`graphmem serve` (process {answer['pid']}) at {answer['serves']} is graphmem "
+            f"{answer['version']}, and this program is graphmem {__version__}: start `graphmem serve` again, "
+            "or use --offline"
+        )
     if answer["pid"] in replaced:
         return
     if replaced:

@@ -38,12 +38,17 @@ BODY_BYTES_LIMIT = 2_000_000_000
 class Front:
     """The ASGI application of the socket, while the service starts, serves and ends."""
 
-    def __init__(self, settings: Settings, socket: Path) -> None:
+    def __init__(self, settings: Settings, socket: Path, serves: str | None = None) -> None:
+        """Begin with nobody to let requests through to.
+
+        ``serves``: the address of `graphmem serve` if it has the socket; only a signal stops it.
+        """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._identity = greeting.identity(settings) | {
             "pid": os.getpid(),
             "socket": str(socket),
             "started_at": now,
+            "serves": serves,
         }
         self.doing = "starting the local service"
         self.stopped = asyncio.Event()
@@ -90,7 +95,8 @@ class Front:
             if self._error:
                 self.told.set()
         elif scope["path"] == greeting.STOP_PATH and scope["method"] == "POST":
-            self.stopped.set()
+            if self._identity["serves"] is None:
+                self.stopped.set()
             await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
         else:
             self.requests += 1

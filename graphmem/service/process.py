@@ -12,27 +12,22 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import structlog
-import uvicorn
 
 from graphmem import settings as graphmem_settings
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
 from graphmem.service.calling import HELD_EXIT_CODE
 from graphmem.service.front import Front
+from graphmem.service.listening import SocketServer, bind
 from graphmem.service.place import lock, make_folder, place, write_record
 from graphmem.settings import Settings
 
 FAILURE_SECONDS = 10.0
 """Seconds for which a service that cannot start waits for a caller to read why."""
-
-DRAIN_SECONDS = 0.2
-"""Seconds between the removal of the socket and the end, for callers that had connected before."""
-
-BACKLOG = 512
 
 
 def main() -> None:
@@ -53,58 +48,18 @@ def main() -> None:
     uvloop.run(_run(settings, path, listening))
 
 
-def bind(path: Path) -> socket.socket:
-    """Return a socket that listens at ``path``, mode 0600. A socket of an earlier service is replaced.
-
-    The caller has the lock.
-    """
-    path.unlink(missing_ok=True)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listening.bind(str(path))
-    path.chmod(0o600)
-    listening.listen(BACKLOG)
-    return listening
-
-
-class _Server(uvicorn.Server):
-    """A server whose process handles the signals itself."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 async def _run(settings: Settings, path: Path, listening: socket.socket) -> None:
     front = Front(settings, path)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, front.stopped.set)
-    config = uvicorn.Config(
-        front,
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.shutdown_seconds),
-    )
-    server = _Server(config)
-    serving = asyncio.create_task(server.serve([listening]))
-
-    async def end() -> None:
-        # No new caller finds the service; those that found it are served.
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        await asyncio.sleep(DRAIN_SECONDS)
-        server.should_exit = True
-        await serving
-
-    living = asyncio.create_task(_live(settings, front, end))
+    server = SocketServer(settings, front, path, listening)
+    living = asyncio.create_task(_live(settings, front, server.end))
     stopping = asyncio.create_task(front.stopped.wait())
     await asyncio.wait({living, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not front.is_ready and not living.done():
         front.fail(ServiceBusy("the local service is stopping: try again"), new_trace_id())
-        await end()
+        await server.end()
         # The thread that starts the database would be waited for. A start survives the death of its starter.
         os._exit(0)
     await living

@@ -282,8 +282,11 @@ def test_commands_use_the_service_and_offline_does_not(local: Settings, owner: s
     assert json.loads(refused.stderr)["trace_id"]
     logged = CliRunner().invoke(app, ["server", "logs"], env=environ)
     assert "entities.get" in logged.stdout
-    assert answer("server", "stop")["stopped"]
-    assert not answer("server", "stop")["stopped"]
+    stopped = answer("server", "stop")
+    assert stopped["stopped"]
+    assert f"(process {status['pid']}) of {local.data_path};" in stopped["message"]
+    again = answer("server", "stop")
+    assert (again["stopped"], str(local.data_path) in again["message"]) == (False, True)
 
 
 def test_each_database_has_a_service_of_its_own(tmp_path: Path) -> None:

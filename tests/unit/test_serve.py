@@ -69,6 +69,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     monkeypatch.setattr(serve._Server, "serve", answer)
     monkeypatch.setattr(stdio, "serve", answer)
     monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
+    monkeypatch.setattr(serve.beside, "take_socket", lambda *_: None)
 
     getattr(serve, way)(load(env="test", data_dir=tmp_path, port=0))
 

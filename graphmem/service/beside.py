@@ -1,0 +1,97 @@
+"""The socket of a data directory beside TCP: commands then call the running `graphmem serve`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
+from graphmem.observability.logs import new_trace_id
+from graphmem.registry import Services
+from graphmem.service import calling
+from graphmem.service.front import Front, create_local_app
+from graphmem.service.listening import SocketServer, bind
+from graphmem.service.place import lock, make_folder, place, write_record
+from graphmem.settings import Settings
+
+TRIES_LIMIT = 5
+"""Times that local services are stopped: commands may start another one at the same moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSocket:
+    """The socket of a data directory, and its path. This process has the lock until it ends."""
+
+    path: Path
+    listening: socket.socket
+
+
+def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket | None:
+    """Bind the socket of the data directory; None if another `graphmem serve` has it, or nobody can.
+
+    A local service that runs is stopped, after its running requests. ``tell`` gets what is done or left out.
+    """
+    if sys.platform == "win32":
+        return None
+    where = place(settings)
+    try:
+        make_folder(where)
+        path = where.socket()
+        for _ in range(TRIES_LIMIT):
+            handle = lock(where)
+            if handle is not None:
+                write_record(handle, {"pid": os.getpid(), "serves": settings.authority()})
+                taken = BoundSocket(path, bind(path))
+                record = {"pid": os.getpid(), "serves": settings.authority(), "socket": str(path)}
+                write_record(handle, record)
+                return taken
+            record = where.record()
+            if "serves" in record:
+                tell(f"commands go on calling `graphmem serve` at {record['serves']}, which has the socket")
+                return None
+            tell(f"the local service (process {record.get('pid')}) is stopped: this one takes its place")
+            calling.stop(settings)
+    except (DataDirectoryRefused, OSError) as exc:
+        tell(f"commands cannot call this service, because it has no socket: {exc}")
+    return None
+
+
+@contextlib.asynccontextmanager
+async def answering(settings: Settings, bound: BoundSocket | None) -> AsyncIterator[SocketServer | None]:
+    """Answer callers on the socket from now on: they wait until the services are opened.
+
+    A fault is told to those that wait.
+    """
+    if bound is None:
+        yield None
+        return
+    front = Front(settings, bound.path, settings.authority())
+    server = SocketServer(settings, front, bound.path, bound.listening)
+    try:
+        yield server
+    except Exception as exc:
+        if not front.is_ready:
+            front.fail(exc if isinstance(exc, GraphmemError) else InternalError(), new_trace_id())
+        raise
+    finally:
+        await server.end()
+
+
+@contextlib.asynccontextmanager
+async def opened(server: SocketServer | None, services: Services) -> AsyncIterator[None]:
+    """Let the requests on the socket through to the services. At the end the running ones finish."""
+    if server is None:
+        yield
+        return
+    app = create_local_app(services)
+    async with app.router.lifespan_context(app):
+        server.front.ready(app)
+        try:
+            yield
+        finally:
+            await server.end()

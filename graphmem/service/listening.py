@@ -1,0 +1,71 @@
+"""The server of a local service's socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvicorn
+
+from graphmem.service.front import Front
+from graphmem.settings import Settings
+
+DRAIN_SECONDS = 0.2
+"""Seconds between the removal of the socket and the end, for callers that had connected before."""
+
+BACKLOG = 512
+
+
+def bind(path: Path) -> socket.socket:
+    """Return a socket that listens at ``path``, mode 0600. A socket of an earlier service is replaced.
+
+    The caller has the lock.
+    """
+    path.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(path))
+    path.chmod(0o600)
+    listening.listen(BACKLOG)
+    return listening
+
+
+class _Server(uvicorn.Server):
+    """A server whose process handles the signals itself."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class SocketServer:
+    """Serves a front on a bound socket from its construction, in the running loop, until :meth:`end`."""
+
+    def __init__(self, settings: Settings, front: Front, path: Path, listening: socket.socket) -> None:
+        self.front = front
+        self._path = path
+        config = uvicorn.Config(
+            front,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=int(settings.shutdown_seconds),
+        )
+        self._server = _Server(config)
+        self._serving = asyncio.create_task(self._server.serve([listening]))
+
+    async def end(self) -> None:
+        """Remove the socket, and return once the running requests have finished. Twice is as good as once."""
+        if self._serving.done():
+            return
+        # No new caller finds the service; those that found it are served.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)
+        await asyncio.sleep(DRAIN_SECONDS)
+        self._server.should_exit = True
+        await self._serving

@@ -1,0 +1,117 @@
+"""`graphmem serve` on the socket of its data directory: commands call it, and start no second service."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from graphmem.cli.main import app
+from graphmem.errors import ConfigurationInvalid
+from graphmem.service import calling, greeting, wire
+from graphmem.service.place import is_locked, place
+from graphmem.settings import Settings
+from tests.support.local_service import is_alive, local_settings, started_for, wait_for
+from tests.support.service import Service, environment, running, start, wait_until_healthy
+
+STORE = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}], "idempotency_key": "first"}
+
+
+@pytest.fixture
+def local(
+    settings: Settings, tmp_path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Settings]:
+    """The settings of a data directory; a local service in it is stopped at the end."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    chosen = local_settings(settings, folder)
+    with started_for(monkeypatch, owner, chosen):
+        yield chosen
+
+
+@pytest.fixture
+def service(local: Settings, owner: str) -> Iterator[Service]:
+    """A running `graphmem serve` of the data directory."""
+    with running(local, local.data_path, owner) as service:
+        yield service
+
+
+def greeted(local: Settings) -> Any:
+    return calling.greet(place(local)) or {}
+
+
+def command(local: Settings, *words: str) -> dict[str, Any]:
+    """Return the answer of a command that is not offline."""
+    environ = environment(local, local.data_path, GRAPHMEM_OFFLINE="0")
+    result = CliRunner().invoke(app, [*words, "--json"], env=environ)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_commands_call_a_running_serve(local: Settings, service: Service) -> None:
+    stored = command(local, "store", "--entities", json.dumps(STORE["entities"]))
+    assert stored["entities_created"] == 1
+    with service.http() as http:
+        assert http.get("/stats").json()["total_entities"] == 1
+    status = command(local, "server", "status")
+    assert (status["pid"], status["serves"]) == (service.process.pid, service.url.removeprefix("http://"))
+    assert not calling._children
+
+
+def test_stopping_the_local_service_leaves_serve_alone(local: Settings, service: Service) -> None:
+    stopped = command(local, "server", "stop")
+    assert not stopped["stopped"]
+    assert f"`graphmem serve` (process {service.process.pid})" in stopped["message"]
+    wire.request(Path(greeted(local)["socket"]), "POST", greeting.STOP_PATH)
+    assert greeted(local)["state"] == greeting.READY
+
+
+def test_serve_takes_the_place_of_a_local_service(local: Settings, owner: str) -> None:
+    before = calling.ensure(local)["pid"]
+    with running(local, local.data_path, owner) as service:
+        assert not is_alive(before)
+        assert calling.ensure(local)["pid"] == service.process.pid
+        assert f"the local service (process {before}) is stopped" in service.console
+
+
+def test_after_serve_the_next_call_starts_a_local_service(local: Settings, owner: str) -> None:
+    with running(local, local.data_path, owner):
+        path = Path(calling.ensure(local)["socket"])
+    assert not path.exists()
+    assert calling.ensure(local)["serves"] is None
+
+
+def test_a_killed_serve_leaves_nothing_that_stops_the_next_service(local: Settings, service: Service) -> None:
+    calling.call(local, "store", STORE, "test")
+    service.send(signal.SIGKILL)
+    wait_for(lambda: not is_locked(place(local)))
+    assert json.loads(calling.call(local, "store", STORE, "test"))["replayed"]
+
+
+def test_a_second_serve_answers_on_tcp_only(local: Settings, service: Service, owner: str) -> None:
+    second = start(local, local.data_path, owner)
+    try:
+        wait_until_healthy(second)
+        assert greeted(local)["pid"] == service.process.pid
+        assert f"`graphmem serve` at {service.url.removeprefix('http://')}" in second.console
+    finally:
+        second.send(signal.SIGTERM)
+        second.wait()
+    assert greeted(local)["state"] == greeting.READY
+
+
+def test_a_program_of_another_version_does_not_replace_serve(
+    local: Settings, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "__version__", "0.0.1")
+    with pytest.raises(ConfigurationInvalid, match=r"this program is graphmem 0\.0\.1"):
+        calling.ensure(local)
+    monkeypatch.undo()
+    with pytest.raises(ConfigurationInvalid, match=r"Use its settings, or use --offline"):
+        calling.ensure(local.model_copy(update={"phone_region": "DE"}))
+    assert greeted(local)["state"] == greeting.READY
