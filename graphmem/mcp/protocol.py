@@ -83,6 +83,11 @@ class Answers:
     handshake_versions: list[str]
     envelope_versions: list[str]
 
+    @property
+    def has_output_schemas(self) -> bool:
+        """Whether the tools are listed with the schemas of their answers, which no error fits."""
+        return any("outputSchema" in tool for tool in self.tools["tools"])
+
 
 def recorded(toolset: ToolsetName) -> Answers:
     """Return the recorded answers of a toolset."""

@@ -137,11 +137,9 @@ class Client:
 
     def _tool_error(self, call: ToolCall, error: GraphmemError) -> bytes:
         text = json.dumps(error.envelope(secrets.token_hex(16)), default=str)
-        result = {
-            "content": [{"type": "text", "text": text}],
-            "structuredContent": json.loads(text),
-            "isError": True,
-        }
+        result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
+        if not self._answers.has_output_schemas:
+            result["structuredContent"] = json.loads(text)
         if call.has_envelope:
             envelope = self._answers.envelope
             result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}

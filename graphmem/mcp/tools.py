@@ -115,8 +115,12 @@ def create_server(
         # canonical.decode keeps integers of any size exact.
         answer = canonical.decode(body)
         text = body.decode() if failed else _text(params.name, body, answer)
+        # A listed schema is that of answers. Clients refuse an error that does not fit it, its text included.
+        is_text_only = failed and TOOLSETS[name].output_schemas
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=text)], structured_content=answer, is_error=failed
+            content=[types.TextContent(type="text", text=text)],
+            structured_content=None if is_text_only else answer,
+            is_error=failed,
         )
 
     return Server(
