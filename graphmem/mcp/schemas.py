@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from graphmem.model import items
+
 _NAMED = frozenset({"properties", "$defs"})
 """The keywords whose keys are names."""
 _PARTS = frozenset({"items", "additionalProperties"})
 """The keywords that may hold a schema."""
+_TRIVIAL = (
+    ("minLength", 1), ("additionalProperties", True),
+    ("minimum", -items.PRIORITY_LIMIT), ("maximum", items.PRIORITY_LIMIT),
+)  # fmt: skip
+"""Keywords that tell a client nothing: texts are not empty, and no sensible number is that large."""
 _NULL = {"type": "null"}
 
 
@@ -24,7 +31,7 @@ def shortened(schema: dict[str, Any]) -> dict[str, Any]:
 def _short(schema: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for keyword, value in _without_null(schema).items():
-        if keyword == "title" or (keyword, value) == ("minLength", 1):
+        if keyword == "title" or (keyword, value) in _TRIVIAL:
             continue
         if keyword == "default" and _says_nothing(value):
             continue

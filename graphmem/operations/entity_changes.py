@@ -13,6 +13,7 @@ from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import canonical, facts, identity
 from graphmem.model.items import Reader
 from graphmem.reading import answers
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.receipts import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation
 from graphmem.writing import Receipt
@@ -27,9 +28,10 @@ class Correct(Writing):
     field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
     value: Annotated[Any, Field(description="The right value, any JSON; null clears the field.")]
     entity_type: EntityType | None = None
+    max_characters: MaxCharacters = None
 
 
-class Corrected(TypedDict):
+class Corrected(Budgeted):
     """The result of a correction; its ``store_warnings`` are as in the answer of a store."""
 
     success: bool
@@ -55,6 +57,7 @@ class Corrected(TypedDict):
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "phone", "value": "+44 1632 960000"},
 )
+@within_budget(is_receipt=True)
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct one field of an entity. A correction wins over all observations that are no corrections.
 

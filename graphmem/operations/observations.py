@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
@@ -25,7 +24,7 @@ from graphmem.arguments import (
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors, names_in_use
-from graphmem.reading.budgets import MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.lookup import find_exactly
 from graphmem.reading.names_in_use import Warned
@@ -297,9 +296,10 @@ class CreateObservation(Observing):
         default=None, description="With entity_type, in place of entity_id: an exact name or identifier."
     )
     fields: dict[str, Any] = Field(description="The observed fields; null clears a field.")
+    max_characters: MaxCharacters = None
 
 
-class CreatedObservation(TypedDict):
+class CreatedObservation(Budgeted):
     """The result of one observation; its ``store_warnings`` are as in the answer of a store."""
 
     observation_id: str
@@ -322,6 +322,7 @@ class CreatedObservation(TypedDict):
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
 )
+@within_budget(is_receipt=True)
 async def create_observation(context: Context, arguments: CreateObservation) -> CreatedObservation:
     """Add one observation to an existing entity; the answer has the entity's new snapshot.
 

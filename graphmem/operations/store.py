@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool
 from graphmem.errors import IdempotencyMismatch, StoreRefused
 from graphmem.model import items, times
 from graphmem.model.items import Reader
 from graphmem.reading import duplicate_candidates
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.receipts import (
     Observing,
     Parts,
@@ -59,9 +59,10 @@ class Store(Observing):
     find_duplicates: bool = Field(
         default=True, description="Whether the answer names likely duplicates of created entities."
     )
+    max_characters: MaxCharacters = None
 
 
-class Stored(TypedDict):
+class Stored(Budgeted):
     """The receipt of a store. What it names is durable, and every read sees it.
 
     A replay answers the ids and actions of the first call, with ``replayed`` true and nothing created.
@@ -95,6 +96,7 @@ class Stored(TypedDict):
     errors=(StoreRefused, IdempotencyMismatch),
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},
 )
+@within_budget(is_receipt=True)
 async def store(context: Context, arguments: Store) -> Stored:
     """Store observations about entities, and relationships between them: the whole request, or nothing.
 

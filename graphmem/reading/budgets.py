@@ -58,7 +58,7 @@ class Budgeted(TypedDict):
 
 
 def within_budget(
-    *members: str, is_page: bool = False
+    *members: str, is_page: bool = False, is_receipt: bool = False
 ) -> Callable[[Callable[[Context, A], Awaitable[T]]], Callable[[Context, A], Coroutine[Any, Any, T]]]:
     """Decorate an operation whose answer stays within ``max_characters`` where the request has it.
 
@@ -66,6 +66,7 @@ def within_budget(
         members: the lists of the answer that ``limit`` limits; the first that has items is measured. Without
             any, only values are shortened.
         is_page: whether the answer has the members of a :class:`~graphmem.reading.pages.PageEnvelope`.
+        is_receipt: whether the answer is of a write. It keeps all ids, even if it then exceeds the budget.
     """
 
     def decorate(
@@ -80,7 +81,9 @@ def within_budget(
             if members:
                 whole = cast("Answer", answer)
                 answer = await _fewer_items(context, function, arguments, whole, members, is_page)
-            _shorten(cast("Answer", answer), budget, members)
+            least = _shorten(cast("Answer", answer), budget, members)
+            if least > budget and not is_receipt:
+                raise _too_small(least)
             return answer
 
         return run
@@ -152,15 +155,11 @@ def _say_left_out(answer: Answer, whole: Answer, arguments: Any, paged: str) -> 
     answer["omitted"] = Omitted(left_out=left_out, hint=hint)
 
 
-def _shorten(answer: Answer, budget: int, members: Collection[str]) -> None:
-    """Shorten the longest values of an answer that does not fit, until it does.
-
-    Raises:
-        InvalidInput: it does not fit even so.
-    """
+def _shorten(answer: Answer, budget: int, members: Collection[str]) -> int:
+    """Shorten the longest values of an answer that does not fit. Return its size."""
     needed = size(answer)
     if needed <= budget:
-        return
+        return needed
     names: list[str] = []
     omitted = answer["omitted"] = Omitted(**{**answer.get("omitted", {"hint": ""}), "shortened": names})
     whole = f"shortened values are whole with max_characters {needed + _RESERVED_CHARACTERS}"
@@ -171,8 +170,7 @@ def _shorten(answer: Answer, budget: int, members: Collection[str]) -> None:
         omitted["left_out"] = {**omitted.get("left_out", {}), **dropped}
     while (least := size(answer)) > budget and names:
         names.pop()
-    if least > budget:
-        raise _too_small(least)
+    return least
 
 
 def _too_small(least: int) -> InvalidInput:

@@ -12,6 +12,8 @@ from graphmem.model import canonical
 
 TEXTS: Final = frozenset({"canonical_name", "entity_name", "text"})
 """Members that are stored texts. Values are known by their type: they are JSON texts from the database."""
+EXTRAS: Final = ("entity_snapshot_after", "duplicate_candidates")
+"""Members of stored items that may be left out. They go first."""
 LISTS: Final = (
     "provenance_observations", "observations", "events", "sources", "paths", "hubs", "outgoing", "incoming",
     "related_entities", "relationships", "fields", "snapshot",
@@ -106,6 +108,11 @@ def drop(answer: Json, budget: int, size: Size, kept: Collection[str]) -> dict[s
         How many members each list lost.
     """
     dropped: dict[str, int] = {}
+    for name in EXTRAS:
+        places = list(_places(answer, name)) if size(answer) > budget else []
+        for place in places:
+            del place[name]
+            dropped[name] = dropped.get(name, 0) + 1
     for name in LISTS:
         if name in kept:
             continue

@@ -207,6 +207,30 @@ def test_context_takes_a_budget_in_characters_beside_its_own(run: Call, hub: str
     assert run("context.retrieve", **about, max_characters=100_000) == run("context.retrieve", **about)
 
 
+def test_a_store_answers_ids_rather_than_what_it_was_sent(run: Call, mcp: Call) -> None:
+    arguments = {"entities": items(2), "idempotency_key": "budget"}
+    whole = run("store", **arguments)
+    for budget, has_snapshots in ((size(whole) - 100, True), (12_000, False), (500, False)):
+        stored = run("store", **arguments, max_characters=budget)
+        ids = [(one["entity_id"], one["observation_id"]) for one in stored["entities"]]
+        assert ids == [(one["entity_id"], one["observation_id"]) for one in whole["entities"]]
+        assert any("entity_snapshot_after" in one for one in stored["entities"]) == has_snapshots
+        assert has_snapshots == ("left_out" not in stored["omitted"])
+        assert size(stored) <= max(budget, COUNT * 400)
+    assert size(mcp("store", **arguments)) <= DEFAULTS["max_characters"]
+
+
+def test_a_correction_of_a_large_thing_answers_within_its_size(run: Call) -> None:
+    note = run("store", entities=[LARGE])["entities"][0]["entity_id"]
+    change = {"entity_id": note, "max_characters": 2_000}
+    corrected = run("entities.correct", **change, field="short", value="corrected")
+    assert size(corrected) <= 2_000
+    assert corrected["snapshot"]["short"] == "corrected"
+    assert set(corrected["omitted"]["shortened"]) == {"text", "other", "list"}
+    observed = run("observations.create", **change, fields={"short": "again"})
+    assert size(observed) <= 2_000
+
+
 # Faces
 
 
