@@ -116,6 +116,11 @@ class Database:
                 user_agent="graphmem",
                 notifications_min_severity=level,
             )
+            pool.without_read_timers(self._driver)
+            # On a cluster, reads go to the leader as writes do: it surely has every commit.
+            self._session = pool.sessions(
+                self._driver, database=address.database, default_access_mode="WRITE", fetch_size=-1
+            )
         except (neo4j.exceptions.ConfigurationError, ValueError) as exc:
             raise setting_error(exc, settings) or translate(exc) from exc
 
@@ -331,12 +336,7 @@ class Database:
         with self.statement(name):
             async with (
                 self._limited(text, timeout) as seconds,
-                self._driver.session(
-                    # On a cluster, reads go to the leader as writes do: it surely has every commit.
-                    database=self._database_name,
-                    default_access_mode="WRITE",
-                    fetch_size=-1,
-                ) as session,
+                self._session() as session,
             ):
                 result = await session.run(Query(text, timeout=seconds, metadata={"query": name}), params)
                 rows = await fetch_rows(result)
