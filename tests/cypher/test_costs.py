@@ -11,6 +11,7 @@ import pytest
 
 from graphmem import cypher
 from graphmem.model import comparison, times
+from graphmem.model.relationship import BUILTIN
 from graphmem.reading.cursors import LAST
 from graphmem.reading.entity_pages import ORDERS, Order
 from graphmem.registry import Services
@@ -37,18 +38,20 @@ Profile = Callable[..., tuple[dict[str, Any], int, set[str]]]
 class Owner:
     """An owner with many entities, some of them deleted, and as many of other owners beside.
 
-    ``middle`` is an entity in the middle of all, ``hub`` one with 300 relationships.
+    ``middle`` is an entity in the middle of all, ``hub`` one with 300 relationships, ``spoke`` one that is
+    related to the hub only.
     """
 
     id: str
     middle: str
     hub: str
+    spoke: str
 
 
 @pytest.fixture(scope="module")
 def owner(loop: Loop, services: Services) -> Owner:
     names = [str(uuid.uuid4()) for _ in range(3)]
-    found = Owner("", "", "")
+    found = Owner("", "", "", "")
     for name in names:
         run = by_runner(loop, services, name)
         fields = {
@@ -78,7 +81,7 @@ def owner(loop: Loop, services: Services) -> Owner:
         run("relationships.create_many", relationships=related)
         if name == names[0]:
             middle = run("entities.query", limit=1, offset=size // 2)["entities"][0]["entity_id"]
-            found = Owner(name, middle, ids[-1])
+            found = Owner(name, middle, ids[-1], ids[10])
     # What was planned while there was little is planned anew.
     loop.run(services.database.script("CALL db.prepareForReplanning(60)"))
     return found
@@ -90,8 +93,8 @@ def profiled(loop: Loop, services: Services, owner: Owner) -> Profile:
 
     async def ask(name: str, params: dict[str, Any]) -> tuple[dict[str, Any], int, set[str]]:
         async with services.database._driver.session() as session:
-            text = f"PROFILE {cypher.query(name).text}"
-            result = await session.run(text, cypher.bind(name, params, owner.id))
+            text = services.database.query_text(name, frozenset(BUILTIN))
+            result = await session.run(f"PROFILE {text}", cypher.bind(name, params, owner.id))
             (row,) = [dict(record.items()) async for record in result]
             plan = (await result.consume()).profile
             assert plan is not None
@@ -231,3 +234,37 @@ def test_other_lists_cost_a_page(profiled: Profile, owner: Owner, name: str, par
     row, hits, _ = profiled(name, **{**params, **place})
     assert len(row["page"]) == LIMIT
     assert hits < FIXED + PAGE_HITS * LIMIT, hits
+
+
+AROUND = {
+    "outgoing": True, "incoming": True, "depth": 1, "hub": 1_000, "most": 2_000, "links": 200, "limit": LIMIT,
+    "include_entities": True,
+}  # fmt: skip
+NEIGHBOURHOOD = {
+    "hub": 1_000,
+    "expanded": True,
+    "offset": 0,
+    "limit": LIMIT,
+    "observations": 1_000,
+    "events": LIMIT,
+}
+
+
+def test_a_walk_with_its_rows_costs_what_it_answers(profiled: Profile, owner: Owner) -> None:
+    row, hits, operators = profiled("relationship.around", **AROUND, origin=owner.spoke)
+    assert (len(row["entities"]), len(row["relationships"])) == (1, 1)
+    assert hits < FIXED, hits
+    assert not operators & SCANS
+    row, hits, _ = profiled("relationship.around", **AROUND, origin=owner.hub)
+    assert (len(row["levels"][0]), row["entities"], row["relationships"]) == (300, [], None)
+    assert hits < FIXED + SEEN_HITS * 300, hits
+
+
+def test_a_neighbourhood_costs_what_it_answers(profiled: Profile, owner: Owner) -> None:
+    row, hits, operators = profiled("relationship.neighbourhood", **NEIGHBOURHOOD, entity_id=owner.spoke)
+    assert (len(row["others"]), len(row["page"]), row["total"]) == (1, 1, 1)
+    assert hits < FIXED, hits
+    assert not operators & SCANS
+    row, hits, _ = profiled("relationship.neighbourhood", **NEIGHBOURHOOD, entity_id=owner.hub)
+    assert (len(row["page"]), row["total"]) == (LIMIT, 300)
+    assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * 300, hits
