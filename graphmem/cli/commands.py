@@ -145,6 +145,17 @@ def group_of(*words: str) -> type[TyperGroup]:
             commands = {name: one for name, one in self.commands.items() if name not in groups}
             self.commands = _Commands(commands, words, groups)
 
+        def invoke(self, ctx: Any) -> Any:
+            try:
+                return super().invoke(ctx)
+            except Exception as exc:
+                # Typer exports no class of this error; its attribute names the option that a command lacks.
+                name = getattr(exc, "option_name", None)
+                if ctx.parent is None and any(name in parameter.opts for parameter in self.params):
+                    exc.args = (f"{exc} (it stands before the command: graphmem {name} …)",)
+                    vars(exc)["message"] = exc.args[0]
+                raise
+
     return Group
 
 

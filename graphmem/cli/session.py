@@ -227,8 +227,8 @@ def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = u
         sys.stderr.write(json.dumps(envelope, default=str) + "\n")
     else:
         message, *lines = error_lines(error, place)
-        stderr.print(f"[bold red]error[/] {error.code}:", end=" ", highlight=False)
-        stderr.print(plain(message))
+        # One text, so that the first line ends at the terminal's width.
+        stderr.print(plain("error", "bold red") + plain(f" {error.code}: {message}"), highlight=False)
         for line in lines:
             stderr.print(plain(line))
         stderr.print(f"  trace_id {envelope['trace_id']}", style="dim", highlight=False)
