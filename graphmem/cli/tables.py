@@ -77,11 +77,12 @@ class Snapshot:
 
     def _wide(self, provenance: Row, observations: Row) -> Table:
         more = ("observed at", "kind of writer", "written by") if observations else ()
-        table = new_table(None, "field", "value", "observation", *more)
+        table = new_table(None, "field", "value", *(("observation",) if provenance else ()), *more)
         for field, value in self.answer["snapshot"].items():
             name = provenance.get(field, "")
             origin = origin_cells(observations[name]) if name in observations else ()
-            table.add_row(*map(plain, (field, short(value), name, *origin)))
+            names = (name,) if provenance else ()
+            table.add_row(*map(plain, (field, short(value), *names, *origin)))
         return table
 
 
@@ -160,20 +161,23 @@ class Rows(Table):
         columns = self.columns
         for name in ("", *_OPTIONAL_COLUMNS):
             columns = [column for column in columns if column.header != name]
-            if sum(map(_least_width, columns)) <= width:
+            # The last column has no gap behind it, only an edge.
+            if sum(map(_least_width, columns)) - 1 <= width:
                 return _widened(columns, width)
         return None
 
 
 def _widened(columns: list[Column], width: int) -> list[Column]:
-    """Return columns that share a width: each breaks no word, and what is left goes to those that wrap."""
+    """Return columns that share a width: each breaks no word, and cells take what is left before headers."""
     widths = [_least_width(column) - COLUMN_GAP for column in columns]
-    wanted = [max(cell_len(text) for text in _texts(column)) for column in columns]
-    spare = width - sum(widths) - COLUMN_GAP * len(columns)
-    while spare > 0 and (wrapping := [i for i, each in enumerate(wanted) if widths[i] < each]):
-        for i in wrapping[:spare]:
-            widths[i] += 1
-        spare -= len(wrapping)
+    cells = [max(cell_len(str(cell)) for cell in column.cells) for column in columns]
+    headers = [cell_len(str(column.header)) for column in columns]
+    spare = width - sum(widths) - COLUMN_GAP * len(columns) + 1
+    for wanted in (cells, headers):
+        while spare > 0 and (wrapping := [i for i, each in enumerate(wanted) if widths[i] < each]):
+            for i in wrapping[:spare]:
+                widths[i] += 1
+            spare -= min(spare, len(wrapping))
     return [_of_width(column, each) for column, each in zip(columns, widths, strict=True)]
 
 

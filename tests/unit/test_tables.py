@@ -98,6 +98,11 @@ def test_a_list_of_entities_has_a_row_for_each_and_leaves_out_counters_where_it_
     assert max(map(len, narrow)) <= 80
 
 
+@pytest.mark.parametrize("width", range(50, 130, 3))
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert max(map(len, lines("entities.query", ENTITIES, width))) <= width
+
+
 def test_a_list_that_is_too_wide_without_counters_has_them_as_lines() -> None:
     assert "obs.           345" in lines("entities.query", ENTITIES, 60)
 
