@@ -17,6 +17,7 @@ from graphmem.matching import blocking, similarity
 from graphmem.matching.blocking import Pair
 from graphmem.matching.similarity import Profile
 from graphmem.reading import answers, cursors, duplicate_pages
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.duplicate_candidates import reason_of
 from graphmem.registry import Context, Scope, operation
@@ -40,6 +41,7 @@ class FindDuplicates(Arguments):
     ] = CANDIDATES_DEFAULT
     offset: Offset = 0
     cursor: Cursor = None
+    max_characters: MaxCharacters = None
 
 
 class Call(TypedDict):
@@ -67,7 +69,7 @@ class Candidate(TypedDict):
     merge: Call
 
 
-class Duplicates(TypedDict):
+class Duplicates(Budgeted):
     """A page of pairs, the likeliest first, then by ids.
 
     Unlike in other lists, an offset goes on among the pairs, and a cursor among the entities. ``total``
@@ -96,6 +98,7 @@ class Duplicates(TypedDict):
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "person", "threshold": 0.9},
 )
+@within_budget("candidates", is_costly=True)
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 

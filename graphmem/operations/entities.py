@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired
 
 from pydantic import AfterValidator, BeforeValidator, Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
@@ -41,7 +40,7 @@ from graphmem.reading import (
     shaping,
 )
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
@@ -174,9 +173,10 @@ class GetProvenance(Arguments):
     field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
     at: At = None
     at_ingested: AtIngested = None
+    max_characters: MaxCharacters = None
 
 
-class Provenance(TypedDict):
+class Provenance(Budgeted):
     """The value of one field, and the observations behind it."""
 
     entity_id: str
@@ -197,6 +197,7 @@ class Provenance(TypedDict):
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
 )
+@within_budget()
 @read_fresh
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source and writer."""

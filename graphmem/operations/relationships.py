@@ -26,7 +26,7 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import answers, cursors
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
@@ -232,9 +232,10 @@ class RelationshipSnapshot(RelationshipReference):
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
+    max_characters: MaxCharacters = None
 
 
-class RelationshipHistory(RelationshipThen):
+class RelationshipHistory(RelationshipThen, Budgeted):
     """A relationship and the observations that it comes from, newest first, 500 at most."""
 
     observations: list[answers.RelationshipObservation]
@@ -249,6 +250,7 @@ class RelationshipHistory(RelationshipThen):
     errors=(NotFound,),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
+@within_budget()
 @read_fresh
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""

@@ -19,7 +19,7 @@ from graphmem.arguments import (
 )
 from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
-from graphmem.reading.budgets import MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import LookupHits, by_words, find_exactly
 from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
@@ -84,6 +84,7 @@ class ExplainSearch(Arguments):
     filters: TypeFilters = Field(default=TypeFilters(), description="Filters by entity type.")
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
+    max_characters: MaxCharacters = None
 
 
 class Hit(TypedDict):
@@ -131,7 +132,7 @@ class Compared(TypedDict):
     model: str
 
 
-class Explanation(TypedDict):
+class Explanation(Budgeted):
     """How a search came to its answer. Every phrase must occur; ``*`` marks the beginning of a word."""
 
     phrases: list[str]
@@ -154,6 +155,7 @@ class Explanation(TypedDict):
     scope=Scope.READ,
     example={"search": "planning meeting", "entity_type": "event", "limit": 5},
 )
+@within_budget("entities")
 @read_fresh
 async def explain_search(context: Context, arguments: ExplainSearch) -> Explanation:
     """Explain a search: which strategies ran, what each of them found, and how the answer was ordered.

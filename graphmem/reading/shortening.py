@@ -75,6 +75,11 @@ def shorten(answer: Json, budget: int, size: Size, names: list[str]) -> None:
                 names.append(value.name)
 
 
+def value_names(answer: Json) -> set[str]:
+    """Return the names of the values of an answer."""
+    return {value.name for value in _values(answer)}
+
+
 def _longest(values: Collection[Value]) -> list[Value]:
     return sorted(values, key=lambda value: len(value.text), reverse=True)[:NAMES_LIMIT]
 

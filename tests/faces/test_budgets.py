@@ -170,12 +170,13 @@ def test_one_large_thing_has_its_longest_values_shortened(
 
 
 def test_a_thing_of_very_many_fields_loses_its_last_ones_and_says_so(run: Call) -> None:
-    fields = {f"field_{i:03}": "some words" for i in range(300)}
+    fields = {f"field_{i:03}": "some words" * 6 for i in range(300)}
     note = run("store", entities=[{"entity_type": "note", "title": "Wide", **fields}])["entities"][0]
     snapshot = run("entities.snapshot", entity_id=note["entity_id"], max_characters=3_000)
     assert size(snapshot) <= 3_000
     assert len(snapshot["snapshot"]) + snapshot["omitted"]["left_out"]["snapshot"] == 301
     assert set(snapshot["provenance"]) == set(snapshot["snapshot"])
+    assert set(snapshot["omitted"]["shortened"]) <= {"canonical_name", *snapshot["snapshot"]}
 
 
 def test_a_budget_that_nothing_fits_names_one_that_does(run: Call) -> None:
@@ -229,6 +230,42 @@ def test_a_correction_of_a_large_thing_answers_within_its_size(run: Call) -> Non
     assert set(corrected["omitted"]["shortened"]) == {"text", "other", "list"}
     observed = run("observations.create", **change, fields={"short": "again"})
     assert size(observed) <= 2_000
+
+
+def test_proposals_that_are_costly_to_make_go_on_by_offset(run: Call) -> None:
+    names = ("Ada Lovelace", "Ada Lovelase", "Adda Lovelace", "Ada Lovelance", "Lovelace Ada", "Ada Lovlace")
+    run("store", entities=[{"entity_type": "person", "name": name} for name in names])
+    pairs = {"entity_type": "person", "threshold": 0.5}
+    whole = run("entities.duplicates", **pairs)["candidates"]
+    assert len(whole) > 10
+    seen: list[Any] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = run("entities.duplicates", **pairs, offset=offset, max_characters=3_000)
+        assert size(page) <= 3_000
+        seen += page["candidates"]
+        assert ("omitted" in page) == ("next_offset" in page)
+        offset = page.get("next_offset")
+    assert seen == whole
+
+
+def test_an_explanation_and_a_history_stay_within_a_size(run: Call, hub: str) -> None:
+    explained = run("search.explain", search="task", max_characters=5_000)
+    assert size(explained) <= 5_000
+    assert explained["omitted"]["left_out"]["entities"] == COUNT - len(explained["entities"])
+    note = run("store", entities=[LARGE])["entities"][0]["entity_id"]
+    for i in range(20):
+        run("observations.create", entity_id=note, fields={"text": f"{i}" * 5_000})
+    told = run("entities.provenance", entity_id=note, field="text", max_characters=2_000)
+    assert size(told) <= 2_000
+    assert told["omitted"]["shortened"]
+    link = run("relationships.list", entity_id=hub, limit=1)["relationships"][0]
+    key = link["relationship_key"]
+    ends = {name: link[name] for name in ("relationship_type", "source_entity_id", "target_entity_id")}
+    run("relationships.create", **ends, metadata={"note": "x" * 9_000})
+    history = run("relationships.snapshot", relationship_key=key, max_characters=3_000)
+    assert size(history) <= 3_000
+    assert history["omitted"]["shortened"] == ["note"]
 
 
 # Faces
