@@ -7,12 +7,14 @@ service, which is started in the background. Neither the operations nor the data
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import secrets
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -85,16 +87,17 @@ class Client:
         elif "method" in message and "id" in message:
             self._request(message["id"], message["method"], message.get("params") or {})
         elif message.get("method") == "notifications/cancelled":
-            self._calls.pop(str((message.get("params") or {}).get("requestId")), None)
+            with self._writing:
+                self._calls.pop(str((message.get("params") or {}).get("requestId")), None)
 
     def end(self) -> None:
         """Wait for the calls under way, but not for long: nobody may be there to read their answers."""
         deadline = time.monotonic() + DRAIN_SECONDS
-        for call, thread in list(self._calls.values()):
+        with self._writing:
+            calls = list(self._calls.values())
+        for call, thread in calls:
             thread.join(max(0.0, deadline - time.monotonic()))
             self._answer(call, _error(call.id, Refusal(CONNECTION_CLOSED, "Connection closed")))
-        with self._writing:  # the last answer is written
-            pass
 
     def _request(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
         try:
@@ -116,9 +119,8 @@ class Client:
         except GraphmemError as exc:
             answer = self._tool_error(call, exc)
         except Exception as exc:
-            answer = self._tool_error(
-                call, InternalError(f"unexpected fault: {type(exc).__name__}: {exc}"[:500])
-            )
+            traceback.print_exc()  # on stderr, which the client's program shows
+            answer = self._tool_error(call, InternalError(f"an unexpected fault ({type(exc).__name__})"))
         self._answer(call, answer)
 
     def _forward(self, call: ToolCall) -> bytes:
@@ -126,8 +128,16 @@ class Client:
         request = {"jsonrpc": "2.0", "id": call.id, "method": "tools/call", "params": call.params}
         url = f"/mcp/{self._settings.mcp_tools}"
         headers = {"X-Client-Name": "mcp", **call.headers}
-        progress = _Progress(self, call.progress_token)
-        status, body = calling.send(self._settings, url, request, headers, progress.tell)
+        numbers = itertools.count(1)
+
+        def tell(line: str) -> None:
+            params = {"progressToken": call.progress_token, "progress": next(numbers), "message": line}
+            self._write_of(
+                call, _line({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+            )
+
+        wants_progress = call.progress_token is not None
+        status, body = calling.send(self._settings, url, request, headers, tell if wants_progress else None)
         if status == 200:
             return body
         answer = json.loads(body)
@@ -145,16 +155,17 @@ class Client:
             result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}
         return _line({"jsonrpc": "2.0", "id": call.id, "result": result})
 
-    def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send a notification to the client."""
-        self._write(_line({"jsonrpc": "2.0", "method": method, "params": params}))
-
     def _answer(self, call: ToolCall, line: bytes) -> None:
         """Answer a call, unless it is answered or cancelled."""
+        self._write_of(call, line, is_answer=True)
+
+    def _write_of(self, call: ToolCall, line: bytes, is_answer: bool = False) -> None:
+        """Write a message about a call that is under way. Its answer is the last one."""
         with self._writing:
             if self._calls.get(str(call.id), (None,))[0] is call:
-                del self._calls[str(call.id)]
                 self._write_all(line)
+                if is_answer:
+                    del self._calls[str(call.id)]
 
     def _write(self, line: bytes) -> None:
         with self._writing:
@@ -166,22 +177,6 @@ class Client:
         with contextlib.suppress(BrokenPipeError):
             while left:
                 left = left[os.write(self._wire, left) :]
-
-
-class _Progress:
-    """Tells the client what its call waits for, if it sent a token."""
-
-    def __init__(self, client: Client, token: RequestId | None) -> None:
-        self._client = client
-        self._token = token
-        self._count = 0
-
-    def tell(self, line: str) -> None:
-        if self._token is None:
-            return
-        self._count += 1
-        params = {"progressToken": self._token, "progress": self._count, "message": line}
-        self._client.notify("notifications/progress", params)
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

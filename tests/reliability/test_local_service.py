@@ -26,7 +26,9 @@ from graphmem.service import calling, greeting, wire
 from graphmem.service import place as places
 from graphmem.service.place import Place, is_locked, place
 from graphmem.settings import Settings
+from tests.support.imports import HEAVY, imported
 from tests.support.local_service import is_alive, local_settings, started_for, wait_for
+from tests.support.permissions import deny
 from tests.support.service import environment
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
@@ -287,6 +289,25 @@ def test_commands_use_the_service_and_offline_does_not(local: Settings, owner: s
     assert f"(process {status['pid']}) of {local.data_path};" in stopped["message"]
     again = answer("server", "stop")
     assert (again["stopped"], str(local.data_path) in again["message"]) == (False, True)
+
+
+def test_a_command_that_calls_the_service_imports_no_operations(local: Settings) -> None:
+    store(local)
+    environ = environment(local, local.data_path, GRAPHMEM_OFFLINE="0", GRAPHMEM_SHUTDOWN_SECONDS="5")
+    modules, answer = imported("entities", "list", environ={**environ, "COLUMNS": "120"})
+    assert ADA["name"] in answer
+    assert not modules & HEAVY
+
+
+def test_a_data_directory_that_the_system_refuses_is_named(
+    local: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local.data_path.mkdir()
+    with monkeypatch.context() as patch:
+        deny(patch, local.data_path)
+        with pytest.raises(DataDirectoryRefused, match=str(local.data_path)):
+            calling.ensure(local)
+    assert store(local)["entities_created"] == 1
 
 
 def test_each_database_has_a_service_of_its_own(tmp_path: Path) -> None:

@@ -16,20 +16,10 @@ import pytest
 from graphmem.cli import main
 from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings, ToolsetName
+from tests.support.imports import HEAVY, imported
 from tests.support.mcp_conversation import TOOLS, opening
 
 RESIDENT_BYTES_LIMIT = 60_000_000
-HEAVY = {
-    "graphmem.operations",
-    "graphmem.registry",
-    "graphmem.database.driver",
-    "graphmem.runtime",
-    "graphmem.neo4j_local",
-    "mcp",
-    "mcp_types",
-    "neo4j",
-    "structlog",
-}
 
 
 @pytest.fixture
@@ -44,19 +34,6 @@ def occupied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert handle is not None
     yield tmp_path
     os.close(handle)
-
-
-def imported(*words: str, stdin: str = "") -> tuple[set[str], str]:
-    """Run ``graphmem`` with these words; return the modules that it imported, and its answer."""
-    ended = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "graphmem", *words],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    return set(re.findall(r"^import time:.*\| +(\S+)$", ended.stderr, re.MULTILINE)), ended.stdout
 
 
 @pytest.mark.parametrize("words", [["--help"], ["entities", "--help"], ["store", "--help"]])

@@ -116,9 +116,12 @@ class Wire:
         self.take(method="initialize", id=0, params=opening("2025-11-25")["params"])
 
     def _send(self, settings: Any, url: str, request: Any, headers: Any, tell: Any) -> tuple[int, bytes]:
+        if tell:
+            tell("starting … 1 s")
         self.sent.append((url, request))
-        tell("starting … 1 s")
         assert self.may_answer.wait(30)
+        if tell:
+            tell("starting … 5 s")
         if isinstance(self.answer, Exception):
             raise self.answer
         return 200, orjson.dumps({"jsonrpc": "2.0", "id": request["id"], "result": self.answer})
@@ -143,7 +146,7 @@ def test_a_call_is_passed_on_and_its_wait_told_under_the_token(wire: Wire) -> No
     wire.may_answer.set()
     params = {"name": "store", "arguments": {"entities": [10**30]}, "_meta": {"progressToken": "p"}}
     wire.take(method="tools/call", id="x", params=params)
-    progress, answer = wire.messages()
+    progress, _, answer = wire.messages()
     assert progress["params"] == {"progressToken": "p", "progress": 1, "message": "starting … 1 s"}
     assert answer == {"jsonrpc": "2.0", "id": "x", "result": {"content": []}}
     ((url, request),) = wire.sent
@@ -157,12 +160,16 @@ def test_without_a_token_no_progress_is_sent(wire: Wire) -> None:
 
 
 def test_a_cancelled_call_is_not_answered_and_others_are(wire: Wire) -> None:
-    wire.take(method="tools/call", id=1, params={"name": "store"})
+    wire.take(method="tools/call", id=1, params={"name": "store", "_meta": {"progressToken": 1}})
+    while not wire.sent:
+        time.sleep(0.01)
     wire.take(method="tools/call", id=2, params={"name": "store"})
     wire.take(method="notifications/cancelled", params={"requestId": 1})
     wire.take(method="ping", id=3)
     wire.may_answer.set()
-    assert [message["id"] for message in wire.messages()] == [3, 2]
+    progress, *answers = wire.messages()
+    assert progress["method"] == "notifications/progress"
+    assert [message["id"] for message in answers] == [3, 2]
 
 
 def test_an_error_of_the_service_is_an_error_of_the_tool(wire: Wire) -> None:
