@@ -123,9 +123,9 @@ async def warm(services: Services) -> None:
     loading = (
         [asyncio.to_thread(services.embedder.warm)] if isinstance(services.embedder, LocalEmbedder) else []
     )
-    await asyncio.gather(services.database.plan_first(), *loading)
+    await asyncio.gather(services.database.planning.plan_first(), *loading)
     with contextlib.suppress(GraphmemError):
-        await services.database.plan_rest((await services.vocabulary.current()).names)
+        await services.database.planning.plan_rest((await services.vocabulary.current()).names)
 
 
 async def keep_up(services: Services) -> None:
@@ -173,7 +173,7 @@ async def ensure_database_running(services: Services, crashed_pid: int | None) -
         if crashed_pid:
             await asyncio.to_thread(neo4j_local.stop, settings, only=crashed_pid)
         await connection(settings, requested=False)
-        await services.database.plan_first()
+        await services.database.planning.plan_first()
     except SetupError as failed:
         _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
         # A server that does not come up after its predecessor was stopped is stopped as well.

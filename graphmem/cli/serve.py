@@ -110,7 +110,7 @@ async def _serve(settings: Settings, tracer: Tracer, bound: beside.BoundSocket |
             timeout_keep_alive=75,
         )
         async with background_work(services), beside.opened(socket_server, services):
-            await _Server(config, settings, services.database.planned).serve()
+            await _Server(config, settings, services.database.planning.planned).serve()
 
 
 def _check_port(settings: Settings) -> None:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
@@ -32,6 +31,7 @@ from graphmem.database.driver_errors import (
     translate,
 )
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
+from graphmem.database.planning import Planning
 from graphmem.database.queries import Queries, Statements, Transaction, fetch_rows
 from graphmem.database.rows import Row
 from graphmem.errors import (
@@ -40,26 +40,16 @@ from graphmem.errors import (
     GraphmemError,
     InternalError,
 )
-from graphmem.model import relationship
 from graphmem.observability.tracing import NO_TRACES, Tracer
-from graphmem.settings import DEFAULT_OWNER, Settings
+from graphmem.settings import Settings
 
 if TYPE_CHECKING:
     # Both import libraries that take longer to load than all else that `graphmem --help` needs.
     from graphmem.neo4j_local import Connection
     from graphmem.observability.metrics import Metrics
 
-PLANNED_FIRST = (
-    ("write.look[plain]", "duplicate.near", "entity.get", "entity.find"),
-    ("write.turn[plain]", "owner.create", "write.turn[linked]", "entity.page[asc]", "search.find"),
-)
-"""Queries that a service plans before it is ready: those of each group on a connection of their own."""
-PLANNING_PAUSE_FACTOR = 3.0
-"""Between two background plans the service pauses for this many times the last plan's duration."""
 SLOW_PLAN_SHARE = 0.1
 """The share of a read's limit from which on its planning is slow. A text with a plan takes milliseconds."""
-QUIET_SECONDS = 1.0
-"""After so many seconds without a request the service plans in the background."""
 ANSWER_GRACE_SECONDS = 2.0
 """Seconds that an answer may arrive after its statement's limit: the server itself ends what takes longer."""
 OnNotification = Callable[[str, str], None]
@@ -91,11 +81,8 @@ class Database:
         self._database_name = address.database
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries)
-        self._first_runs = FirstRuns()
-        self._last_request_at = -math.inf
-        self.planned = asyncio.Event()
-        """Not set while the first queries are being planned."""
-        self.planned.set()
+        self.first_runs = FirstRuns()
+        self.planning = Planning(self)
         self.slow_plan_seconds = SLOW_PLAN_SHARE * settings.read_timeout
         """From so many seconds on, planning a text explains that a read of it exceeded its limit."""
         self.metrics = metrics
@@ -143,11 +130,12 @@ class Database:
         """
         text = self.query_text(name, edge_types)
         bound = cypher.bind(name, params, owner)
+        await self.planning.wait_for(text)
 
         async def attempt() -> list[Row]:
             if cypher.is_light(name, params):
                 return await self._run_read(name, text, bound, light=True)
-            async with self.heavy.place(first_run=self._first_runs.expects(text)):
+            async with self.heavy.place(first_run=self.first_runs.expects(text)):
                 return await self._run_read(name, text, bound, light=False)
 
         start = time.monotonic()
@@ -198,20 +186,24 @@ class Database:
         except neo4j.exceptions.Neo4jError as exc:
             if exc.code not in TIME_LIMIT_CODES:
                 raise
-            await self._explain(text, params)
-            if not light and not self._first_runs.was_planned_since(start, text):
+            await self.explain(text, params)
+            if not light and not self.first_runs.was_planned_since(start, text):
                 raise
         return await self._run(name, text, timeout, params)
 
-    async def _explain(self, text: LiteralString, params: dict[str, Any]) -> None:
-        """Plan a text unless the server has a plan for it that it still uses, in the time of a first run."""
+    async def explain(self, text: LiteralString, params: dict[str, Any]) -> None:
+        """Plan a text unless the server has a plan for it that it still uses, in the time of a first run.
+
+        Raises:
+            neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError, FirstRunTimeout: it failed.
+        """
         explained = cast("LiteralString", f"EXPLAIN {text}")
-        self._first_runs.forget(explained)
+        self.first_runs.forget(explained)
         start = time.monotonic()
         await self._run("explain", explained, self._settings.read_timeout, params)
         end = time.monotonic()
         if end - start >= self.slow_plan_seconds:
-            self._first_runs.planned_slowly(text, end)
+            self.first_runs.planned_slowly(text, end)
 
     async def write(
         self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
@@ -224,6 +216,7 @@ class Database:
         try:
             bound = cypher.bind(name, params, owner)
             text = self.query_text(name, edge_types)
+            await self.planning.wait_for(text)
             return await self._run(name, text, self._settings.write_timeout, bound)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
@@ -274,53 +267,6 @@ class Database:
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise setting_error(exc, self._settings) or self._failed("server.ping", exc) from exc
 
-    async def plan_first(self) -> None:
-        """Plan the queries of :data:`PLANNED_FIRST`, so that no first caller waits. Failures are ignored.
-
-        :attr:`planned` is not set meanwhile.
-        """
-        self.planned.clear()
-        try:
-            await asyncio.gather(*(self._plan_all(names) for names in PLANNED_FIRST))
-        finally:
-            self.planned.set()
-
-    async def plan_rest(self, edge_types: frozenset[str]) -> None:
-        """Plan all other queries while no requests arrive: it takes half a minute of a core."""
-        planned = {name for names in PLANNED_FIRST for name in names}
-        for name in [name for name in cypher.names() if name not in planned]:
-            await self._wait_until_quiet()
-            start = time.monotonic()
-            await self._plan(name, edge_types)
-            await asyncio.sleep(PLANNING_PAUSE_FACTOR * (time.monotonic() - start))
-
-    async def _plan_all(self, names: Iterable[str]) -> None:
-        for name in names:
-            await self._plan(name, frozenset())
-
-    async def _plan(self, name: str, edge_types: frozenset[str]) -> None:
-        # Neo4j keeps a plan for each combination of parameter types. All owners' ids have one length.
-        nothing = dict.fromkeys(cypher.query(name).params)
-        params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
-        types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
-        text = self.query_text(name, types)
-        server_life = self._first_runs.server_life
-        with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
-            await self._explain(text, params)
-            self._first_runs.planned(text, server_life)
-
-    def has_plan(self, name: str) -> bool:
-        """Return whether the server has planned a query, as far as this process knows."""
-        return self._first_runs.has_plan(self.query_text(name))
-
-    async def _wait_until_quiet(self) -> None:
-        """Return after :data:`QUIET_SECONDS` without a request."""
-        while True:
-            busy = self._last_request_at + QUIET_SECONDS - time.monotonic()
-            if busy <= 0:
-                return
-            await asyncio.sleep(busy)
-
     def query_text(self, name: str, types: frozenset[str] | None = None) -> LiteralString:
         """Return the text of a query. ``types`` fills the place for relationship types, if it has one."""
         query = cypher.query(name)
@@ -351,18 +297,18 @@ class Database:
         Raises:
             FirstRunTimeout: not even the limit of a first run was enough.
         """
-        server_life = self._first_runs.server_life
-        first = self._first_runs.expects(text)
+        server_life = self.first_runs.server_life
+        first = self.first_runs.expects(text)
         limit = max(seconds, FIRST_RUN_SECONDS) if first else seconds
         try:
             async with self._give_up_after(limit, silent_after=seconds if first else None):
                 yield limit
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            self._first_runs.failed(exc)
+            self.first_runs.failed(exc)
             if first and getattr(exc, "code", None) in TIMEOUT_CODES:
                 raise FirstRunTimeout from exc
             raise
-        self._first_runs.finished(text, server_life)
+        self.first_runs.finished(text, server_life)
 
     @contextlib.asynccontextmanager
     async def _give_up_after(self, seconds: float, silent_after: float | None = None) -> AsyncIterator[None]:
@@ -418,7 +364,7 @@ class Database:
         cell = round_trips.get(None)
         if cell is not None:
             cell[0] += 1
-            self._last_request_at = time.monotonic()
+            self.planning.last_request_at = time.monotonic()
         start = time.perf_counter()
         try:
             with self.tracer.statement(name, self._database_name):

@@ -66,7 +66,7 @@ async def ready(context: Context, arguments: Nothing) -> Health:
     error = await context.services.availability.error()
     if error:
         raise type(error)(str(error), **error.details)
-    if not context.services.database.planned.is_set():
+    if not context.services.database.planning.planned.is_set():
         raise DatabaseUnavailable("the database has just started and plans its first statements")
     return {"ok": True, "version": __version__, "database": "up"}
 

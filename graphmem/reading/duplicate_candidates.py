@@ -68,7 +68,7 @@ def _not_looked_for(reason: str) -> dict[str, Any]:
 async def _near(context: Context, receipt: Receipt) -> Neighbours:
     """Read the entities near those that a receipt creates, or would create."""
     created = duplicate_probe.created(receipt)
-    has_plan = context.services.database.has_plan("duplicate.near")
+    has_plan = context.services.database.planning.has_plan("duplicate.near")
     async with asyncio.timeout(LOOK_SECONDS if has_plan else FIRST_RUN_SECONDS):
         row = await context.graph.only(
             "duplicate.near", _NearRows, **duplicate_probe.parameters(duplicate_probe.probes(created))

@@ -34,7 +34,8 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
         ) as services:
             app = create_local_app(services)
             front.doing = "planning the first statements"
-            await services.database.plan_first()
+            # The other first statements are planned while the first caller is served.
+            await services.database.planning.plan_stores()
             async with app.router.lifespan_context(app), background_work(services):
                 yield app
     finally:

@@ -21,7 +21,7 @@ import structlog
 import graphmem
 from graphmem import cypher, worker
 from graphmem.database import migrations, rows
-from graphmem.database.driver import PLANNED_FIRST
+from graphmem.database.planning import PLANNED_FIRST
 from graphmem.errors import MigrationRefused
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.registry import Services
@@ -345,10 +345,10 @@ def test_while_somebody_asks_only_what_comes_first_is_planned_beforehand(
     async def warm() -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(0.5):
-                await database.plan_first()
-                await database.plan_rest(frozenset(BUILTIN))
+                await database.planning.plan_first()
+                await database.planning.plan_rest(frozenset(BUILTIN))
 
-    monkeypatch.setattr("graphmem.database.driver.QUIET_SECONDS", 60.0 if busy else 0.0)
+    monkeypatch.setattr(database.planning, "quiet_seconds", 60.0 if busy else 0.0)
     by_runner(loop, services, str(uuid.uuid4()))("server.stats")
     monkeypatch.setattr(database, "_run", run)
     loop.run(warm())

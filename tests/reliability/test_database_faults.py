@@ -14,11 +14,11 @@ import httpx
 import pytest
 from neo4j.exceptions import Neo4jError
 
-from graphmem import __version__
+from graphmem import __version__, cypher
 from graphmem.api.app import create_app
 from graphmem.database import failpoints
 from graphmem.database.availability import STATE_SECONDS
-from graphmem.database.driver import PLANNED_FIRST
+from graphmem.database.planning import PLANNED_FIRST
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
 from graphmem.model import canonical, ids
 from graphmem.model.items import Reader
@@ -231,21 +231,47 @@ def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty
     get, database = getter(faulty), faulty.services.database
 
     async def plan() -> bool:
-        planning = asyncio.create_task(database.plan_first())
+        planning = asyncio.create_task(database.planning.plan_first())
         await asyncio.sleep(0)
-        planned = database.planned.is_set()
+        planned = database.planning.planned.is_set()
         await planning
         return planned
 
     assert not faulty.loop.run(plan())
     assert get("/health/ready").status_code == 200
-    assert all(database.has_plan(name) for names in PLANNED_FIRST for name in names)
-    database.planned.clear()
+    assert all(database.planning.has_plan(name) for names in PLANNED_FIRST for name in names)
+    database.planning.planned.clear()
     answer = get("/health/ready")
     assert (answer.status_code, answer.json()["error_code"]) == (503, "DB_CONNECTION_FAILED")
     assert "plans" in answer.json()["message"]
     assert get("/health").json()["database"] == "up"
-    database.planned.set()
+    database.planning.planned.set()
+
+
+def test_a_statement_that_is_being_planned_waits_for_its_plan(
+    faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, steps = faulty.services.database, list[str]()
+    faulty.call("server.stats")
+    run = database._run
+
+    async def watched(name: str, text: Any, timeout: float, params: dict[str, Any]) -> Any:
+        steps.append(f"{name} begins")
+        try:
+            return await run(name, text, timeout, params)
+        finally:
+            steps.append(f"{name} ends")
+
+    async def both() -> None:
+        planning = asyncio.create_task(database.planning._plan("owner.stats", frozenset()))
+        await asyncio.sleep(0)
+        params: dict[str, Any] = dict.fromkeys(cypher.query("owner.stats").params, "")
+        await database.read("owner.stats", faulty.owner, **params)
+        await planning
+
+    monkeypatch.setattr(database, "_run", watched)
+    faulty.loop.run(both())
+    assert steps == ["explain begins", "explain ends", "owner.stats begins", "owner.stats ends"]
 
 
 def test_health_of_a_silent_database_is_answered_in_time(faulty: Faulty) -> None:

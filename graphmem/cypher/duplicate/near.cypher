@@ -6,6 +6,5 @@
 // mode    read
 // index   identifier_value (owner, kind, value): a seek for each value, a short range on both sides of each name
 // cost    light
-// Stores that are only planned run it. A store that writes finds its duplicates in the statement that writes
-// (write.turn).
+// A store runs it after its commit, for the entities that it created. A store with `commit: false` runs it too.
 <duplicate._near>

@@ -1,0 +1,118 @@
+"""Has Neo4j plan queries before somebody waits for them.
+
+Neo4j plans a statement when the statement first runs, which takes seconds shortly after the server's start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import neo4j.exceptions
+
+from graphmem import cypher
+from graphmem.model import relationship
+from graphmem.settings import DEFAULT_OWNER
+
+if TYPE_CHECKING:
+    from graphmem.database.driver import Database
+
+Groups = tuple[tuple[str, ...], ...]
+"""Names of queries: those of each group are planned on a connection of their own."""
+
+STORE_QUERIES: Groups = (("write.look[plain]", "duplicate.near"), ("write.turn[plain]", "owner.create"))
+"""The queries of the first store of a new owner."""
+FIRST_QUERIES: Groups = (
+    ("entity.get", "entity.find", "entity.page[asc]"),
+    ("write.turn[linked]", "search.find"),
+)
+"""The other queries that a service plans before it is ready."""
+PLANNED_FIRST: Groups = (*STORE_QUERIES, *FIRST_QUERIES)
+"""All queries that a service plans before it is ready."""
+PAUSE_FACTOR = 3.0
+"""Between two background plans the service pauses for this many times the last plan's duration."""
+
+
+class Planning:
+    """What one process has had the server plan, and is having it plan."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._under_way: dict[str, asyncio.Event] = {}
+        """By text: set once its planning has ended."""
+        self.quiet_seconds = 1.0
+        """After so many seconds without a request the service plans in the background."""
+        self.last_request_at = -math.inf
+        """When the last statement of a request was sent, by the monotonic clock."""
+        self.planned = asyncio.Event()
+        """Not set while the first queries are being planned."""
+        self.planned.set()
+
+    async def plan_stores(self) -> None:
+        """Plan the queries of a store. :attr:`planned` is not set until :meth:`plan_first` has ended."""
+        self.planned.clear()
+        await self._plan_groups(STORE_QUERIES)
+
+    async def plan_first(self) -> None:
+        """Plan the queries of :data:`PLANNED_FIRST`, so that no first caller waits. Failures are ignored.
+
+        :attr:`planned` is not set meanwhile.
+        """
+        try:
+            await self.plan_stores()
+            await self._plan_groups(FIRST_QUERIES)
+        finally:
+            self.planned.set()
+
+    async def plan_rest(self, edge_types: frozenset[str]) -> None:
+        """Plan all other queries while no requests arrive: it takes half a minute of a core."""
+        planned = {name for names in PLANNED_FIRST for name in names}
+        for name in [name for name in cypher.names() if name not in planned]:
+            await self._wait_until_quiet()
+            start = time.monotonic()
+            await self._plan(name, edge_types)
+            await asyncio.sleep(PAUSE_FACTOR * (time.monotonic() - start))
+
+    async def wait_for(self, text: str) -> None:
+        """Wait while a text is being planned: the server would plan it a second time for the caller."""
+        if under_way := self._under_way.get(text):
+            await under_way.wait()
+
+    def has_plan(self, name: str) -> bool:
+        """Return whether the server has planned a query, as far as this process knows."""
+        return self._database.first_runs.has_plan(self._database.query_text(name))
+
+    async def _plan_groups(self, groups: Groups) -> None:
+        await asyncio.gather(*(self._plan_all(names) for names in groups))
+
+    async def _plan_all(self, names: Iterable[str]) -> None:
+        for name in names:
+            await self._plan(name, frozenset())
+
+    async def _plan(self, name: str, edge_types: frozenset[str]) -> None:
+        # Neo4j keeps a plan for each combination of parameter types. All owners' ids have one length.
+        nothing = dict.fromkeys(cypher.query(name).params)
+        params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
+        types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
+        text = self._database.query_text(name, types)
+        server_life = self._database.first_runs.server_life
+        under_way = self._under_way[text] = asyncio.Event()
+        try:
+            with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+                await self._database.explain(text, params)
+                self._database.first_runs.planned(text, server_life)
+        finally:
+            del self._under_way[text]
+            under_way.set()
+
+    async def _wait_until_quiet(self) -> None:
+        """Return after :attr:`quiet_seconds` without a request."""
+        while True:
+            busy = self.last_request_at + self.quiet_seconds - time.monotonic()
+            if busy <= 0:
+                return
+            await asyncio.sleep(busy)
