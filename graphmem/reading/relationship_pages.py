@@ -39,6 +39,11 @@ class Wanted:
     time: int = times.LATEST
     after: str = cursors.LAST
 
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first page, and no total is wanted."""
+        return not self.counted and (self.time, self.after) == (times.LATEST, cursors.LAST)
+
 
 class _PageRows(NamedTuple):
     """The row of ``relationship/page.cypher`` and ``relationship/page_by_type.cypher``."""
@@ -51,7 +56,10 @@ class _PageRows(NamedTuple):
 
 
 class _PageOfEntity(NamedTuple):
-    """The row of ``relationship/of_entity.cypher``; ``root`` is the survivor of the entity."""
+    """The row of ``relationship/of_entity.cypher``; ``root`` is the survivor of the entity.
+
+    Its form ``first`` has no total.
+    """
 
     version: int
     root: str
@@ -112,32 +120,9 @@ async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) ->
 
 
 async def _now(context: Context, wanted: Wanted) -> Found:
-    common: dict[str, Any] = {
-        "entity_type": wanted.entity_type,
-        "include_deleted": wanted.include_deleted,
-        "counted": wanted.counted,
-        "expanded": wanted.expanded,
-        "time": wanted.time,
-        "after": wanted.after,
-        "offset": wanted.offset,
-        "limit": wanted.limit,
-        "reach": wanted.offset + wanted.limit + 1,
-    }
     if wanted.entity_id is not None:
-        row = await context.graph.one(
-            "relationship.of_entity",
-            _PageOfEntity,
-            **common,
-            entity_id=wanted.entity_id,
-            outgoing=wanted.outgoing,
-            incoming=wanted.incoming,
-            other=wanted.other,
-            type=wanted.relationship_type,
-        )
-        if row is None:
-            raise answers.no_entity(wanted.entity_id)
-        others = shared_rows.refuse_stale(row.others)
-        return Found(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
+        return await _of_entity(context, wanted, wanted.entity_id)
+    common = {**_which(wanted), **_place(wanted)}
     if wanted.relationship_type is not None:
         row = await context.graph.only(
             "relationship.page_by_type", _PageRows, **common, type=wanted.relationship_type
@@ -145,6 +130,42 @@ async def _now(context: Context, wanted: Wanted) -> Found:
     else:
         row = await context.graph.only("relationship.page", _PageRows, **common)
     return Found(row.page, shared_rows.refuse_stale(row.others), row.total, row.truncated, row.more)
+
+
+async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Found:
+    which: dict[str, Any] = {
+        **_which(wanted),
+        "entity_id": entity_id,
+        "outgoing": wanted.outgoing,
+        "incoming": wanted.incoming,
+        "other": wanted.other,
+        "type": wanted.relationship_type,
+    }
+    if wanted.is_first:
+        row = await context.graph.one("relationship.of_entity[first]", _PageOfEntity, **which)
+    else:
+        row = await context.graph.one("relationship.of_entity", _PageOfEntity, **which, **_place(wanted))
+    if row is None:
+        raise answers.no_entity(entity_id)
+    others = shared_rows.refuse_stale(row.others)
+    return Found(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
+
+
+def _which(wanted: Wanted) -> dict[str, Any]:
+    """Return the parameters of every page of now."""
+    return {
+        "entity_type": wanted.entity_type,
+        "include_deleted": wanted.include_deleted,
+        "expanded": wanted.expanded,
+        "offset": wanted.offset,
+        "limit": wanted.limit,
+        "reach": wanted.offset + wanted.limit + 1,
+    }
+
+
+def _place(wanted: Wanted) -> dict[str, Any]:
+    """Return the parameters of the page's place, and whether all pages are counted."""
+    return {"time": wanted.time, "after": wanted.after, "counted": wanted.counted}
 
 
 async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:

@@ -18,11 +18,6 @@ from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import Call, by_runner
 
-STATEMENTS = {
-    "entities.related": "relationship.around",
-    "graph.neighborhood": "relationship.neighbourhood",
-    "relationships.list": "relationship.of_entity",
-}
 BIG = "x" * 3_000_000
 """A value of which an answer has place for two."""
 
@@ -49,27 +44,39 @@ def star(run: Call, count: int, kind: str = "thing") -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments"),
+    ("name", "arguments", "statement"),
     [
-        ("entities.related", {"depth": 1}),
-        ("entities.related", {"depth": 2}),
-        ("entities.related", {"depth": 2, "include_paths": True, "relationship_types": ["OWNS"]}),
-        ("entities.related", {"limit": 4}),
-        ("entities.related", {"include_entities": False, "direction": "outgoing"}),
-        ("graph.neighborhood", {}),
-        ("graph.neighborhood", {"limit": 4, "offset": 2, "include_related": False}),
-        ("relationships.list", {}),
-        ("relationships.list", {"include_total_count": True, "expand_entities": True}),
+        ("entities.related", {"depth": 1}, "relationship.around"),
+        ("entities.related", {"depth": 2}, "relationship.around"),
+        (
+            "entities.related",
+            {"depth": 2, "include_paths": True, "relationship_types": ["OWNS"]},
+            "relationship.around",
+        ),
+        ("entities.related", {"limit": 4}, "relationship.around"),
+        ("entities.related", {"include_entities": False, "direction": "outgoing"}, "relationship.around"),
+        ("graph.neighborhood", {}, "relationship.neighbourhood"),
+        (
+            "graph.neighborhood",
+            {"limit": 4, "offset": 2, "include_related": False},
+            "relationship.neighbourhood",
+        ),
+        ("relationships.list", {}, "relationship.of_entity[first]"),
+        (
+            "relationships.list",
+            {"include_total_count": True, "expand_entities": True},
+            "relationship.of_entity",
+        ),
     ],
 )
 def test_an_ordinary_neighbourhood_takes_one_round_trip(
-    run: Call, asked: list[str], name: str, arguments: dict[str, Any]
+    run: Call, asked: list[str], name: str, arguments: dict[str, Any], statement: str
 ) -> None:
     hub, others = star(run, 9)
     asked.clear()
     subject = "node_id" if name == "graph.neighborhood" else "entity_id"
     answer = run(name, **{subject: hub}, **arguments)
-    assert asked == [STATEMENTS[name]]
+    assert asked == [statement]
     assert len(answer["relationships"]) == arguments.get("limit", len(others))
 
 
@@ -184,3 +191,22 @@ def test_one_round_trip_answers_the_bytes_of_several(
         arguments = {"node_id": nodes[0], "limit": limit, "offset": offset, "include_observations": True}
         expected = answer("graph.neighborhood", arguments, hub_relationships=0)
         assert answer("graph.neighborhood", arguments) == expected
+
+
+def test_the_first_page_is_that_of_the_whole_query(run: Call) -> None:
+    hub, others = star(run, 9)
+    run("relationships.create", relationship_type="MANAGES", source_entity_id=others[0], target_entity_id=hub)
+    run("relationships.delete", relationship_key=f"OWNS:{hub}:{others[1]}")
+    run("entities.delete", entity_id=others[2])
+    more: list[dict[str, Any]] = [
+        {}, {"limit": 3}, {"limit": 3, "offset": 2}, {"direction": "incoming"}, {"relationship_type": "OWNS"},
+        {"include_deleted": True, "expand_entities": True}, {"source_entity_id": others[0]},
+    ]  # fmt: skip
+    for arguments in more:
+        first = run("relationships.list", entity_id=hub, **arguments)
+        whole = run("relationships.list", entity_id=hub, **arguments, include_total_count=True)
+        total = whole.pop("total")
+        assert total >= len(first["relationships"])
+        for page in (first, whole):
+            page.pop("next_cursor", None)
+        assert first == whole

@@ -10,11 +10,12 @@
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
+// forms   first
 // The page of a hub costs no more than another page. `reach` is offset + limit + 1. The page begins after the
 // relationship `after` of the time `time`: one seek reads the relationships of that time, a second one the earlier
 // ones. `entity_type` is the type of the entity at the other end; with it, and for the total, all relationships of
 // the entity may be read. The page ends before `limit` if its values do not fit; with `expanded`, the values of the
-// entities count too.
+// entities count too. The form `first` answers the first page, without the total.
 MATCH (requested_entity:Entity {id: $entity_id})
 WHERE requested_entity.owner = $owner
 MATCH (requested_entity)-[:MERGED_INTO*0..]->(origin:Entity)
@@ -29,6 +30,7 @@ CALL (origin, other) {
   CALL (origin, other) {
     UNWIND CASE WHEN $outgoing THEN [true] ELSE [] END AS condition
     CALL (origin, other) {
+      // only whole
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
@@ -41,10 +43,16 @@ CALL (origin, other) {
       ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
         relationship.id DESC LIMIT $reach
       UNION ALL
+      // end
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
+        // only whole
         AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
+        // end
+        // only first
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+        // end
         AND <relationship._listed> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.target = other)
       MATCH (entity:Entity {id: relationship.target})
@@ -57,6 +65,7 @@ CALL (origin, other) {
     UNION ALL
     UNWIND CASE WHEN $incoming THEN [true] ELSE [] END AS condition
     CALL (origin, other) {
+      // only whole
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
@@ -69,10 +78,16 @@ CALL (origin, other) {
       ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
         relationship.id DESC LIMIT $reach
       UNION ALL
+      // end
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
+        // only whole
         AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
+        // end
+        // only first
+        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+        // end
         AND <relationship._listed> AND ($type IS NULL OR relationship.type = $type)
         AND (other IS NULL OR relationship.source = other)
       MATCH (entity:Entity {id: relationship.source})
@@ -89,6 +104,7 @@ CALL (origin, other) {
     collect(relationship.size + CASE WHEN $expanded THEN entity.size ELSE 0 END) AS sizes
   <relationship._page>
 }
+// only whole
 CALL (origin, other) {
   CALL (origin, other) {
     UNWIND CASE WHEN $counted AND $outgoing THEN [true] ELSE [] END AS condition
@@ -121,4 +137,10 @@ CALL (origin, other) {
   }
   RETURN sum(relationships) AS total
 }
+// end
+// only whole
 RETURN origin.version AS version, origin.id AS root, page, others, truncated, more, total
+// end
+// only first
+RETURN origin.version AS version, origin.id AS root, page, others, truncated, more, 0 AS total
+// end
