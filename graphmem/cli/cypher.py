@@ -38,7 +38,7 @@ def list_queries(context: typer.Context, as_json: Json = False) -> None:
       graphmem cypher list
     """
     import orjson
-    from rich.table import Table
+    from rich.padding import Padding
 
     from graphmem import cypher
     from graphmem.cli.tables import plain
@@ -48,13 +48,9 @@ def list_queries(context: typer.Context, as_json: Json = False) -> None:
         answer = {"queries": [{"name": q.name, "mode": q.mode, "purpose": q.doc} for q in queries]}
         sys.stdout.write(orjson.dumps(answer).decode() + "\n")
         return
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     for query in queries:
-        table.add_row(plain(query.name, "bold"), plain(query.mode), plain(query.doc))
-    console.print(table)
+        console.print(plain(query.name, "bold") + plain(f"  {query.mode}", "not bold"), highlight=False)
+        console.print(Padding(plain(query.doc), (0, 0, 0, 4)))
 
 
 @app.command()

@@ -29,7 +29,10 @@ def test_list_names_every_query_with_its_purpose() -> None:
     queries = json.loads(run("list", "--json"))["queries"]
     assert [query["name"] for query in queries] == cypher.names()
     assert {query["name"]: query["mode"] for query in queries}["write.turn"] == "write"
-    assert cypher.query("entity.get").name in run("list")
+    lines = run("list").splitlines()
+    at = lines.index("entity.get  read")
+    assert lines[at + 1].startswith("    one entity")
+    assert max(map(len, lines)) <= 80
 
 
 def test_show_prints_the_text_and_params_prints_what_it_takes() -> None:
