@@ -71,6 +71,7 @@ async def answering(settings: Settings, bound: BoundSocket | None) -> AsyncItera
         yield None
         return
     front = Front(settings, bound.path, settings.authority())
+    front.doing = "starting the database"
     server = SocketServer(settings, front, bound.path, bound.listening)
     try:
         yield server
@@ -90,6 +91,7 @@ async def opened(server: SocketServer | None, services: Services) -> AsyncIterat
         return
     app = create_local_app(services)
     async with app.router.lifespan_context(app):
+        server.front.doing = ""
         server.front.ready(app)
         try:
             yield

@@ -5,6 +5,7 @@ Nothing here imports the operations or the database.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -40,6 +41,12 @@ STOP_SECONDS = 10.0
 POLL_SECONDS = 0.05
 TELL_SECONDS = 4.0
 """Seconds between two lines of progress."""
+
+STOP_FILE = "stopped"
+"""The file that ``graphmem/neo4j_local/instance.py`` keeps while a database is stopped on purpose.
+
+It is named here too, because the import of that room takes long.
+"""
 
 STARTS_LIMIT = 3
 """Times that one call starts a service. If it ends each time, one more start does not help."""
@@ -113,6 +120,7 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
         elif answer is not None:
             _check_settings(settings, answer)
             if answer["state"] == greeting.READY:
+                _start_stopped_database(settings)
                 return answer
             if answer["state"] == greeting.FAILED:
                 raise wire.error_of(json.dumps(answer["error"]).encode())
@@ -271,6 +279,18 @@ def _check_settings(settings: Settings, answer: Greeting) -> None:
             "command starts it with its own, or use --offline",
             differences=different,
         )
+
+
+def _start_stopped_database(settings: Settings) -> None:
+    """Start the embedded Neo4j if `graphmem db stop` stopped it: this caller needs it.
+
+    That happens beside `graphmem serve`, which `db stop` leaves running and which starts no stopped database.
+    """
+    if settings.neo4j_uri is not None or not (settings.data_path / STOP_FILE).exists():
+        return
+    from graphmem.runtime import connection
+
+    asyncio.run(connection(settings))
 
 
 def _replace(where: Place, answer: Greeting, replaced: set[int]) -> None:

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from graphmem import runtime
 from graphmem.cli.main import app
 from graphmem.errors import ConfigurationInvalid
+from graphmem.neo4j_local.instance import Instance
 from graphmem.service import calling, greeting, wire
 from graphmem.service.place import is_locked, place
-from graphmem.settings import Settings
+from graphmem.settings import Settings, load
 from tests.support.local_service import is_alive, local_settings, started_for, wait_for
 from tests.support.service import Service, environment, running, start, wait_until_healthy
 
@@ -60,6 +62,7 @@ def test_commands_call_a_running_serve(local: Settings, service: Service) -> Non
         assert http.get("/stats").json()["total_entities"] == 1
     status = command(local, "server", "status")
     assert (status["pid"], status["serves"]) == (service.process.pid, service.url.removeprefix("http://"))
+    assert (status["state"], status["doing"]) == (greeting.READY, "")
     assert not calling._children
 
 
@@ -115,3 +118,29 @@ def test_a_program_of_another_version_does_not_replace_serve(
     with pytest.raises(ConfigurationInvalid, match=r"Use its settings, or use --offline"):
         calling.ensure(local.model_copy(update={"phone_region": "DE"}))
     assert greeted(local)["state"] == greeting.READY
+
+
+def test_commands_need_no_token_of_a_serve_that_requires_one(local: Settings, owner: str) -> None:
+    with running(local, local.data_path, owner, SERVICE_BEARER_TOKEN="t" * 32) as service:
+        assert command(local, "stats")["total_entities"] == 0
+        with service.http() as http:
+            assert http.get("/stats", headers={"Authorization": ""}).status_code == 401
+
+
+def test_a_call_starts_a_database_that_was_stopped_on_purpose_beside_serve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Settings] = []
+
+    async def connection(settings: Settings) -> None:
+        started.append(settings)
+
+    embedded = load(env="test", data_dir=tmp_path).model_copy(update={"neo4j_uri": None})
+    ready = {**greeting.identity(embedded), "pid": 1, "state": greeting.READY, "serves": "127.0.0.1:1"}
+    monkeypatch.setattr(calling, "greet", lambda where: ready)
+    monkeypatch.setattr(runtime, "connection", connection)
+    calling.ensure(embedded)
+    assert not started
+    Instance(embedded).stop_file.touch()
+    calling.ensure(embedded)
+    assert started == [embedded]
