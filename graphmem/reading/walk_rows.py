@@ -52,7 +52,10 @@ class SmallWalk(NamedTuple):
 
 
 class SmallWalkWithRows(NamedTuple):
-    """The row of ``relationship/around.cypher``; ``relationships`` is null if no rows were read."""
+    """The row of ``relationship/around.cypher``; ``relationships`` is null if no rows were read.
+
+    Each list of ``levels`` is an entity and one key: an entity with several keys is in several lists.
+    """
 
     origin: Origin
     levels: list[list[list[str]]]

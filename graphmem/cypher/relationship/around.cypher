@@ -8,6 +8,7 @@
 // mode    read
 // index   entity_id, relationship_type_name, relationship_key, schema_head (owner, head)
 // cost    light
+// A row of a level is the id of an entity and the key of a relationship that leads to it; each relationship has a row.
 // The first entities are `limit` at most, in the order of their steps and ids. `relationships` has those that have both
 // ends among them and the origin. It is null, and there are no rows, if the walk is not `whole`, has more than `links`
 // relationships, or these do not fit into an answer. As in entity.by_id, entities that do not fit are left out.
@@ -15,38 +16,48 @@ OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 MATCH (requested_entity:Entity {id: $origin})
 WHERE requested_entity.owner = $owner
-MATCH (requested_entity)-[:MERGED_INTO*0..]->(entity:Entity)
-WHERE entity.merged_into IS NULL AND entity.live
-WITH revision, [entity.id, entity.type, entity.canonical_name, entity.version] AS origin, [] AS levels, [] AS seen,
-  [entity] AS frontier, $most AS budget, true AS whole
-<relationship._level>
-<relationship._level>
-WITH revision, origin, levels[..$depth] AS levels, whole
-CALL (levels, whole) {
-  UNWIND CASE WHEN whole THEN levels ELSE [] END AS level
-  UNWIND level AS step
-  UNWIND step[1..] AS key
-  WITH DISTINCT key LIMIT $links + 1
+MATCH (requested_entity)-[:MERGED_INTO*0..]->(root:Entity)
+WHERE root.merged_into IS NULL AND root.live
+WITH revision, root, COUNT { (root)--() } AS root_degree
+CALL (root, root_degree) {
+  WITH root WHERE root_degree <= $hub AND root_degree <= $most
+  MATCH (root)-[edge:RELATIONSHIP_TYPES]-(other)
+  WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL
+    AND CASE WHEN startNode(edge) = root THEN $outgoing ELSE $incoming END
+  RETURN collect([other.id, edge.key]) AS first, collect(DISTINCT other) AS near
+}
+CALL (near) {
+  UNWIND CASE WHEN $depth = 2 THEN near ELSE [] END AS node
+  WITH COUNT { (node)--() } AS degree
+  RETURN coalesce(max(degree), 0) AS greatest_degree, coalesce(sum(degree), 0) AS spent
+}
+WITH revision, root, first, near,
+  root_degree <= $hub AND greatest_degree <= $hub AND root_degree + spent <= $most AS whole
+CALL (near, whole) {
+  UNWIND CASE WHEN whole AND $depth = 2 THEN near ELSE [] END AS node
+  MATCH (node)-[edge:RELATIONSHIP_TYPES]-(other)
+  WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL
+    AND CASE WHEN startNode(edge) = node THEN $outgoing ELSE $incoming END
+  RETURN collect([other.id, edge.key]) AS second, collect(DISTINCT other) AS far
+}
+CALL (first, second, whole) {
+  UNWIND CASE WHEN whole THEN first + second ELSE [] END AS step
+  WITH DISTINCT step[1] AS key LIMIT $links + 1
   RETURN collect(key) AS keys
 }
-WITH revision, origin, levels, whole, keys, whole AND size(keys) <= $links AS has_rows
-CALL (origin, levels, has_rows) {
-  UNWIND CASE WHEN has_rows THEN range(0, size(levels) - 1) ELSE [] END AS depth
-  UNWIND levels[depth] AS step
-  WITH origin, step[0] AS id, min(depth) AS depth
-  WHERE id <> origin[0]
-  WITH id ORDER BY depth, id LIMIT $limit
-  RETURN collect(id) AS ids
-}
-CALL (ids) {
-  UNWIND CASE WHEN $include_entities THEN ids ELSE [] END AS id
-  MATCH (entity:Entity {id: id})
-  WHERE entity.owner = $owner AND entity.listed IS NOT NULL
+WITH revision, root, first, second, near, far, whole, keys, whole AND size(keys) <= $links AS has_rows
+CALL (root, near, far, has_rows) {
+  UNWIND CASE WHEN has_rows THEN [1, 2] ELSE [] END AS depth
+  UNWIND CASE WHEN depth = 1 THEN near ELSE far END AS entity
+  WITH root, entity, min(depth) AS depth
+  WHERE entity <> root
+  WITH entity ORDER BY depth, entity.id LIMIT $limit
   RETURN collect(entity) AS entities
 }
-WITH revision, origin, levels, whole, keys, has_rows, ids + origin[0] AS ends, entities,
-  [entity IN entities | entity.size] AS sizes
-WITH revision, origin, levels, whole, keys, has_rows, ends, entities, <entity._fitting> AS fitting
+WITH revision, root, first, second, whole, keys, has_rows, entities,
+  [entity IN entities | entity.id] + root.id AS ends, [entity IN entities | entity.size] AS sizes
+WITH revision, root, first, second, whole, keys, has_rows, entities, ends,
+  CASE WHEN $include_entities THEN <entity._fitting> ELSE 0 END AS fitting
 <entity._rows>
 CALL (keys, ends, has_rows) {
   UNWIND CASE WHEN has_rows THEN keys ELSE [] END AS key
@@ -56,6 +67,7 @@ CALL (keys, ends, has_rows) {
   WHERE relationship.owner = $owner AND relationship.live
   RETURN collect(relationship) AS matches
 }
-RETURN origin, levels, whole, revision, page AS entities,
+RETURN [root.id, root.type, root.canonical_name, root.version] AS origin, [first, second][..$depth] AS levels, whole,
+  revision, page AS entities,
   CASE WHEN has_rows AND reduce(characters = 0, relationship IN matches | characters + relationship.size) <= 8000000
     THEN [relationship IN matches | <relationship._row>] END AS relationships
