@@ -99,6 +99,9 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
         page = fit(arguments.max_characters, "characters")
     if not page["lines"] and skip < len(lines):
         page["hint"] = "the next line alone exceeds the budget: raise the budget"
+    elif not lines and known:
+        names = ", ".join(sorted({line.field for line in known}))
+        page["hint"] = f"no line is of these fields; there are lines of {names}"[:HINT_LIMIT]
     elif not lines and hint:
         page["hint"] = hint[:HINT_LIMIT]
     return page

@@ -176,16 +176,19 @@ def _shorten(answer: Answer, budget: int, members: Collection[str]) -> int:
         return needed
     names: list[str] = []
     omitted = answer["omitted"] = Omitted(**{**answer.get("omitted", {"hint": ""}), "shortened": names})
-    whole = f"shortened values are whole with max_characters {needed + _RESERVED_CHARACTERS}"
+    whole = f"nothing is left out or shortened with max_characters {needed + _RESERVED_CHARACTERS}"
     omitted["hint"] = "; ".join(filter(None, [omitted["hint"], whole]))
     shortening.shorten(answer, budget, size, names)
     if size(answer) > budget:
         dropped = shortening.drop(answer, budget, size, members)
         omitted["left_out"] = {**omitted.get("left_out", {}), **dropped}
-        names[:] = [name for name in names if name in shortening.value_names(answer)]
-    while (least := size(answer)) > budget and names:
+        present = shortening.member_names(answer)
+        names[:] = [name for name in names if name in present]
+    while size(answer) > budget and names:
         names.pop()
-    return least
+    if not names:
+        del omitted["shortened"]
+    return size(answer)
 
 
 def _too_small(least: int) -> InvalidInput:

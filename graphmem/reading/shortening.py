@@ -75,9 +75,14 @@ def shorten(answer: Json, budget: int, size: Size, names: list[str]) -> None:
                 names.append(value.name)
 
 
-def value_names(answer: Json) -> set[str]:
-    """Return the names of the values of an answer."""
-    return {value.name for value in _values(answer)}
+def member_names(part: Any) -> set[str]:
+    """Return the names of all members of an answer, at any depth."""
+    if isinstance(part, list):
+        return set[str]().union(*map(member_names, cast("list[Any]", part)))
+    if not isinstance(part, dict):
+        return set()
+    place = cast("Json", part)
+    return set(place).union(*map(member_names, place.values()))
 
 
 def _longest(values: Collection[Value]) -> list[Value]:

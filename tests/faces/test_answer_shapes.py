@@ -140,6 +140,9 @@ def test_context_answers_lines_of_some_fields_and_relationships(run: Call, ids: 
     about = {"entity_id": ids["$ada"]}
     lines = run("context.retrieve", **about, fields=["role", "WORKS_AT"])["lines"]
     assert {line["field"] for line in lines} == {"role", "WORKS_AT"}
+    unknown = run("context.retrieve", **about, fields=["rol"])
+    assert unknown["lines"] == []
+    assert unknown["hint"].endswith("there are lines of WORKS_AT, city, email, name, role")
     first = run("context.retrieve", **about, fields=["role", "email"], budget=550, unit="characters")
     with pytest.raises(InvalidInput):
         run("context.retrieve", **about, cursor=first["next_cursor"])
