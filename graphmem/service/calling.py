@@ -288,9 +288,12 @@ def _start_stopped_database(settings: Settings) -> None:
     """
     if settings.neo4j_uri is not None or not (settings.data_path / STOP_FILE).exists():
         return
+    from graphmem.observability import logs
     from graphmem.runtime import connection
 
-    asyncio.run(connection(settings))
+    # The log of a caller that has opened none would go to stdout, which belongs to the answer.
+    with logs.silenced():
+        asyncio.run(connection(settings))
 
 
 def _replace(where: Place, answer: Greeting, replaced: set[int]) -> None:

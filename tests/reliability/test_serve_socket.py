@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from typer.testing import CliRunner
 
 from graphmem import runtime
@@ -128,11 +129,12 @@ def test_commands_need_no_token_of_a_serve_that_requires_one(local: Settings, ow
 
 
 def test_a_call_starts_a_database_that_was_stopped_on_purpose_beside_serve(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started: list[Settings] = []
 
     async def connection(settings: Settings) -> None:
+        structlog.get_logger("graphmem.neo4j").info("engine.started")
         started.append(settings)
 
     embedded = load(env="test", data_dir=tmp_path).model_copy(update={"neo4j_uri": None})
@@ -144,3 +146,4 @@ def test_a_call_starts_a_database_that_was_stopped_on_purpose_beside_serve(
     Instance(embedded).stop_file.touch()
     calling.ensure(embedded)
     assert started == [embedded]
+    assert capsys.readouterr().out == ""
