@@ -45,11 +45,7 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket 
         for _ in range(TRIES_LIMIT):
             handle = lock(where)
             if handle is not None:
-                write_record(handle, {"pid": os.getpid(), "serves": settings.authority()})
-                taken = BoundSocket(path, bind(path))
-                record = {"pid": os.getpid(), "serves": settings.authority(), "socket": str(path)}
-                write_record(handle, record)
-                return taken
+                return _bound(settings, handle, path)
             record = where.record()
             if "serves" in record:
                 tell(f"commands go on calling `graphmem serve` at {record['serves']}, which has the socket")
@@ -59,6 +55,20 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket 
     except (DataDirectoryRefused, OSError) as exc:
         tell(f"commands cannot call this service, because it has no socket: {exc}")
     return None
+
+
+def _bound(settings: Settings, handle: int, path: Path) -> BoundSocket:
+    """Bind the socket. ``handle`` is the locked file, which is closed if that fails."""
+    record = {"pid": os.getpid(), "serves": settings.authority()}
+    try:
+        write_record(handle, record)
+        bound = BoundSocket(path, bind(path))
+        write_record(handle, {**record, "socket": str(path)})
+    except OSError:
+        # Callers would wait for the socket of whoever has the lock.
+        os.close(handle)
+        raise
+    return bound
 
 
 @contextlib.asynccontextmanager

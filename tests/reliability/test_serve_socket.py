@@ -16,7 +16,7 @@ from graphmem import runtime
 from graphmem.cli.main import app
 from graphmem.errors import ConfigurationInvalid
 from graphmem.neo4j_local.instance import Instance
-from graphmem.service import calling, greeting, wire
+from graphmem.service import beside, calling, greeting, wire
 from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings, load
 from tests.support.local_service import is_alive, local_settings, started_for, wait_for
@@ -126,6 +126,20 @@ def test_commands_need_no_token_of_a_serve_that_requires_one(local: Settings, ow
         assert command(local, "stats")["total_entities"] == 0
         with service.http() as http:
             assert http.get("/stats", headers={"Authorization": ""}).status_code == 401
+
+
+def test_a_socket_that_cannot_be_bound_is_left_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise OSError("no sockets here")
+
+    told: list[str] = []
+    chosen = load(env="test", data_dir=tmp_path)
+    monkeypatch.setattr(beside, "bind", refuse)
+    assert beside.take_socket(chosen, told.append) is None
+    assert told == ["commands cannot call this service, because it has no socket: no sockets here"]
+    assert not is_locked(place(chosen))
 
 
 def test_a_call_starts_a_database_that_was_stopped_on_purpose_beside_serve(
