@@ -24,6 +24,7 @@ from graphmem import cypher
 from graphmem.database import failpoints, pool
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import (
+    RACE_CODES,
     TIME_LIMIT_CODES,
     TIMEOUT_CODES,
     FirstRunTimeout,
@@ -249,11 +250,20 @@ class Database:
             raise self._failed("transaction", exc) from exc
 
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
-        """Run a statement of a migration or of administration. It belongs to no owner."""
+        """Run a statement of a migration or of administration, which may be repeated. It belongs to no owner.
+
+        It is tried again, for at most ``Settings.retry_seconds``, where another process runs it at the same
+        moment: ``IF NOT EXISTS`` does not keep two of them from making one index.
+        """
         try:
-            return await self._run(failpoints.SCRIPT, text, self._settings.write_timeout, params)
+            async for trial in stamina.retry_context(
+                on=_is_race, attempts=None, timeout=self._settings.retry_seconds, wait_max=1.0
+            ):
+                with trial:
+                    return await self._run(failpoints.SCRIPT, text, self._settings.write_timeout, params)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
+        raise AssertionError("unreachable: a retry context ends by returning or raising")
 
     async def verify(self) -> None:
         """Ask the database once whether it answers.
@@ -385,6 +395,12 @@ class Database:
             text=str(exc)[:500],
         )
         return error
+
+
+def _is_race(exc: Exception) -> bool:
+    """Return whether a statement may have failed because another process made the same thing meanwhile."""
+    code = exc.code if isinstance(exc, neo4j.exceptions.Neo4jError) else None
+    return code is not None and code.startswith(RACE_CODES)
 
 
 def _is_worth_a_retry(exc: Exception) -> bool:

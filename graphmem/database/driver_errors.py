@@ -31,6 +31,16 @@ TIMEOUT_CODES = TIME_LIMIT_CODES | frozenset({
     "Neo.TransientError.Transaction.LockAcquisitionTimeout",
     "Neo.TransientError.Transaction.Terminated",
 })  # fmt: skip
+RACE_CODES = (
+    "Neo.ClientError.Schema.ConstraintAlreadyExists",
+    "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists",
+    "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+    "Neo.ClientError.Schema.IndexAlreadyExists",
+    "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
+    "Neo.DatabaseError.Schema.",
+    "Neo.TransientError.Transaction.DeadlockDetected",
+)
+"""The beginnings of the codes of a statement that makes an index while another process makes it too."""
 
 
 _FULL = frozenset({

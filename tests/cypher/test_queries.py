@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 import structlog
@@ -247,6 +247,31 @@ def test_a_row_class_has_the_columns_that_its_query_returns(call: QueryCall) -> 
 
 def test_migrations_can_be_applied_twice(loop: Loop, services: Services) -> None:
     assert loop.run(migrations.apply(services.database)) == []
+
+
+def test_processes_that_open_a_new_database_at_once_all_succeed(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[LiteralString] = [f"race_{each}" for each in ("a", "b", "c", "d", "e", "f", "g", "h")]
+    making = tuple(f"CREATE INDEX {name} IF NOT EXISTS FOR (n:Race) ON (n.{name})" for name in names)
+    newer = migrations.Migration(migrations.shipped()[-1].version + 1, "race", "0" * 64, making)
+    known = (*migrations.shipped(), newer)
+    monkeypatch.setattr(migrations, "shipped", lambda: known)
+
+    async def open_at_once() -> None:
+        await asyncio.gather(*(migrations.apply(services.database) for _ in range(6)))
+
+    async def remove() -> None:
+        for name in names:
+            await services.database.script(f"DROP INDEX {name} IF EXISTS")
+        query = "MATCH (n:Migration {version: $version}) DELETE n"
+        await services.database.script(query, version=newer.version)
+
+    for _ in range(3):
+        try:
+            loop.run(open_at_once())
+        finally:
+            loop.run(remove())
 
 
 def test_whoever_opens_an_older_database_is_told_to_rebuild(
