@@ -1,8 +1,8 @@
 """Migrations: the .cypher files of ``cypher/migrations``, applied once, in order, and remembered by checksum.
 
 Each statement can be applied twice without harm (``IF NOT EXISTS``), and is tried again where two processes
-that start at the same time run it at once (``Database.script``), so they need no lock. A shipped file is never
-edited: what it said is in the databases of users.
+that start at the same time run it at once (``Database.script``), so they need no lock. A shipped file is
+never edited: what it said is in the databases of users.
 """
 
 from __future__ import annotations
