@@ -19,8 +19,9 @@ READING: Final = " ".join((
     "Look here before you ask a person: when a person, a company, a project, a meeting or an earlier",
     "decision is named, when you are asked what is known or when something was, and at the start of a task.",
     "`retrieve_context` answers a question in words; `retrieve_entity_by_identifier` finds an entity by its",
-    "name, e-mail or id. A snapshot names for every field the observation that set it. Dates in fields",
-    "become events: `list_timeline_events` lists them.",
+    "name, e-mail or id. `retrieve_entity_snapshot` names the observation that set each field. Dates in",
+    "fields become events: `list_timeline_events` lists them. Where an answer has `omitted`, it says how to",
+    "get the rest.",
 ))  # fmt: skip
 WRITING: Final = " ".join((
     "Store when you learn something that is still of use after this conversation: a fact about a person, an",

@@ -50,9 +50,9 @@ class RetrieveContext(Arguments):
         ),
         NoBool,
     ] = 2_000
-    unit: Annotated[
-        Unit, Field(description="Unit of the budget: tokens (estimated from above) or characters.")
-    ] = "tokens"
+    unit: Annotated[Unit, Field(description="Unit of the budget; tokens are estimated from above.")] = (
+        "tokens"
+    )
     cursor: Cursor = None
     max_characters: MaxCharacters = None
     fields: Annotated[

@@ -19,7 +19,7 @@ class SnapshotFilter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    op: comparison.Op = Field(description="eq, in, gt, lt, gte, lte, contains or contains_word.")
+    op: comparison.Op = Field(description="How values compare.")
     value: Any = Field(description="A string, a number or a boolean; of in a list of these.")
 
     @field_validator("value", mode="after")
