@@ -53,7 +53,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
 
     @contextlib.asynccontextmanager
     async def opened(*_: Any, **__: Any) -> AsyncIterator[Any]:
-        yield SimpleNamespace(database=SimpleNamespace(planned=asyncio.Event()))
+        yield SimpleNamespace(database=SimpleNamespace(planning=SimpleNamespace(planned=asyncio.Event())))
         seen.append("closed")
 
     async def answer(*_: Any) -> None:
