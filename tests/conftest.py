@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import xdist
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
@@ -18,7 +22,7 @@ from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support import faces, reached_outcomes
 from tests.support.actors import full_actor
-from tests.support.database import database
+from tests.support.database import URI_VARIABLE, database, shared_database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures, lines, recorder
@@ -44,6 +48,21 @@ os.environ["GRAPHMEM_OFFLINE"] = "1"
 def pytest_configure() -> None:
     """Record the outcomes that this run reaches, where the environment names a file for them."""
     reached_outcomes.install_if_wanted()
+
+
+_shared = contextlib.ExitStack()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start the database that the processes of a run share, unless one is given."""
+    if xdist.is_xdist_controller(session) and URI_VARIABLE not in os.environ:
+        folder = Path(_shared.enter_context(tempfile.TemporaryDirectory(prefix="graphmem-tests-")))
+        _shared.enter_context(shared_database(folder))
+
+
+def pytest_sessionfinish() -> None:
+    """Stop the database that was started."""
+    _shared.close()
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from graphmem import neo4j_local, settings
 from graphmem.neo4j_local import lock
 from graphmem.runtime import connection
@@ -21,16 +23,33 @@ VERSION = "GRAPHMEM_TEST_NEO4J_VERSION"
 """The version of Neo4j that is started; without it, the version of every installation."""
 
 
+PASSWORD_VARIABLE = "GRAPHMEM_TEST_NEO4J_PASSWORD"
+
+
 @contextlib.contextmanager
-def database(folder: Path) -> Iterator[Settings]:
+def shared_database(folder: Path) -> Iterator[None]:
+    """Have one Neo4j for all processes of a run: it plans each statement once, and Java compiles once."""
+    chosen = {"neo4j_heap": "1g", "neo4j_fast_start": False}
+    with pytest.MonkeyPatch.context() as patch, database(folder, **chosen) as reached:
+        assert reached.neo4j_uri
+        patch.setenv(URI_VARIABLE, reached.neo4j_uri)
+        patch.setenv(PASSWORD_VARIABLE, reached.neo4j_password.get_secret_value())
+        yield
+
+
+@contextlib.contextmanager
+def database(folder: Path, **chosen: Any) -> Iterator[Settings]:
     """Yield settings that reach a Neo4j; what is started here is stopped here.
 
     ``GRAPHMEM_TEST_NEO4J_URI`` (with ``GRAPHMEM_TEST_NEO4J_PASSWORD``) wins; a user's own ``NEO4J_URI`` is
     never used.
+
+    Args:
+        chosen: settings of a Neo4j that is started, such as its heap.
     """
     uri = os.environ.get(URI_VARIABLE)
     if uri:
-        yield _at(uri, os.environ.get("GRAPHMEM_TEST_NEO4J_PASSWORD", ""), folder)
+        yield _at(uri, os.environ.get(PASSWORD_VARIABLE, ""), folder)
         return
     container = _container()
     if container is not None:
@@ -38,7 +57,8 @@ def database(folder: Path) -> Iterator[Settings]:
             yield _at(running.get_connection_url(), running.password, folder)
         return
     version = os.environ.get(VERSION)
-    embedded = settings.load(env="test", data_dir=folder, neo4j_fast_start=True, neo4j_version=version)
+    own = {"neo4j_fast_start": True} | chosen
+    embedded = settings.load(env="test", data_dir=folder, neo4j_version=version, **own)
     try:
         address = asyncio.run(connection(embedded))
         yield _at(address.uri, address.password, folder)
