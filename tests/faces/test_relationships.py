@@ -85,7 +85,7 @@ def test_deleted_it_is_gone_restored_it_is_back_and_created_again_it_lives(
             run("relationships.get", relationship_id=key)
         with pytest.raises(NotFound) as again:
             run("relationships.delete", relationship_key=key)
-        assert "list_relationships" in again.value.details["hint"]
+        assert "`graphmem relationships list`" in again.value.details["hint"]
         assert run("entities.related", entity_id=people[0])["total"] == 0
         if revive == "relationships.create":
             create(run, *people[:2])
