@@ -116,7 +116,7 @@ def test_a_store_onto_a_deleted_entity_is_kept_hidden_and_warned_of(run: Call, a
     run("entities.delete", entity_id=ada)
     (warning,) = stored(run, phone="9")["store_warnings"]
     assert (warning["code"], warning["entity_id"]) == ("ENTITY_DELETED", ada)
-    assert "restore_entity" in warning["message"]
+    assert "`graphmem entities restore`" in warning["message"]
     with pytest.raises(NotFound):
         run("entities.get", entity_id=ada)
     run("entities.restore", entity_id=ada)

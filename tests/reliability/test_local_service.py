@@ -135,8 +135,8 @@ def test_of_many_that_start_at_once_one_serves_and_the_others_end(local: Setting
     with ThreadPoolExecutor(4) as pool:
         started = set(pool.map(lambda _: begin(), range(4)))
     serving = calling.ensure(local)["pid"]
-    assert serving in started
-    wait_for(lambda: [pid for pid in started if is_alive(pid)] == [serving])
+    # The caller may have started one more, before any of the others had the lock.
+    wait_for(lambda: [pid for pid in {*started, serving} if is_alive(pid)] == [serving])
 
 
 def test_callers_that_start_at_once_share_one_service(local: Settings) -> None:

@@ -57,6 +57,7 @@ def command(local: Settings, *words: str) -> dict[str, Any]:
 
 
 def test_commands_call_a_running_serve(local: Settings, service: Service) -> None:
+    before = list(calling._children)
     stored = command(local, "store", "--entities", json.dumps(STORE["entities"]))
     assert stored["entities_created"] == 1
     with service.http() as http:
@@ -64,7 +65,7 @@ def test_commands_call_a_running_serve(local: Settings, service: Service) -> Non
     status = command(local, "server", "status")
     assert (status["pid"], status["serves"]) == (service.process.pid, service.url.removeprefix("http://"))
     assert (status["state"], status["doing"]) == (greeting.READY, "")
-    assert not calling._children
+    assert calling._children == before
 
 
 def test_stopping_the_local_service_leaves_serve_alone(local: Settings, service: Service) -> None:
