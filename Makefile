@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The newest Neo4j that graphmem knows beside the one that it runs by default.
 NEXT_NEO4J := 2026.08
-# The processes of a test run share a Neo4j. ``auto`` is one process more than there are cores, as processes often
-# wait; the files that take longest come first (all three: tests/conftest.py).
+# The processes of a test run share a Neo4j. ``auto`` is two processes for each core, as processes often wait; the
+# files that take longest come first (all three: tests/conftest.py).
 JOBS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations 15
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet

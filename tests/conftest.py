@@ -66,8 +66,8 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Run one process more than there are cores, as processes often wait for a database."""
-    return (os.cpu_count() or 1) + 1
+    """Run twice as many processes as there are cores, as processes often wait for a database."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -28,7 +28,8 @@ PASSWORD_VARIABLE = "GRAPHMEM_TEST_NEO4J_PASSWORD"
 
 @contextlib.contextmanager
 def shared_database(folder: Path) -> Iterator[None]:
-    """Have one Neo4j for all processes of a run: it plans each statement once, and Java compiles once."""
+    """Have one Neo4j for all processes of a run: it plans each statement once."""
+    # Compiling well pays in a run of many minutes.
     chosen = {"neo4j_heap": "1g", "neo4j_fast_start": False}
     with pytest.MonkeyPatch.context() as patch, database(folder, **chosen) as reached:
         assert reached.neo4j_uri
