@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 
 from graphmem.arguments import BODY_METHODS
-from graphmem.errors import CATALOGUE, GraphmemError, InternalError, ServiceUnreachable
+from graphmem.errors import GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
 
 TIMEOUT_SECONDS = 60.0
@@ -83,11 +83,8 @@ class Client:
 
     def _error(self, answer: httpx.Response) -> GraphmemError:
         try:
-            body = canonical.decode(answer.content)
-            kind = CATALOGUE.get(body["error_code"], InternalError)
-            error = kind(body["message"], **body["details"])
-            error.trace_id = body["trace_id"]
-        except (ValueError, KeyError, TypeError):
+            error = GraphmemError.of(canonical.decode(answer.content))
+        except ValueError:
             return ServiceUnreachable(
                 f"{self._base} answers {answer.status_code}, but it is not a graphmem service",
                 base_url=self._base,

@@ -90,6 +90,21 @@ class GraphmemError(Exception):
         self.details = details
         self.trace_id: str | None = None
 
+    @staticmethod
+    def of(envelope: Any) -> GraphmemError:
+        """Return the error that an envelope tells; one of an unknown code is an :class:`InternalError`.
+
+        Raises:
+            ValueError: it is no envelope.
+        """
+        try:
+            kind = CATALOGUE.get(envelope["error_code"], InternalError)
+            error = kind(envelope["message"], **envelope["details"])
+            error.trace_id = envelope["trace_id"]
+        except (KeyError, TypeError) as exc:
+            raise ValueError("this is no envelope of an error") from exc
+        return error
+
     @classmethod
     def default_message(cls) -> str:
         """Return the first paragraph of the class's docstring as one line."""

@@ -143,7 +143,7 @@ class Client:
         answer = json.loads(body)
         if "error" in answer:
             return _line({**answer, "id": call.id})
-        raise calling.wire.error_of(body)
+        raise GraphmemError.of(answer)
 
     def _tool_error(self, call: ToolCall, error: GraphmemError) -> bytes:
         text = json.dumps(error.envelope(secrets.token_hex(16)), default=str)

@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from graphmem import __version__
-from graphmem.errors import ConfigurationInvalid, ServiceUnreachable
+from graphmem.errors import ConfigurationInvalid, GraphmemError, ServiceUnreachable
 from graphmem.service import greeting, wire
 from graphmem.service.place import Place, is_locked, make_folder, place
 from graphmem.settings import Settings, variable
@@ -123,7 +123,7 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
                 _start_stopped_database(settings)
                 return answer
             if answer["state"] == greeting.FAILED:
-                raise wire.error_of(json.dumps(answer["error"]).encode())
+                raise GraphmemError.of(answer["error"])
         if answer is None and child is None and not is_locked(where):
             _check_starts(starts, where)
             child, starts = _start_once(settings, where), starts + 1
@@ -203,7 +203,7 @@ def call(
     )
     if status == 200:
         return body
-    raise wire.error_of(body)
+    raise GraphmemError.of(json.loads(body))
 
 
 def send(

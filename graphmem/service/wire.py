@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from graphmem.errors import CATALOGUE, GraphmemError, InternalError
-
 
 class NotConnected(Exception):
     """Nobody listens at the socket: the request was not sent."""
@@ -64,19 +62,3 @@ def request(
             raise Interrupted(f"{type(exc).__name__}: {exc}") from exc
     finally:
         connection.close()
-
-
-def error_of(body: bytes) -> GraphmemError:
-    """Return the error that an envelope tells.
-
-    Raises:
-        ValueError: the body is no envelope.
-    """
-    try:
-        envelope = json.loads(body)
-        kind = CATALOGUE.get(envelope["error_code"], InternalError)
-        error = kind(envelope["message"], **envelope["details"])
-        error.trace_id = envelope["trace_id"]
-    except (KeyError, TypeError) as exc:
-        raise ValueError("the body is no envelope") from exc
-    return error
