@@ -72,30 +72,3 @@ def test_an_older_database_gets_names_and_labels_in_batches(
         loop.run(migrations._in_batches(services.database, migration, few))  # pyright: ignore
     assert [line["nodes"] for line in logged] == [2, 4, 6, 6]
     assert shown() == before
-
-
-def test_a_start_on_an_older_database_runs_the_batches_and_one_on_a_new_database_does_not(
-    run: Call, shown: Any, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("store", entities=[SHIP])
-    before = shown()
-    script = services.database.script
-    loop.run(script("MATCH (n:Entity {name: $name}) REMOVE n.name", name=SHIP["name"]))
-    loop.run(script("MATCH (n:Migration {version: 11}) DELETE n"))
-    assert [each.version for each in loop.run(migrations.apply(services.database))] == [11]
-    assert shown() == before
-
-    async def none_applied(database: object) -> dict[int, str]:
-        return {}
-
-    batches: list[object] = []
-
-    async def note(*arguments: object) -> None:
-        batches.append(arguments)
-
-    last = tuple(each for each in migrations.shipped() if each.version == 11)
-    monkeypatch.setattr(migrations, "shipped", lambda: last)
-    monkeypatch.setattr(migrations, "applied", none_applied)
-    monkeypatch.setattr(migrations, "_in_batches", note)
-    assert loop.run(migrations.apply(services.database)) == list(last)
-    assert batches == []

@@ -13,16 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 
 import pytest
-import structlog
 
 import graphmem
 from graphmem import cypher, worker
 from graphmem.database import migrations, rows
 from graphmem.database.planning import PLANNED_FIRST
-from graphmem.errors import MigrationRefused
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
@@ -243,102 +241,6 @@ def test_a_row_class_has_the_columns_that_its_query_returns(call: QueryCall) -> 
     assert set(annotations) == set(returned)
     for column, annotation in annotations.items():
         assert rows.fits(annotation, returned[column]), f"{column}: {annotation} is no {returned[column]}"
-
-
-def test_migrations_can_be_applied_twice(loop: Loop, services: Services) -> None:
-    assert loop.run(migrations.apply(services.database)) == []
-
-
-def test_processes_that_open_a_new_database_at_once_all_succeed(
-    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names: list[LiteralString] = [f"race_{each}" for each in ("a", "b", "c", "d", "e", "f", "g", "h")]
-    making: tuple[LiteralString, ...] = tuple(
-        f"CREATE INDEX {name} IF NOT EXISTS FOR (n:Race) ON (n.{name})" for name in names
-    )
-    newer = migrations.Migration(migrations.shipped()[-1].version + 1, "race", "0" * 64, making)
-    known = (*migrations.shipped(), newer)
-    monkeypatch.setattr(migrations, "shipped", lambda: known)
-
-    async def open_at_once() -> list[Any]:
-        applied = (migrations.apply(services.database) for _ in range(6))
-        return await asyncio.gather(*applied, return_exceptions=True)
-
-    async def remove() -> None:
-        for name in names:
-            await services.database.script(f"DROP INDEX {name} IF EXISTS")
-        query = "MATCH (n:Migration {version: $version}) DELETE n"
-        await services.database.script(query, version=newer.version)
-
-    for _ in range(3):
-        try:
-            assert [one for one in loop.run(open_at_once()) if isinstance(one, BaseException)] == []
-        finally:
-            loop.run(remove())
-
-
-def test_whoever_opens_an_older_database_is_told_to_rebuild(
-    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    newer = migrations.Migration(migrations.shipped()[-1].version + 1, "empty", "0" * 64, ())
-    known = (*migrations.shipped(), newer)
-    monkeypatch.setattr(migrations, "shipped", lambda: known)
-
-    def opened() -> list[str]:
-        try:
-            with structlog.testing.capture_logs() as said:
-                assert loop.run(migrations.apply(services.database)) == [newer]
-                assert loop.run(migrations.apply(services.database)) == []
-        finally:
-            query = "MATCH (n:Migration {version: $version}) DELETE n"
-            loop.run(services.database.script(query, version=newer.version))
-        return [one["event"] for one in said]
-
-    assert not opened()  # It needs nothing of an entity that an older one did not write.
-    monkeypatch.setattr(migrations, "LAST_NEEDING_REBUILD", newer.version)
-    (one,) = opened()
-    assert "graphmem rebuild" in one
-
-
-def test_indexes_that_are_being_filled_are_waited_for(
-    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database = services.database
-    looks = [[{"name": "entity_words", "state": "POPULATING", "percent": 7.0}]] * 3
-    asked = database.script
-
-    async def script(text: Any, /, **params: Any) -> list[dict[str, Any]]:
-        return looks.pop() if "SHOW INDEXES" in text and looks else await asked(text, **params)
-
-    monkeypatch.setattr(database, "script", script)
-    monkeypatch.setattr(migrations, "REPORT_SECONDS", 0.0)
-    with structlog.testing.capture_logs() as said:
-        loop.run(migrations._wait_for_indexes(database))
-    assert not looks
-    assert [one["entity_words"] for one in said] == ["7 %"] * 3
-    looks.append([{"name": "entity_words", "state": "FAILED", "percent": 0.0}])
-    with pytest.raises(MigrationRefused, match="could not make the index entity_words"):
-        loop.run(migrations._wait_for_indexes(database))
-
-
-def test_a_database_of_a_newer_version_is_refused(loop: Loop, services: Services) -> None:
-    database = services.database
-    loop.run(database.script("CREATE (:Migration {version: 9999, checksum: 'x'})"))
-    try:
-        with pytest.raises(Exception, match="newer graphmem"):
-            loop.run(migrations.apply(database))
-    finally:
-        loop.run(database.script("MATCH (n:Migration {version: 9999}) DELETE n"))
-
-
-def test_an_edited_migration_is_refused(
-    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, *rest = migrations.shipped()
-    edited = (migrations.Migration(first.version, first.name, "0" * 64, first.statements), *rest)
-    monkeypatch.setattr(migrations, "shipped", lambda: edited)
-    with pytest.raises(Exception, match="not the one that was applied"):
-        loop.run(migrations.apply(services.database))
 
 
 def test_shipped_migrations_are_never_edited() -> None:

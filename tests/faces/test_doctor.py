@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any
 
 import pytest
 
@@ -20,7 +20,6 @@ from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database
 from graphmem.errors import DatabaseTimeout
-from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support.actors import full_actor
@@ -61,61 +60,6 @@ def test_an_address_that_is_none_fails_and_its_secrets_are_not_shown(look: Exami
     assert SECRET not in str(found)
 
 
-@pytest.fixture
-def undone(loop: Loop, services: Services) -> Iterator[Callable[..., None]]:
-    """Run a statement now, and another one at the end."""
-    later: list[tuple[LiteralString, dict[str, Any]]] = []
-
-    def do(statement: LiteralString, undo: LiteralString, **params: Any) -> None:
-        later.append((undo, params))
-        loop.run(services.database.script(statement, **params))
-
-    yield do
-    for undo, params in later:
-        loop.run(services.database.script(undo, **params))
-    loop.run(services.database.script("CALL db.awaitIndexes(60)"))
-
-
-def test_an_index_that_is_missing_fails_with_what_makes_it(
-    look: Examine, undone: Callable[..., None]
-) -> None:
-    made, _ = database._made(set(range(100)))["schema_waiting"]
-    undone("DROP INDEX schema_waiting", made)
-    found = look()
-    assert failed_findings(found, "indexes") == [("fail", "the index schema_waiting is missing")]
-    assert f"Run this in the Neo4j Browser: {made}" in [one.fix for one in found]
-    assert "CREATE INDEX schema_waiting IF NOT EXISTS" in made
-
-
-def test_a_constraint_that_is_missing_fails(look: Examine, undone: Callable[..., None]) -> None:
-    made, _ = database._made(set(range(100)))["agent_id"]
-    undone("DROP CONSTRAINT agent_id", made)
-    assert failed_findings(look(), "indexes") == [("fail", "the constraint agent_id is missing")]
-
-
-def test_a_schema_that_is_newer_fails(look: Examine, undone: Callable[..., None]) -> None:
-    undone("CREATE (:Migration {version: 999})", "MATCH (n:Migration {version: 999}) DELETE n")
-    assert "the schema of the database has version 999" in str(failed_findings(look(), "schema"))
-
-
-def test_a_schema_that_is_older_is_told(look: Examine, undone: Callable[..., None]) -> None:
-    undone(
-        "MATCH (n:Migration {version: $last}) REMOVE n:Migration SET n:Gone",
-        "MATCH (n:Gone) REMOVE n:Gone SET n:Migration",
-        last=migrations.shipped()[-1].version,
-    )
-    last = migrations.shipped()[-1].version
-    assert f"the schema has version {last - 1} of {last}" in failed_findings(look(), "schema")[0][1]
-
-
-def test_a_migration_that_was_changed_fails(look: Examine, undone: Callable[..., None]) -> None:
-    undone(
-        "MATCH (n:Migration {version: 3}) SET n.was = n.checksum, n.checksum = 'x'",
-        "MATCH (n:Migration {version: 3}) SET n.checksum = n.was REMOVE n.was",
-    )
-    assert "migration 3 of this graphmem differs" in str(failed_findings(look(), "schema"))
-
-
 def test_a_database_that_is_too_old_fails(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Database.script
     version = "4.4.1"
@@ -142,16 +86,6 @@ def test_clocks_that_differ_are_told(
 
     monkeypatch.setattr(database, "time", Clock)
     assert failed_findings(look(), "clock")[0][0] == status
-
-
-def test_transactions_of_later_than_now_are_told(look: Examine, undone: Callable[..., None]) -> None:
-    # Later than the clocks that other tests set for their services.
-    later = times.now() + 30 * 86_400_000_000
-    undone(
-        "CREATE (:Owner {id: $id, recorded_at: $later})", "MATCH (n:Owner {id: $id}) DELETE n",
-        id="doctor", later=later,
-    )  # fmt: skip
-    assert times.render(later) in str(failed_findings(look(), "clock"))
 
 
 def test_a_query_that_may_take_all_memory_is_told(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,17 +39,18 @@ def shared_database(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def database(folder: Path, **chosen: Any) -> Iterator[Settings]:
+def database(folder: Path, *, shared: bool = True, **chosen: Any) -> Iterator[Settings]:
     """Yield settings that reach a Neo4j; what is started here is stopped here.
 
     ``GRAPHMEM_TEST_NEO4J_URI`` (with ``GRAPHMEM_TEST_NEO4J_PASSWORD``) wins; a user's own ``NEO4J_URI`` is
     never used.
 
     Args:
+        shared: ``False`` starts one in any case, for tests that change what the others rely on.
         chosen: settings of a Neo4j that is started, such as its heap.
     """
     uri = os.environ.get(URI_VARIABLE)
-    if uri:
+    if uri and shared:
         yield _at(uri, os.environ.get(PASSWORD_VARIABLE, ""), folder)
         return
     container = _container()

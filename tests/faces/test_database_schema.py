@@ -1,0 +1,234 @@
+"""The schema of a database: how a start migrates it, and what ``graphmem doctor`` says of it.
+
+These tests change the schema, so they have a database of their own: other tests share theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any, LiteralString
+
+import pytest
+import structlog
+
+from graphmem.database import migrations
+from graphmem.doctor import database as doctor_database
+from graphmem.errors import MigrationRefused
+from graphmem.model import times
+from graphmem.registry import Services
+from graphmem.runtime import open_services
+from graphmem.settings import Settings
+from tests.support import database as databases
+from tests.support.doctor import Examine, failed_findings
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings that reach the database of this module."""
+    with databases.database(tmp_path_factory.mktemp("schema"), shared=False) as reached:
+        yield reached
+
+
+@pytest.fixture(scope="module")
+def services(settings: Settings, loop: Loop) -> Iterator[Services]:
+    """The services over that database."""
+    opened = open_services(settings)
+    yield loop.run(opened.__aenter__())
+    loop.run(opened.__aexit__(None, None, None))
+
+
+# Migrations
+
+
+def test_migrations_can_be_applied_twice(loop: Loop, services: Services) -> None:
+    assert loop.run(migrations.apply(services.database)) == []
+
+
+def test_processes_that_open_a_new_database_at_once_all_succeed(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[LiteralString] = [f"race_{each}" for each in ("a", "b", "c", "d", "e", "f", "g", "h")]
+    making: tuple[LiteralString, ...] = tuple(
+        f"CREATE INDEX {name} IF NOT EXISTS FOR (n:Race) ON (n.{name})" for name in names
+    )
+    newer = migrations.Migration(migrations.shipped()[-1].version + 1, "race", "0" * 64, making)
+    known = (*migrations.shipped(), newer)
+    monkeypatch.setattr(migrations, "shipped", lambda: known)
+
+    async def open_at_once() -> list[Any]:
+        applied = (migrations.apply(services.database) for _ in range(6))
+        return await asyncio.gather(*applied, return_exceptions=True)
+
+    async def remove() -> None:
+        for name in names:
+            await services.database.script(f"DROP INDEX {name} IF EXISTS")
+        query = "MATCH (n:Migration {version: $version}) DELETE n"
+        await services.database.script(query, version=newer.version)
+
+    for _ in range(3):
+        try:
+            assert [error for error in loop.run(open_at_once()) if isinstance(error, BaseException)] == []
+        finally:
+            loop.run(remove())
+
+
+def test_whoever_opens_an_older_database_is_told_to_rebuild(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = migrations.Migration(migrations.shipped()[-1].version + 1, "empty", "0" * 64, ())
+    known = (*migrations.shipped(), newer)
+    monkeypatch.setattr(migrations, "shipped", lambda: known)
+
+    def opened() -> list[str]:
+        try:
+            with structlog.testing.capture_logs() as logged:
+                assert loop.run(migrations.apply(services.database)) == [newer]
+                assert loop.run(migrations.apply(services.database)) == []
+        finally:
+            query = "MATCH (n:Migration {version: $version}) DELETE n"
+            loop.run(services.database.script(query, version=newer.version))
+        return [line["event"] for line in logged]
+
+    assert not opened()  # It needs nothing of an entity that an older one did not write.
+    monkeypatch.setattr(migrations, "LAST_NEEDING_REBUILD", newer.version)
+    (one,) = opened()
+    assert "graphmem rebuild" in one
+
+
+def test_indexes_that_are_being_filled_are_waited_for(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = services.database
+    looks = [[{"name": "entity_words", "state": "POPULATING", "percent": 7.0}]] * 3
+    script_of_database = database.script
+
+    async def script(text: Any, /, **params: Any) -> list[dict[str, Any]]:
+        return looks.pop() if "SHOW INDEXES" in text and looks else await script_of_database(text, **params)
+
+    monkeypatch.setattr(database, "script", script)
+    monkeypatch.setattr(migrations, "REPORT_SECONDS", 0.0)
+    with structlog.testing.capture_logs() as logged:
+        loop.run(migrations._wait_for_indexes(database))
+    assert not looks
+    assert [line["entity_words"] for line in logged] == ["7 %"] * 3
+    looks.append([{"name": "entity_words", "state": "FAILED", "percent": 0.0}])
+    with pytest.raises(MigrationRefused, match="could not make the index entity_words"):
+        loop.run(migrations._wait_for_indexes(database))
+
+
+def test_a_database_of_a_newer_version_is_refused(loop: Loop, services: Services) -> None:
+    database = services.database
+    loop.run(database.script("CREATE (:Migration {version: 9999, checksum: 'x'})"))
+    try:
+        with pytest.raises(Exception, match="newer graphmem"):
+            loop.run(migrations.apply(database))
+    finally:
+        loop.run(database.script("MATCH (n:Migration {version: 9999}) DELETE n"))
+
+
+def test_an_edited_migration_is_refused(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, *rest = migrations.shipped()
+    edited = (migrations.Migration(first.version, first.name, "0" * 64, first.statements), *rest)
+    monkeypatch.setattr(migrations, "shipped", lambda: edited)
+    with pytest.raises(Exception, match="not the one that was applied"):
+        loop.run(migrations.apply(services.database))
+
+
+def test_a_start_on_an_older_database_runs_the_batches_and_one_on_a_new_database_does_not(
+    run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = services.database.script
+    run("store", entities=[{"entity_type": "spaceship", "name": "Heart of Gold"}])
+    names = "MATCH (n:Entity) RETURN n.name AS name"
+    before = loop.run(script(names))
+    loop.run(script("MATCH (n:Entity) REMOVE n.name"))
+    loop.run(script("MATCH (n:Migration {version: 11}) DELETE n"))
+    assert [each.version for each in loop.run(migrations.apply(services.database))] == [11]
+    assert loop.run(script(names)) == before == [{"name": "Heart of Gold"}]
+
+    async def none_applied(database: object) -> dict[int, str]:
+        return {}
+
+    batches: list[object] = []
+
+    async def note(*arguments: object) -> None:
+        batches.append(arguments)
+
+    last = tuple(each for each in migrations.shipped() if each.version == 11)
+    monkeypatch.setattr(migrations, "shipped", lambda: last)
+    monkeypatch.setattr(migrations, "applied", none_applied)
+    monkeypatch.setattr(migrations, "_in_batches", note)
+    assert loop.run(migrations.apply(services.database)) == list(last)
+    assert batches == []
+
+
+# The doctor
+
+
+@pytest.fixture
+def undone(loop: Loop, services: Services) -> Iterator[Callable[..., None]]:
+    """Run a statement now, and another one at the end."""
+    undoing: list[tuple[LiteralString, dict[str, Any]]] = []
+
+    def do(statement: LiteralString, undo: LiteralString, **params: Any) -> None:
+        undoing.append((undo, params))
+        loop.run(services.database.script(statement, **params))
+
+    yield do
+    for undo, params in undoing:
+        loop.run(services.database.script(undo, **params))
+    loop.run(services.database.script("CALL db.awaitIndexes(60)"))
+
+
+def test_an_index_that_is_missing_fails_with_what_makes_it(
+    look: Examine, undone: Callable[..., None]
+) -> None:
+    made, _ = doctor_database._made(set(range(100)))["schema_waiting"]
+    undone("DROP INDEX schema_waiting", made)
+    findings = look()
+    assert failed_findings(findings, "indexes") == [("fail", "the index schema_waiting is missing")]
+    assert f"Run this in the Neo4j Browser: {made}" in [line.fix for line in findings]
+    assert "CREATE INDEX schema_waiting IF NOT EXISTS" in made
+
+
+def test_a_constraint_that_is_missing_fails(look: Examine, undone: Callable[..., None]) -> None:
+    made, _ = doctor_database._made(set(range(100)))["agent_id"]
+    undone("DROP CONSTRAINT agent_id", made)
+    assert failed_findings(look(), "indexes") == [("fail", "the constraint agent_id is missing")]
+
+
+def test_a_schema_that_is_newer_fails(look: Examine, undone: Callable[..., None]) -> None:
+    undone("CREATE (:Migration {version: 999})", "MATCH (n:Migration {version: 999}) DELETE n")
+    assert "the schema of the database has version 999" in str(failed_findings(look(), "schema"))
+
+
+def test_a_schema_that_is_older_is_told(look: Examine, undone: Callable[..., None]) -> None:
+    undone(
+        "MATCH (n:Migration {version: $last}) REMOVE n:Migration SET n:Gone",
+        "MATCH (n:Gone) REMOVE n:Gone SET n:Migration",
+        last=migrations.shipped()[-1].version,
+    )
+    last = migrations.shipped()[-1].version
+    assert f"the schema has version {last - 1} of {last}" in failed_findings(look(), "schema")[0][1]
+
+
+def test_a_migration_that_was_changed_fails(look: Examine, undone: Callable[..., None]) -> None:
+    undone(
+        "MATCH (n:Migration {version: 3}) SET n.was = n.checksum, n.checksum = 'x'",
+        "MATCH (n:Migration {version: 3}) SET n.checksum = n.was REMOVE n.was",
+    )
+    assert "migration 3 of this graphmem differs" in str(failed_findings(look(), "schema"))
+
+
+def test_transactions_of_later_than_now_are_told(look: Examine, undone: Callable[..., None]) -> None:
+    later = times.now() + 86_400_000_000
+    undone(
+        "CREATE (:Owner {id: $id, recorded_at: $later})", "MATCH (n:Owner {id: $id}) DELETE n",
+        id="doctor", later=later,
+    )  # fmt: skip
+    assert times.render(later) in str(failed_findings(look(), "clock"))
