@@ -19,7 +19,7 @@ from graphmem.cli.session import (
     require_database,
     run_async,
     stderr,
-    tell_waiting,
+    tell_progress,
     telling_errors,
 )
 from graphmem.errors import ConfigurationInvalid, DumpConflicts
@@ -144,7 +144,7 @@ async def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bo
     from graphmem.runtime import open_services
 
     name = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
-    async with open_services(chosen, fetching(), waiting=tell_waiting) as services:
+    async with open_services(chosen, fetching(), waiting=tell_progress) as services:
         with _bars() as bars:
 
             def tell(done: int, total: int | None) -> None:
@@ -161,7 +161,7 @@ async def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult
     from graphmem import dump
     from graphmem.runtime import open_services
 
-    async with open_services(chosen, fetching(), waiting=tell_waiting) as services:
+    async with open_services(chosen, fetching(), waiting=tell_progress) as services:
         with _bars() as bars:
             where = services.database, services.vocabulary, services.writers
             return await dump.restore(*where, path, dry_run=dry_run, progress=bars.advance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphmem.auth import local_actor
 from graphmem.cli.progress import counted_progress
-from graphmem.cli.session import Session, fetching, require_database, run_async, tell_waiting
+from graphmem.cli.session import Session, fetching, require_database, run_async, tell_progress
 from graphmem.errors import ConfigurationInvalid
 from graphmem.operations.server import SnapshotHealth, told
 from graphmem.reading.snapshot_check import StoredTypes, audit
@@ -26,7 +26,7 @@ def rebuild(session: Session) -> SnapshotHealth:
     async def run() -> SnapshotHealth:
         from graphmem.runtime import open_services
 
-        async with open_services(chosen, fetching(), waiting=tell_waiting) as services:
+        async with open_services(chosen, fetching(), waiting=tell_progress) as services:
             context = Context(local_actor("cli"), services)
             types = await context.graph.only("audit.types", StoredTypes)
             with counted_progress() as progress:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import uvicorn
 
 from graphmem import __version__
-from graphmem.cli.session import fetching, run_async, stderr, tell_waiting
+from graphmem.cli.session import fetching, run_async, stderr, tell_progress
 from graphmem.errors import ConfigurationInvalid
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
@@ -82,7 +82,7 @@ def serve(settings: Settings) -> None:
     settings.check_bind()
     _check_port(settings)
     logs.configure(settings, logs.folder(settings))
-    bound = beside.take_socket(settings, tell_waiting)
+    bound = beside.take_socket(settings, tell_progress)
     with _tracing() as tracer:
         run_async(_serve(settings, tracer, bound))
 
@@ -94,7 +94,7 @@ async def _serve(settings: Settings, tracer: Tracer, bound: beside.BoundSocket |
     async with (
         beside.answering(settings, bound) as socket_server,
         open_services(
-            settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_waiting
+            settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_progress
         ) as services,
     ):
         config = uvicorn.Config(
@@ -143,7 +143,7 @@ def serve_stdio(settings: Settings) -> None:
 
         async with (
             open_services(
-                settings, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_waiting
+                settings, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_progress
             ) as services,
             background_work(services, HEAD_START_SECONDS),
         ):

@@ -149,17 +149,10 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
 def current(context: typer.Context) -> Session:
     """Return the session of a command."""
-    found = context.find_root().obj
-    session = found if isinstance(found, Session) else Session()
+    options = context.find_root().obj
+    session = options if isinstance(options, Session) else Session()
     _session.set(session)
     return session
-
-
-def tell_waiting(line: str) -> None:
-    """Print a line of progress on stderr."""
-    from graphmem.cli.tables import plain
-
-    stderr.print(plain(line, "dim"))
 
 
 def fetching() -> Callable[[str, int, int], None]:
