@@ -266,6 +266,11 @@ class Settings(BaseSettings):
         return Path(os.path.realpath(self.data_dir or default))
 
     @property
+    def stop_file(self) -> Path:
+        """The file that exists while the embedded Neo4j is down because somebody stopped it on purpose."""
+        return self.data_path / "stopped"
+
+    @property
     def cache_path(self) -> Path:
         """The directory of downloaded files."""
         return (self.cache_dir or platformdirs.user_cache_path("graphmem", appauthor=False)).absolute()

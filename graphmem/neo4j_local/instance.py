@@ -71,7 +71,7 @@ class Instance:
         self.console = self.home / "logs" / "console.log"
         self.log = self.home / "logs" / "neo4j.log"
         self.run_file = self.home / "run" / "server.json"
-        self.stop_file = self.root / "stopped"
+        self.stop_file = settings.stop_file
         self._facts_file = self.root / "instance.json"
         self._password_file = self.home / "password"
 

@@ -42,12 +42,6 @@ POLL_SECONDS = 0.05
 TELL_SECONDS = 4.0
 """Seconds between two lines of progress."""
 
-STOP_FILE = "stopped"
-"""The file that ``graphmem/neo4j_local/instance.py`` keeps while a database is stopped on purpose.
-
-It is named here too, because the import of that room takes long.
-"""
-
 STARTS_LIMIT = 3
 """Times that one call starts a service. If it ends each time, one more start does not help."""
 
@@ -286,7 +280,7 @@ def _start_stopped_database(settings: Settings) -> None:
 
     That happens beside `graphmem serve`, which `db stop` leaves running and which starts no stopped database.
     """
-    if settings.neo4j_uri is not None or not (settings.data_path / STOP_FILE).exists():
+    if settings.neo4j_uri is not None or not settings.stop_file.exists():
         return
     from graphmem.observability import logs
     from graphmem.runtime import connection
