@@ -94,18 +94,18 @@ def ensure(
     """
     _refuse_windows()
     instance = Instance(settings)
-    deadline = time.monotonic() + settings.neo4j_start_timeout
     with files.used_as_data(instance.root):
         try:
             process = server.find(instance, search=False)
             if process and (ready := _attach(instance, process, probe)):
                 return ready
-            if process is None:
-                engine.fetch(settings, progress)
-                deadline = time.monotonic() + settings.neo4j_start_timeout
+            class_path = engine.fetch(settings, progress)
+            deadline = time.monotonic() + settings.neo4j_start_timeout
             with instance.lock(settings.neo4j_start_timeout):
                 _check_stop_file(instance, requested)
-                return _attach_or_start(settings, instance, probe, deadline)
+                connection = _attach_or_start(settings, instance, class_path, probe, deadline)
+                archive.make_in_background(class_path, instance.home)
+                return connection
         except filelock.Timeout as exc:
             raise EngineStartFailed(
                 f"another process has been starting Neo4j in {instance.root} for "
@@ -130,11 +130,11 @@ def launch(settings: Settings, progress: Progress | None = None) -> None:
     with files.used_as_data(instance.root):
         if server.find(instance, search=False):
             return
-        engine.fetch(settings, progress)
+        class_path = engine.fetch(settings, progress)
         with contextlib.suppress(filelock.Timeout), instance.lock(timeout=0):
             instance.stop_file.unlink(missing_ok=True)
             if server.find(instance) is None:
-                _spawn(settings, instance, avoid=set())
+                _spawn(settings, instance, class_path, avoid=set())
 
 
 def stop(
@@ -270,37 +270,37 @@ def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Connec
     return connection
 
 
-def _attach_or_start(settings: Settings, instance: Instance, probe: Probe, deadline: float) -> Connection:
-    """Wait for the server that runs, or start one; the instance's lock is held."""
+def _attach_or_start(
+    settings: Settings, instance: Instance, class_path: list[Path], probe: Probe, deadline: float
+) -> Connection:
+    """Wait for the server that runs, or start one. The caller holds the lock."""
     if (process := server.find(instance)) and (facts := instance.facts()):
         try:
-            connection = _wait(instance, process, facts, probe, deadline)
-            archive.make_in_background(engine.fetch(settings), instance.home)
-            return connection
+            return _wait(instance, process, facts, probe, deadline)
         except _Died:  # it was being stopped, or fell over while somebody else waited for it
             pass
     avoid: set[int] = set()
     for _ in range(PORT_MOVES):
         offset = instance.log.stat().st_size if instance.log.exists() else 0
-        process, facts = _spawn(settings, instance, avoid)
+        process, facts = _spawn(settings, instance, class_path, avoid)
         try:
-            connection = _wait(instance, process, facts, probe, deadline)
+            return _wait(instance, process, facts, probe, deadline)
         except _Died as exc:
             log_lines = _last_lines(instance, offset)
             if any("Address already in use" in line or "BindException" in line for line in log_lines):
                 avoid |= {facts.bolt_port, facts.http_port}
                 continue
             raise _failed("Neo4j ended while it was starting", log_lines) from exc
-        archive.make_in_background(engine.fetch(settings), instance.home)
-        return connection
     raise EngineStartFailed(
         f"{PORT_MOVES} times another program took the ports that were chosen for Neo4j: try again"
     )
 
 
-def _spawn(settings: Settings, instance: Instance, avoid: set[int]) -> tuple[psutil.Process, Facts]:
+def _spawn(
+    settings: Settings, instance: Instance, class_path: list[Path], avoid: set[int]
+) -> tuple[psutil.Process, Facts]:
     """Start the server's process, on other ports than those to ``avoid``. The caller holds the lock."""
-    class_path, lock = engine.fetch(settings), read(settings.neo4j_version)
+    lock = read(settings.neo4j_version)
     facts = instance.prepare(settings, lock, class_path, avoid)
     return server.spawn(instance, lock), facts
 
