@@ -1,6 +1,6 @@
-"""The schema of a database: how a start migrates it, and what ``graphmem doctor`` says of it.
+"""What a database holds beside owners: how a start migrates it, and what ``graphmem doctor`` says of it.
 
-These tests change the schema, so they have a database of their own: other tests share theirs.
+These tests change what all owners share, so they have a database of their own.
 """
 
 from __future__ import annotations
@@ -232,3 +232,14 @@ def test_transactions_of_later_than_now_are_told(look: Examine, undone: Callable
         id="doctor", later=later,
     )  # fmt: skip
     assert times.render(later) in str(failed_findings(look(), "clock"))
+
+
+def test_entities_that_wait_for_a_vector_are_told(look: Examine, undone: Callable[..., None]) -> None:
+    undone(
+        "MERGE (n:Model {use: 'meaning'}) SET n.was = n.model, n.model = 'zzz' "
+        "CREATE (:Meaning {entity_id: 'doctor', model: 'yyy'})",
+        "MATCH (n:Model {use: 'meaning'}) SET n.model = n.was REMOVE n.was "
+        "WITH n MATCH (m:Meaning {entity_id: 'doctor'}) DELETE m",
+    )
+    findings = look()
+    assert "the database uses the model 'zzz'" in str(failed_findings(findings, "vectors"))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -137,17 +137,6 @@ def test_a_model_that_is_not_the_databases_is_told_and_one_that_is_away_fails(
         assert "text-embedding-3-small" in str(failed_findings(found, "vectors"))
     assert SECRET not in str(found)
     assert "something else than vectors" in str(failed_findings(look(embedding_url=silent), "embedding"))
-
-
-def test_entities_that_wait_for_a_vector_are_told(look: Examine, undone: Callable[..., None]) -> None:
-    undone(
-        "MERGE (n:Model {use: 'meaning'}) SET n.was = n.model, n.model = 'zzz' "
-        "CREATE (:Meaning {entity_id: 'doctor', model: 'yyy'})",
-        "MATCH (n:Model {use: 'meaning'}) SET n.model = n.was REMOVE n.was "
-        "WITH n MATCH (m:Meaning {entity_id: 'doctor'}) DELETE m",
-    )
-    found = look()
-    assert "the database uses the model 'zzz'" in str(failed_findings(found, "vectors"))
 
 
 def test_a_service_is_found_with_its_version(look: Examine, service: Service) -> None:
