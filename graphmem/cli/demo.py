@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from graphmem import neo4j_local
 from graphmem.auth import local_actor
 from graphmem.cli.layouts import render
+from graphmem.cli.lists import List
 from graphmem.cli.session import Session, console, fetching, run_async, tell_progress, uses_service
 from graphmem.cli.tables import Snapshot, plain
 from graphmem.errors import ConfigurationInvalid
@@ -120,9 +120,7 @@ async def _opened(settings: Settings) -> AsyncIterator[Call]:
 
 
 async def _store(call: Call, files: Iterable[Path]) -> None:
-    table = Table(title=Text("Stored", style="bold"), title_justify="left")
-    for name in ("file", "items", "new entities", "relationships", ""):
-        table.add_column(name)
+    table = List("Stored", ("file", "items", "new entities", "relationships", ""))
     for file in files:
         answer = await call("store", **read_request(file.read_bytes(), file.name))
         counts = len(answer["entities"]), answer["entities_created"], len(answer["relationships_created"])
@@ -132,9 +130,7 @@ async def _store(call: Call, files: Iterable[Path]) -> None:
 
 async def _show(call: Call) -> None:
     stats = await call("server.stats")
-    table = Table(title=Text("Entities by type", style="bold"), title_justify="left")
-    for name in ("type", "entities", "observations"):
-        table.add_column(name)
+    table = List("Entities by type", ("type", "entities", "observations"))
     for kind, count in stats["entities_by_type"].items():
         table.add_row(kind, str(count), str(stats["observations_by_type"][kind]))
     console.print(table)

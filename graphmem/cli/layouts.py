@@ -14,6 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from graphmem.cli.lists import List
 from graphmem.cli.tables import (
     WARNINGS,
     Row,
@@ -81,40 +82,35 @@ def _omitted(answer: Row) -> list[RenderableType]:
     return [plain("; ".join([*parts, omitted["hint"]]), style="yellow")]
 
 
-def _plain_rows(name: str, rows: Sequence[Row]) -> Table:
+def _plain_rows(name: str, rows: Sequence[Row]) -> List:
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = new_table(name.replace("_", " "), *columns)
+    table = List(name.replace("_", " "), columns)
     for row in rows:
-        table.add_row(*(plain("" if row.get(key) is None else short(row[key])) for key in columns))
+        _add(table, *("" if row.get(key) is None else short(row[key]) for key in columns))
     return table
 
 
-def _entities(answer: Row) -> Table:
+def _add(table: Table, *cells: str, style: str = "") -> None:
+    table.add_row(*(plain(cell, style) for cell in cells))
+
+
+def _entities(answer: Row) -> List:
     """Return entities, one a line."""
-    table = new_table(None, "id", "type", "name", "v.", "obs.", "last observed")
+    columns = "id", "type", "name", "v.", "obs.", "observed"
+    table = List(None, columns, optional=("obs.", "v.", "observed"))
     for row in answer["entities"]:
-        counts = str(row["version"]), str(row["observation_count"])
-        table.add_row(
-            *map(
-                plain,
-                (
-                    row["entity_id"],
-                    row["entity_type"],
-                    row["canonical_name"],
-                    *counts,
-                    time_text(row["last_observation_at"])[:10],
-                ),
-            )
-        )
+        cells = row["entity_id"], row["entity_type"], row["canonical_name"], str(row["version"])
+        _add(table, *cells, str(row["observation_count"]), time_text(row["last_observation_at"])[:10])
     return table
 
 
-def _matched(answer: Row) -> Table:
+def _matched(answer: Row) -> List:
     """Return the entities of a look-up, each with the reason of its match."""
-    table = new_table(None, "id", "type", "name", "found by", "in", "score")
+    columns = "id", "type", "name", "found by", "in", "score"
+    table = List(None, columns, optional=("score", "in"))
     for row in answer["entities"]:
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], row["matched"]
-        table.add_row(*map(plain, (*cells, row.get("matched_field", ""), f"{row['score']:.2f}")))
+        _add(table, *cells, row.get("matched_field", ""), f"{row['score']:.2f}")
     return table
 
 
@@ -122,23 +118,23 @@ def _ranked(answer: Row) -> RenderableType:
     """Return the entities of a search with their rank in each strategy."""
     strategies = answer["strategies"]
     names = [strategy["strategy"] for strategy in strategies]
-    table = new_table(None, "id", "type", "name", "points", *names)
+    table = List(None, ("id", "type", "name", "points", *names), optional=("type", "points"))
     for row in answer["entities"]:
-        ranks = [str(row["ranks"].get(name, "")) for name in names]
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], f"{row['points']:.4f}"
-        table.add_row(*map(plain, (*cells, *ranks)))
+        _add(table, *cells, *(str(row["ranks"].get(name, "")) for name in names))
     counts = [f"{row['strategy']} {row['found'] if row['ran'] else 'not run'}" for row in strategies]
     return Group(table, plain(f"entities by strategy: {', '.join(counts)}", style="dim"))
 
 
 def _stored(answer: Row) -> RenderableType:
-    """Return the entities of a store, each with its action, and the likely duplicates below."""
+    """Return the entities of a store, each with its action; likely duplicates; then the relationships."""
     rows = answer["entities"]
-    table = new_table(None, "id", "type", "name", "action", "v.", "identified by")
+    columns = "id", "type", "name", "action", "v.", "identified by"
+    table = List(None, columns, optional=("v.", "identified by"))
     for row in rows:
         action = row["action"] + (" (stored before)" if row["deduplicated"] else "")
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], action, str(row["version"])
-        table.add_row(*map(plain, (*cells, row["identity_basis"])))
+        _add(table, *cells, row["identity_basis"])
     duplicates = [
         plain(
             f"{row['canonical_name']} may be {other['canonical_name']} "
@@ -147,20 +143,30 @@ def _stored(answer: Row) -> RenderableType:
         for row in rows
         for other in row.get("duplicate_candidates", [])
     ]
-    return Group(table, *duplicates)
+    relationships = answer.get("relationships_created")
+    return Group(table, *duplicates, *([_stored_links(relationships, _names(rows))] if relationships else []))
+
+
+def _stored_links(rows: Sequence[Row], names: Row) -> List:
+    """Return the relationships of a store, each with its action."""
+    table = List(None, ("from", "relationship", "to", "action"))
+    for row in rows:
+        source, target = _ends(row, names)
+        action = row["action"] + (" (stored before)" if row["deduplicated"] else "")
+        _add(table, source, row["relationship_type"], target, action)
+    return table
 
 
 def _related(answer: Row) -> RenderableType:
     """Return the entities of a walk by their distance, and the relationships between them."""
     rows = answer["entities"]
-    table = new_table(None, "steps", "id", "type", "name")
+    table = List(None, ("steps", "id", "type", "name"))
     for row in rows:
-        cells = str(row["depth"]), row["entity_id"], row["entity_type"], row["canonical_name"]
-        table.add_row(*map(plain, cells))
+        _add(table, str(row["depth"]), row["entity_id"], row["entity_type"], row["canonical_name"])
     return Group(table, _edges(answer["relationships"], _names([*rows, answer])))
 
 
-def _relationships(answer: Row) -> Table:
+def _relationships(answer: Row) -> List:
     """Return relationships, with names in place of the ids of entities that the answer names."""
     center = {answer[name]: "(this entity)" for name in ("entity_id", "node_id") if name in answer}
     return _edges(answer["relationships"], {**_names(answer.get("related_entities", [])), **center})
@@ -189,47 +195,45 @@ def _event(answer: Row) -> Table:
     return pairs(answer["event"])
 
 
-def _edges(rows: Sequence[Row], names: Row) -> Table:
-    table = new_table(None, "from", "relationship", "to", "metadata")
+def _edges(rows: Sequence[Row], names: Row) -> List:
+    table = List(None, ("from", "relationship", "to", "metadata"), optional=("metadata",))
     for row in rows:
-        ends = [
-            names.get(row[f"{side}_entity_id"], row[f"{side}_entity_id"]) for side in ("source", "target")
-        ]
-        table.add_row(
-            *map(
-                plain,
-                (
-                    ends[0],
-                    row["relationship_type"],
-                    ends[1],
-                    short(row["snapshot"]) if row.get("snapshot") else "",
-                ),
-            )
-        )
+        source, target = _ends(row, names)
+        _add(table, source, row["relationship_type"], target, _fields_text(row.get("snapshot") or {}))
     return table
 
 
+def _ends(row: Row, names: Row) -> tuple[str, str]:
+    """Return the names of the source and of the target of a relationship, else their ids."""
+    source, target = row["source_entity_id"], row["target_entity_id"]
+    return names.get(source, source), names.get(target, target)
+
+
+def _fields_text(fields: Row) -> str:
+    return short(", ".join(f"{name}: {short(value)}" for name, value in fields.items()))
+
+
 def _observations(answer: Row) -> RenderableType:
-    """Return observations, each with its fields on lines below it."""
-    lines: list[RenderableType] = []
+    """Return observations, each with its subject and its fields on lines below it."""
+    lines: list[Text] = []
     for row in answer["observations"]:
-        head = plain(f"{row['id']}  ", style="bold")
-        head.append(plain(f"{row['kind']}  {'  '.join(origin_cells(row))}", style="not bold"))
-        lines.append(head)
+        time, source, writer = origin_cells(row)
+        lines.append(plain(f"{row['id']}  ", "bold") + plain(f"{row['kind']}  {time}", "not bold"))
+        lines.append(plain(f"    {source} by {writer}", "dim"))
         if "entity_id" in row:
-            lines.append(plain(f"    of {row['entity_type']} {row['entity_id']}", style="dim"))
+            lines.append(plain(f"    of {row['entity_type']} {row['entity_id']}", "dim"))
         fields = row["fields"] if "fields" in row else row["metadata"]
         lines += [plain(f"    {name}: {short(value)}") for name, value in fields.items()]
+    for line in lines:
+        line.no_wrap, line.overflow = True, "ellipsis"
     return Group(*lines)
 
 
-def _schemas(answer: Row) -> Table:
-    table = new_table(None, "type", "entities", "observations", "fields")
+def _schemas(answer: Row) -> List:
+    table = List(None, ("type", "entities", "observations", "fields"), optional=("observations",))
     for row in answer["schemas"]:
         fields = ", ".join(f"{name}: {field['type']}" for name, field in row["fields"].items())
-        table.add_row(
-            *map(plain, (row["entity_type"], str(row["entity_count"]), str(row["observation_count"]), fields))
-        )
+        _add(table, row["entity_type"], str(row["entity_count"]), str(row["observation_count"]), fields)
     return table
 
 
@@ -237,56 +241,58 @@ def _schema(answer: Row) -> Table:
     """Return the fields of a schema, one a line."""
     table = new_table(None, "field", "type", "description")
     for name, field in answer["fields"].items():
-        table.add_row(*map(plain, (name, field["type"], field.get("description") or "")))
+        _add(table, name, field["type"], field.get("description") or "")
     return table
 
 
-def _candidates(answer: Row) -> Table:
-    table = new_table(None, "score", "entity", "other entity", "type", "matched fields")
+def _candidates(answer: Row) -> List:
+    """Return pairs of entities that are likely the same, each pair in two lines."""
+    table = List(None, ("score", "id", "type", "name", "matched fields"), optional=("type",))
     for row in answer["candidates"]:
-        ends = [f"{row[f'canonical_name_{side}']} ({row[f'entity_{side}']})" for side in "ab"]
         fields = ", ".join(row["matched_fields"])
-        table.add_row(*map(plain, (f"{row['score']:.2f}", *ends, row["entity_type"], fields)))
+        first, second = ((row[f"entity_{side}"], row["entity_type"]) for side in "ab")
+        _add(table, f"{row['score']:.2f}", *first, row["canonical_name_a"], fields)
+        _add(table, "", *second, row["canonical_name_b"], "")
     return table
 
 
-def _events(answer: Row) -> Table:
+def _events(answer: Row) -> List:
     """Return events, one a line, with the time as it was written."""
-    table = new_table(None, "when", "event", "entity", "type", "field", "id")
+    columns = "when", "event", "entity", "type", "field", "id"
+    table = List(None, columns, optional=("type", "field", "id"))
     for row in answer["events"]:
         cells = row["event_timestamp"], row["event_type"], row["entity_name"], row["entity_type"]
-        table.add_row(*map(plain, (*map(short, cells), row["source_field"], row["id"])))
+        _add(table, *map(short, cells), row["source_field"], row["id"])
     return table
 
 
-def _types(answer: Row) -> Table:
-    table = new_table(None, "relationship", "inverse", "origin", "count", "description")
+def _types(answer: Row) -> List:
+    columns = "relationship", "inverse", "origin", "count", "description"
+    table = List(None, columns, optional=("origin",))
     for row in answer["relationship_types"]:
         cells = row["relationship_type"], row["inverse"] or "", row["origin"], str(row["relationship_count"])
-        table.add_row(*map(plain, (*cells, row["description"] or "")))
+        _add(table, *cells, row["description"] or "")
     return table
 
 
 def _lines(answer: Row) -> RenderableType:
     """Return lines of context, each with its observation; values that contest a line follow it."""
-    table = new_table(None, "entity", "field", "value", "observed at", "observation")
+    columns = "entity", "field", "value", "observed at", "observation"
+    table = List(None, columns, optional=("observation", "observed at"))
     for row in answer["lines"]:
         arrow = {"outgoing": "→ ", "incoming": "← "}.get(row.get("direction", ""), "")
-        cells = row["entity_name"], row["field"], arrow + short(row["value"])
-        table.add_row(*map(plain, (*cells, time_text(row["observed_at"]), row.get("observation_id", ""))))
+        _add(table, row["entity_name"], row["field"], arrow + short(row["value"]), *_origin(row))
         for other in row.get("contested", ()):
-            cells = (
-                "",
-                "",
-                f"but {short(other['value'])}",
-                time_text(other["observed_at"]),
-                other.get("observation_id", ""),
-            )
-            table.add_row(*(plain(cell, style="yellow") for cell in cells))
-    mentioned = new_table(None, "id", "type", "name")
+            _add(table, "", "", f"but {short(other['value'])}", *_origin(other), style="yellow")
+    mentioned = List(None, ("id", "type", "name"))
     for row in answer["entities"]:
-        mentioned.add_row(*map(plain, (row["entity_id"], row["entity_type"], row["canonical_name"])))
+        _add(mentioned, row["entity_id"], row["entity_type"], row["canonical_name"])
     return Group(table, mentioned) if answer["lines"] else Text("")
+
+
+def _origin(line: Row) -> tuple[str, str]:
+    """Return the day and the observation of a line of context."""
+    return time_text(line["observed_at"])[:10], line.get("observation_id", "")
 
 
 def _names(rows: Sequence[Row]) -> dict[str, str]:
@@ -331,7 +337,7 @@ LAYOUTS: dict[str, Layout] = {
     "schemas.get": _layout(_schema, "fields", "field_names"),
     "schemas.list": _layout(_schemas, "schemas"),
     "search.explain": _layout(_ranked, "entities", "strategies"),
-    "store": _layout(_stored, "entities"),
+    "store": _layout(_stored, "entities", "relationships_created"),
     "timeline.get": _layout(_event, "event"),
     "timeline.list": _layout(_events, "events"),
 }

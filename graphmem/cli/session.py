@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 T = TypeVar("T")
-console = Console()
+PIPE_CHARACTERS = 1000
+"""Width of the lines where stdout is no terminal and COLUMNS is not set: a program reads whole lines."""
+
+console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_CHARACTERS)
 stderr = Console(stderr=True)
 
 _trace: ContextVar[str] = ContextVar("trace", default="")

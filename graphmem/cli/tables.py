@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -24,9 +24,6 @@ WORD_CHARACTERS = 28
 """Characters of an id: a longer word, such as an address, may be broken."""
 COLUMN_GAP = 3
 """Characters between two columns."""
-
-_OPTIONAL_COLUMNS = ("v.", "obs.")
-"""Columns that a table leaves out, one after the other, where it is too wide for the terminal."""
 
 WARNINGS = frozenset({"store_warnings", "warnings"})
 """Parts of an answer that are shown as warnings."""
@@ -129,42 +126,37 @@ def _listed(value: Any) -> Any:
 
 
 class Rows(Table):
-    """A table for a terminal of any width.
+    """A table of which every cell is whole: long cells take several lines.
 
-    Where its columns would break words, it leaves out optional columns. Where that is not enough, it prints
-    each row, whole, as lines of name and value.
+    Where its columns would break words, it prints each row as lines of name and value.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        columns = self._columns_within(options.max_width)
-        if columns is not None:
+        width = (
+            sum(map(_least_width, self.columns)) - 1
+        )  # The last column has no gap behind it, only an edge.
+        if not self.row_count or width <= options.max_width:
             narrow = copy(self)
-            narrow.columns = columns
+            if self.row_count:
+                narrow.columns = _widened(self.columns, options.max_width)
             yield from Table.__rich_console__(narrow, console, options)
-            return
-        if self.title:
-            yield self.title
-        for row in zip(*(list(column.cells) for column in self.columns), strict=True):
-            block = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-            block.add_column()
-            block.add_column(overflow="fold")
-            for column, cell in zip(self.columns, row, strict=True):
-                if str(cell):
-                    block.add_row(plain(str(column.header), "dim"), cell)
-            yield block
-            yield Text("")
+        else:
+            yield from blocks(self)
 
-    def _columns_within(self, width: int) -> list[Column] | None:
-        """Return the columns that stand side by side at a width, ``None`` if they break words there."""
-        if not self.row_count:
-            return self.columns
-        columns = self.columns
-        for name in ("", *_OPTIONAL_COLUMNS):
-            columns = [column for column in columns if column.header != name]
-            # The last column has no gap behind it, only an edge.
-            if sum(map(_least_width, columns)) - 1 <= width:
-                return _widened(columns, width)
-        return None
+
+def blocks(table: Table) -> Iterator[RenderableType]:
+    """Yield a table as blocks of lines, one block a row, one line a cell: name and value."""
+    if table.title:
+        yield table.title
+    for row in zip(*(list(column.cells) for column in table.columns), strict=True):
+        block = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+        block.add_column()
+        block.add_column(overflow="fold")
+        for column, cell in zip(table.columns, row, strict=True):
+            if str(cell):
+                block.add_row(plain(str(column.header), "dim"), cell)
+        yield block
+        yield Text("")
 
 
 def _widened(columns: list[Column], width: int) -> list[Column]:
@@ -201,7 +193,7 @@ def _least_width(column: Column) -> int:
 
 
 def new_table(title: str | None, *columns: str) -> Table:
-    """Return an empty table. Ids, versions, counts and times are not wrapped."""
+    """Return an empty table. Ids of observations are not wrapped."""
     table = Rows(
         title=plain(title, style="bold") if title else None,
         title_justify="left",
@@ -209,9 +201,7 @@ def new_table(title: str | None, *columns: str) -> Table:
         pad_edge=False,
     )
     for column in columns:
-        table.add_column(
-            column, overflow="fold", no_wrap=column in ("id", "v.", "obs.", "observation", "when")
-        )
+        table.add_column(column, overflow="fold", no_wrap=column in ("observation", "set by"))
     return table
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from graphmem.cli.layouts import LAYOUTS, render
+from graphmem.cli.session import PIPE_CHARACTERS
 from graphmem.registry import Face
 from graphmem.runtime import REGISTRY
 
@@ -29,7 +33,7 @@ def test_a_layout_is_of_a_command_and_draws_parts_of_its_answer(name: str) -> No
 def test_two_answers_with_the_same_keys_have_the_tables_of_their_operations() -> None:
     answer: dict[str, Any] = {"entities": [], "relationships": [], "total": 0}
     assert "found by" in printed("entities.find", answer)
-    assert "last observed" in printed("entities.query", answer)
+    assert "observed" in printed("entities.query", answer)
     assert "steps" in printed("entities.related", {**answer, "entity_id": "e", "canonical_name": "Ada"})
 
 
@@ -61,16 +65,69 @@ LINES = {
 }  # fmt: skip
 
 
+CANDIDATES = {
+    "candidates": [
+        {"score": 0.93, "entity_a": ID, "entity_b": ID.replace("0", "a"), "entity_type": "person",
+         "canonical_name_a": "Wilhelmina Alexandra of Hohenlohe", "canonical_name_b": "W. A. of Hohenlohe",
+         "matched_fields": ["name", "email", "organisation"]},
+    ],
+}  # fmt: skip
+EXPLAINED = {
+    "entities": [
+        {"entity_id": ID, "entity_type": "transaction", "canonical_name": "Mount the mirror and its optics",
+         "points": 0.03, "ranks": {"text": 1}},
+    ],
+    "strategies": [
+        {"strategy": name, "ran": True, "found": 1} for name in ("exact", "text", "meaning")
+    ],
+}  # fmt: skip
+RELATIONSHIPS = {
+    "relationships": [
+        {"source_entity_id": ID, "target_entity_id": ID.replace("0", "a"), "relationship_type": "WORKS_AT",
+         "snapshot": {"since": "2019", "position": "Chair of the committee for long names"}},
+    ],
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize(("name", "answer"), [("timeline.list", EVENTS), ("context.retrieve", LINES)])
-def test_a_table_breaks_no_word(name: str, answer: dict[str, Any], width: int) -> None:
-    console = Console(width=width)
-    with console.capture() as capture:
-        console.print(render(name, answer))
-    printed_words = capture.get().split()
-    for row in [row for rows in answer.values() for row in rows]:
-        for word in " ".join(row.values()).replace("T09:00:00Z", "").split():
-            assert any(word in printed_word for printed_word in printed_words), word
+@pytest.mark.parametrize(
+    ("name", "answer", "count", "whole"),
+    [
+        ("timeline.list", EVENTS, 3, ["2026-01-31T09:00:00Z", "EventStart", "Planning meeting"]),
+        ("context.retrieve", LINES, 6, ["It runs the observatory", "2026-01-31", ID]),
+        ("entities.duplicates", CANDIDATES, 4, ["0.93", ID, ID.replace("0", "a")]),
+        ("search.explain", EXPLAINED, 4, [ID, "exact", "meaning"]),
+        ("relationships.list", RELATIONSHIPS, 3, [ID, ID.replace("0", "a"), "WORKS_AT"]),
+    ],
+)
+def test_an_item_of_a_list_is_one_line(
+    name: str, answer: dict[str, Any], count: int, whole: list[str], width: int
+) -> None:
+    printed_lines = lines(name, answer, width)
+    notes = [line for line in printed_lines if line.startswith("no room for")]
+    assert len(printed_lines) - len(notes) == count
+    assert bool(notes) == (width == 80)
+    for text in whole:
+        assert any(text in line for line in printed_lines), text
+    assert max(map(len, printed_lines)) <= width
+
+
+def test_a_cell_that_is_too_long_ends_with_an_ellipsis() -> None:
+    name = "Wilhelmina Alexandra of Hohenlohe " * 4
+    answer = {"entities": [{"depth": 1, "entity_id": ID, "entity_type": "person", "canonical_name": name}],
+              "relationships": []}  # fmt: skip
+    row = lines("entities.related", {**answer, "entity_id": ID, "canonical_name": "x"}, 80)[2]
+    assert row.split()[:3] == ["1", ID, "person"]
+    assert row.endswith("…")
+
+
+def test_the_lines_of_an_observation_are_cut_and_not_folded() -> None:
+    observation = {
+        "id": ID, "kind": "value", "observed_at": "2026-01-31T09:00:00Z", "observation_source": "human",
+        "provenance": {"agent": "anonymous", "client": "cli"}, "entity_id": ID, "entity_type": "note",
+        "fields": {"title": "A note", "content": "long " * 50},
+    }  # fmt: skip
+    assert len(lines("observations.query", {"observations": [observation]}, 60)) == 5
 
 
 ENTITIES = {
@@ -91,10 +148,10 @@ def lines(name: str, answer: dict[str, Any], width: int) -> list[str]:
 
 def test_a_list_of_entities_has_a_row_for_each_and_leaves_out_counters_where_it_is_narrow() -> None:
     wide, narrow = lines("entities.query", ENTITIES, 120), lines("entities.query", ENTITIES, 80)
-    assert [len(each) for each in (wide, narrow)] == [4, 6], "a name and a heading take two lines"
     assert "345" in wide[2]
-    assert "obs." not in narrow[1]
-    assert narrow[3].split() == [ID, "transaction", "bank-20260428-0031", "2026-01-31"]
+    assert len(wide) == 4
+    assert narrow[2].split() == [ID, "transaction", "bank-20260428-0031", "2026-01-31"]
+    assert narrow[4:] == ["no room for obs., v.: --json has all"]
     assert max(map(len, narrow)) <= 80
 
 
@@ -104,7 +161,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_a_list_that_is_too_wide_without_counters_has_them_as_lines() -> None:
-    assert "obs.           345" in lines("entities.query", ENTITIES, 60)
+    assert "obs.      345" in lines("entities.query", ENTITIES, 60)
 
 
 def test_a_snapshot_names_its_observations_below_where_it_is_narrow() -> None:
@@ -135,3 +192,12 @@ def test_what_an_answer_lacks_to_stay_within_its_size_is_printed() -> None:
     text = printed("timeline.list", answer)
     assert "3 events left out; shortened: notes; `next_cursor` goes on" in text
     assert "omitted" not in text
+
+
+@pytest.mark.parametrize(("columns", "width"), [(None, PIPE_CHARACTERS), ("100", 100)])
+def test_the_lines_of_a_pipe_are_cut_only_where_columns_is_set(columns: str | None, width: int) -> None:
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environ |= {"COLUMNS": columns} if columns else {}
+    code = "from graphmem.cli.session import console; print(console.width)"
+    shown = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True)
+    assert shown.stdout.strip() == str(width)
