@@ -153,6 +153,60 @@ def test_a_chunk_of_nothing_but_ends_of_lines_is_refused() -> None:
         read(header() + frame(b"C", payload, len(data), hashlib.sha256(data).digest()))
 
 
+def compressed(kind: bytes, data: bytes) -> bytes:
+    """Return a frame whose hash fits, whatever it holds."""
+    payload = zstandard.ZstdCompressor(write_content_size=True).compress(data)
+    return frame(kind, payload, len(data), hashlib.sha256(data).digest())
+
+
+def plain_header(data: bytes) -> bytes:
+    return MAGIC + frame(b"H", data, len(data), hashlib.sha256(data).digest())
+
+
+def end(frames: bytes) -> bytes:
+    return b"E" + struct.pack(">II", 32, 32) + hashlib.sha256(frames).digest()
+
+
+EMPTY_ROOT = read(written([]))[1].manifest.root
+NO_COUNTS = compressed(b"M", f'{{"chunks":[],"contents":7,"root":"{EMPTY_ROOT}"}}'.encode())
+COUNTS = compressed(b"M", f'{{"chunks":[],"contents":{{}},"root":"{EMPTY_ROOT}"}}'.encode())
+
+
+def test_a_dump_that_is_made_by_hand_is_read() -> None:
+    assert read(header() + COUNTS + end(COUNTS))[0] == []
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (MAGIC + compressed(b"C", b"{}\n"), "the header is missing"),
+        (plain_header(b"{"), "the header is not JSON"),
+        (plain_header(b"[]"), "the header is not an object"),
+        (plain_header(b'{"format":1,"graphmem":"0.1"}'), "the header has no valid time"),
+        (header() + compressed(b"C", b"{}"), "chunk 1 does not end with a line feed"),
+        (header() + compressed(b"C", b"{}\n{}"), "chunk 1 does not end with a line feed"),
+        (header() + compressed(b"C", b""), "chunk 1 does not end with a line feed"),
+        (header() + plain_header(b"{}")[len(MAGIC) :], "the manifest is missing"),
+        (header() + compressed(b"C", b"{}\n") + COUNTS, "the manifest does not fit the chunks"),
+        (header() + compressed(b"M", b"[]"), "the manifest is not an object"),
+        (header() + NO_COUNTS, "the manifest does not count the records"),
+        (header() + COUNTS + end(b"another"), "the hash of the file does not fit"),
+        (header() + COUNTS + end(COUNTS)[:-1], "the end is cut off"),
+        (header() + COUNTS + end(COUNTS) + b"x", "bytes follow the end"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_dump_whose_hashes_fit_is_refused_where_its_form_does_not(data: bytes, fault: str) -> None:
+    """Who makes a dump by hand can make every hash fit."""
+    with pytest.raises(DumpDamaged, match=fault):
+        read(data)
+
+
+def test_a_line_that_is_longer_than_a_frame_is_not_written() -> None:
+    with pytest.raises(ValueError, match="too long"):
+        Writer(io.BytesIO()).add(bytes(FRAME_BYTES_LIMIT))
+
+
 def test_a_newer_format_says_what_to_do() -> None:
     said = b'{"created_at":"2026-01-01T00:00:00.000000Z","format":2,"graphmem":"9.0"}'
     newer = MAGIC + frame(b"H", said, len(said), hashlib.sha256(said).digest())

@@ -89,6 +89,16 @@ def test_what_is_registered_hides_unless_it_says_otherwise():
           "identity_opt_out": "heuristic_canonical_name"}, ".identity_opt_out", "ERR_IDENTITY"),
         ({"fields": {"a": {"type": "string", "merge": "merge_array"}}}, ".fields.a.merge",
          "ERR_MERGE_POLICY"),
+        ({"fields": {"intent": "string"}}, ".fields.intent", "ERR_FIELD_NAME"),
+        ({"fields": {"a": 7}}, ".fields.a", "ERR_FORMAT"),
+        ({"fields": {"a": "string"}, "canonical_name_fields": [["a"], ["a"]]}, ".canonical_name_fields[1]",
+         "ERR_GIVEN_TWICE"),
+        ({"fields": {"content": "string"}, "canonical_name_fields": ["content"]}, ".canonical_name_fields",
+         "ERR_IDENTITY"),
+        ({"hidden_fields": [f"h{i}" for i in range(FIELDS_LIMIT + 1)]}, ".hidden_fields", "ERR_FORMAT"),
+        ({"fields": {f"f{i}": "string" for i in range(21)},
+          "canonical_name_fields": [[f"f{i}"] for i in range(21)]},
+         ".canonical_name_fields", "ERR_TOO_LARGE"),
     ],
     ids=lambda value: ascii(value)[:60],
 )  # fmt: skip
@@ -139,6 +149,18 @@ def test_a_fault_of_constraints_is_named_by_its_place(kind: str, constraints: ob
 )  # fmt: skip
 def test_a_fault_of_the_reducer_config_is_named_by_its_place(config: object, path: str, code: str):
     assert refused({"fields": {"a": "string"}}, config) == {(f"$.reducer_config{path}", code)}
+
+
+def test_a_reducer_config_that_contradicts_the_document_is_refused():
+    raw = {
+        "fields": {"a": {"type": "number", "merge": "last_write"}},
+        "observation_source_priority": ["human", "sensor"],
+    }
+    config = {"merge_policies": {"a": "most_specific"}, "observation_source_priority": ["sensor", "human"]}
+    assert refused(raw, config) == {
+        ("$.reducer_config.merge_policies.a", "ERR_GIVEN_TWICE"),
+        ("$.reducer_config.observation_source_priority", "ERR_GIVEN_TWICE"),
+    }
 
 
 @pytest.mark.parametrize(
