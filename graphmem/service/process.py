@@ -19,6 +19,7 @@ import structlog
 
 from graphmem import settings as graphmem_settings
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
+from graphmem.observability import logs
 from graphmem.observability.logs import new_trace_id
 from graphmem.service.calling import HELD_EXIT_CODE
 from graphmem.service.front import Front
@@ -69,6 +70,7 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
     """Open the database, serve until the end, finish the running requests, close."""
     try:
         # The imports take seconds on a busy machine. Neo4j starts and the greeting is answered meanwhile.
+        await asyncio.to_thread(_open_log, settings)
         if settings.neo4j_uri is None:
             await asyncio.to_thread(_launch_database, settings, front)
         serving = await asyncio.to_thread(importlib.import_module, "graphmem.service.serving")
@@ -82,6 +84,11 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
             raise
         await _fail(front, exc)
         await end()
+
+
+def _open_log(settings: Settings) -> None:
+    """Log to the data directory; to the console only errors."""
+    logs.configure(settings, logs.folder(settings), console_level="error")
 
 
 def _launch_database(settings: Settings, front: Front) -> None:

@@ -1,4 +1,4 @@
-"""What a local service opens: logs, traces, the database, the HTTP application, the background work."""
+"""What a local service opens: traces, the database, the HTTP application, the background work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from graphmem.observability import logs, tracing
+from graphmem.observability import tracing
 from graphmem.runtime import REMOTE_START_SECONDS, open_services
 from graphmem.service.background import background_work
 from graphmem.service.front import Front, create_local_app
@@ -21,7 +21,6 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
         SetupError: the data directory or the database cannot be used.
         DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
     """
-    logs.configure(settings, logs.folder(settings), console_level="error")
 
     def waiting(line: str) -> None:
         front.doing = line
