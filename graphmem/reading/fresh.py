@@ -48,5 +48,5 @@ def unsettled() -> DatabaseTimeout:
     """Return the error of a read into which commits fall at every attempt."""
     return DatabaseTimeout(
         "this changes faster than it can be read: try again in a moment; "
-        "if it stays so, `graphmem snapshots check` says what is damaged"
+        "if it stays so, POST /health_check_snapshots says what is damaged"
     )

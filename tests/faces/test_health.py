@@ -145,13 +145,31 @@ def test_a_write_to_what_is_damaged_is_refused_with_what_mends_it_and_others_are
         for kind, one in (("person", world[1]), ("company", world[3]))
     ]
     error, answer = together("store", calls)
-    assert (type(error), "snapshots check --auto-fix" in str(error)) == (InternalError, True)
+    assert (type(error), "snapshots check` with auto_fix" in str(error)) == (InternalError, True)
     assert answer["success"]
     with pytest.raises(DatabaseTimeout, match="snapshots check"):
         run("entities.get", entity_id=world[1])
     assert run("server.check_snapshots", auto_fix=True)["healthy"]
     (answer,) = together("store", calls[:1])
     assert answer["success"]
+
+
+def test_what_mends_damage_is_named_as_the_face_names_it(
+    world: list[str], script: Script, request: pytest.FixtureRequest
+) -> None:
+    script(DAMAGES["a value"][0], a=world[1])
+    names = {
+        "rest": "POST /health_check_snapshots ",
+        "mcp": "`health_check_snapshots` ",
+        "cli": "`graphmem snapshots check` ",
+    }
+    for face, name in names.items():
+        call: Call = request.getfixturevalue(face)
+        with pytest.raises(DatabaseTimeout, match=name):
+            call("entities.get", entity_id=world[1])
+        if face != "cli":  # its fault is logged to stderr, before the error
+            with pytest.raises(InternalError, match=name):
+                call("entities.correct", entity_id=world[1], field="motto", value="none")
 
 
 def test_a_relationship_without_the_node_of_an_end_is_reported(
