@@ -80,14 +80,27 @@ def serve(settings: Settings) -> None:
         SetupError: the bind is refused, the port is taken, or the data directory or database cannot be used.
     """
     settings.check_bind()
-    _check_port(settings)
-    logs.configure(settings, logs.folder(settings))
-    bound = beside.take_socket(settings, tell_progress)
-    with _tracing() as tracer:
-        run_async(_serve(settings, tracer, bound))
+    with _bound(settings) as listening:
+        sockets = None
+        if settings.service_port == 0:
+            # Whatever names the address names the port that the system chose.
+            settings = settings.model_copy(update={"port": listening.getsockname()[1]})
+            sockets = [listening]
+        else:
+            # The server binds all addresses of the host itself.
+            listening.close()
+        logs.configure(settings, logs.folder(settings))
+        bound = beside.take_socket(settings, tell_progress)
+        with _tracing() as tracer:
+            run_async(_serve(settings, tracer, bound, sockets))
 
 
-async def _serve(settings: Settings, tracer: Tracer, bound: beside.BoundSocket | None) -> None:
+async def _serve(
+    settings: Settings,
+    tracer: Tracer,
+    bound: beside.BoundSocket | None,
+    sockets: list[socket.socket] | None,
+) -> None:
     from graphmem.api.app import create_app
     from graphmem.runtime import REMOTE_START_SECONDS, open_services
 
@@ -110,22 +123,32 @@ async def _serve(settings: Settings, tracer: Tracer, bound: beside.BoundSocket |
             timeout_keep_alive=75,
         )
         async with background_work(services), beside.opened(socket_server, services):
-            await _Server(config, settings, services.database.planning.planned).serve()
+            await _Server(config, settings, services.database.planning.planned).serve(sockets)
 
 
-def _check_port(settings: Settings) -> None:
+@contextlib.contextmanager
+def _bound(settings: Settings) -> Iterator[socket.socket]:
+    """Yield a socket that is bound to the first address of the host, and close it at the end.
+
+    Raises:
+        ConfigurationInvalid: the address cannot be bound.
+    """
     port = settings.service_port
-    try:
-        family, kind, proto, _, address = socket.getaddrinfo(settings.host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, proto) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OSError as exc:
-        raise ConfigurationInvalid(
-            f"{settings.authority()} cannot be bound ({exc.strerror or exc}): another program may use it; "
-            "choose another port with --port",
-            setting="GRAPHMEM_PORT",
-        ) from exc
+    with contextlib.ExitStack() as sockets:
+        try:
+            family, kind, proto, _, address = socket.getaddrinfo(
+                settings.host, port, type=socket.SOCK_STREAM
+            )[0]
+            listening = sockets.enter_context(socket.socket(family, kind, proto))
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+        except OSError as exc:
+            raise ConfigurationInvalid(
+                f"{settings.authority()} cannot be bound ({exc.strerror or exc}): another program may use "
+                "it; choose another port with --port",
+                setting="GRAPHMEM_PORT",
+            ) from exc
+        yield listening
 
 
 def serve_stdio(settings: Settings) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import structlog
 from typer.testing import CliRunner
@@ -66,6 +67,20 @@ def test_commands_call_a_running_serve(local: Settings, service: Service) -> Non
     assert (status["pid"], status["serves"]) == (service.process.pid, service.url.removeprefix("http://"))
     assert (status["state"], status["doing"]) == (greeting.READY, "")
     assert calling._children == before
+
+
+def test_a_serve_at_any_free_port_names_the_port_that_it_bound(local: Settings, owner: str) -> None:
+    service = start(local, local.data_path, owner, port=0)
+    try:
+        wait_for(lambda: greeted(local).get("state") == greeting.READY)
+        serves = command(local, "server", "status")["serves"]
+        base = f"http://{serves}"
+        wait_for(lambda: f"{base}/mcp" in service.console)
+        assert httpx.get(f"{base}/server-info").json()["api_base"] == base
+        assert command(local, "info")["api_base"] == base
+    finally:
+        service.send(signal.SIGTERM)
+        service.wait()
 
 
 def test_stopping_the_local_service_leaves_serve_alone(local: Settings, service: Service) -> None:

@@ -105,7 +105,7 @@ def command(owner: str, *words: str) -> list[str]:
 
 def start(settings: Settings, folder: Path, owner: str, port: int | None = None, **variables: str) -> Service:
     """Start a service; it is not up yet."""
-    port = port or free_port()
+    port = free_port() if port is None else port
     token = variables.get("SERVICE_BEARER_TOKEN")
     with (folder / "console").open("ab") as console:
         process = subprocess.Popen(
