@@ -47,7 +47,8 @@ EXAMPLE_EVENT_ID = "evt_0123456789abcdef01234567"
 class Spelled:
     """Further spellings of an argument, in use by existing clients.
 
-    ``option`` is the one that the command line takes as an option beside the positional argument.
+    ``option`` is the one that the command line takes as an option; without the option, the argument is
+    positional. So an argument is positional that names what a command works on, though it is not required.
     ``shown`` is the one that REST and the command line describe, while MCP tools describe the field's name.
     """
 

@@ -1,8 +1,9 @@
 """Commands that are operations, made from the list of them that ``graphmem/cli/listing.py`` writes.
 
-A required plain argument is positional, every other argument is an option. Values reach the operation as
-text, so its validation answers as on the other faces. Lists take commas or repeated options; objects take
-JSON, ``@FILE`` or ``-`` for stdin. An option that takes any JSON value takes bare text too.
+A required plain argument is positional, and so is one that names what the command works on; every other
+argument is an option. Values reach the operation as text, so its validation answers as on the other faces.
+Lists take commas or repeated options; objects take JSON, ``@FILE`` or ``-`` for stdin. An option that takes
+any JSON value takes bare text too.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _LOOKS_LIKE_JSON = re.compile(r'\s*(?:[\[{"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+
 """What begins as a list, an object or a quoted string, or is a number: never taken as bare text."""
 _FILE = "from_file"
 _OWN_NAME = "_own_name"
+_BESIDE = "_beside"
 
 
 class Value(enum.StrEnum):
@@ -71,7 +73,8 @@ class Parameter:
     @property
     def keyword(self) -> str:
         """The name of the parameter in the command's function."""
-        return f"{self.name}{_OWN_NAME}" if self.is_own_name else self.name
+        suffix = _OWN_NAME if self.is_own_name else _BESIDE if self.is_beside else ""
+        return f"{self.name}{suffix}"
 
     @property
     def is_argument(self) -> bool:
@@ -294,6 +297,7 @@ def _place(entry: Listed, values: Mapping[str, Any]) -> Place:
     arguments = {parameter.shown: parameter for parameter in entry.parameters if parameter.is_argument}
     own_names = {parameter.name: parameter for parameter in arguments.values()}
     in_options = {name for name, value in values.items() if value not in (None, [])}
+    beside = {part.shown for part in entry.parameters if part.is_beside and part.keyword in in_options}
     has_file = values.get(_FILE) is not None
 
     def place(path: str) -> str:
@@ -303,9 +307,9 @@ def _place(entry: Listed, values: Mapping[str, Any]) -> Place:
         name, rest = match[1], path[match.end() :]
         parameter = arguments.get(name) or own_names.get(name)
         is_from_file = has_file and parameter is not None and parameter.name not in in_options
-        if parameter is None or not parameter.option or is_from_file:
+        if name not in beside and (parameter is None or not parameter.option or is_from_file):
             return f"{name}{rest}"
-        return f"{flag(parameter.shown)}{rest}"
+        return f"{flag(parameter.shown if parameter else name)}{rest}"
 
     return place
 
@@ -323,6 +327,10 @@ def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
     raw = {shown.get(name, name): value for name, value in raw.items()}
     for parameter in parameters:
         value = values[parameter.keyword]
+        if parameter.is_beside and value is not None and values.get(parameter.name) not in (None, value):
+            message = f"{parameter.shown} is given twice, with different values"
+            path = f"$.{parameter.shown}"
+            raise InvalidInput(f"{path}: {message}", issues=[{"path": path, "message": message}])
         if value is not None and value != []:
             raw[parameter.shown] = _read(parameter, value)
     return raw

@@ -47,7 +47,7 @@ def example_line(operation: Operation[Any]) -> str:
             options += [option, value if bare else canonical.encode(value)]
         elif isinstance(value, list):
             options += [word for element in value for word in (option, element)]
-        elif fields[name].is_required():
+        elif _is_positional(fields[name], kind):
             positional.append(str(value))
         else:
             options += [option, str(value)]
@@ -89,7 +89,7 @@ def _parameters(operation: Operation[Any]) -> Iterator[Parameter]:
     for name, info in fields.items():
         if option := _option(info):
             help_text = f"The same as {name.upper()}."
-            yield Parameter(option, option, _value(info), f"--{option}", help=help_text, is_beside=True)
+            yield Parameter(option, option, _value(info), flag(option), help=help_text, is_beside=True)
 
 
 def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
@@ -107,11 +107,16 @@ def _parameter(name: str, shown: str, info: FieldInfo) -> Parameter:
     value = _value(info)
     if value is Value.BOOLEAN:
         return Parameter(name, shown, value, f"{option}/--no-{option[2:]}", help=text)
-    if info.is_required() and value not in (Value.JSON, Value.ANY):
+    if _is_positional(info, value):
         return Parameter(name, shown, value, help=text, is_required=not _option(info))
     if value is Value.ANY:
         return Parameter(name, shown, value, option, metavar="TEXT|JSON", help=f"{text} {TEXT_HELP}")
     return Parameter(name, shown, value, option, metavar="JSON" if value is Value.JSON else None, help=text)
+
+
+def _is_positional(info: FieldInfo, value: Value) -> bool:
+    """Return whether an argument is positional on the command line."""
+    return value not in (Value.JSON, Value.ANY) and (info.is_required() or bool(_option(info)))
 
 
 def _option(info: FieldInfo) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Text, invalid
+from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled, Text, invalid
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import Unit
@@ -37,6 +37,7 @@ class RetrieveContext(Arguments):
 
     question: Annotated[
         Annotated[Text, Field(min_length=1)] | None,
+        Spelled(option="question"),
         Field(description="The question, in words: a sentence, a name or a topic."),
     ] = None
     entity_id: Annotated[EntityId | None, Field(description="The entity to tell about.")] = None

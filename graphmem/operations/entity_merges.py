@@ -39,7 +39,7 @@ class Unmerge(Writing):
     ]
     target_entity_id: Annotated[
         EntityId | None,
-        Spelled("to_entity_id"),
+        Spelled("to_entity_id", option="target_entity_id"),
         Field(description="The entity it is merged into. If given, it is checked."),
     ] = None
     reason: Reason = None

@@ -290,7 +290,7 @@ def _fits(row: ObservationRow, filters: ObservationFilters) -> bool:
 class CreateObservation(Observing):
     """The arguments of ``observations.create``."""
 
-    entity_id: EntityId | None = None
+    entity_id: Annotated[EntityId | None, Spelled(option="entity_id")] = None
     entity_type: EntityType | None = None
     entity_identifier: Text | None = Field(
         default=None, description="With entity_type, in place of entity_id: an exact name or identifier."

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, EntityId, EntityType, NoBool
+from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled
 from graphmem.errors import NotFound
 from graphmem.matching import schema_candidates
 from graphmem.matching.schema_candidates import Candidate, Recommendation
@@ -18,7 +18,7 @@ from graphmem.registry import Context, Scope, operation
 class Analyze(Arguments):
     """The arguments of ``schemas.analyze``."""
 
-    entity_type: EntityType | None = None
+    entity_type: Annotated[EntityType | None, Spelled(option="entity_type")] = None
     entity_id: EntityId | None = None
     min_frequency: Annotated[
         int,

@@ -215,7 +215,9 @@ with warnings.catch_warnings():
             Field(description="The document: {entity_type, fields: {name: {type, …}}, …}."),
         ] = None
         entity_type: Annotated[
-            EntityType | None, Field(description="Its entity type, where the document does not say it.")
+            EntityType | None,
+            Spelled(option="entity_type"),
+            Field(description="Its entity type, where the document does not say it."),
         ] = None
         reducer_config: Annotated[
             dict[str, Any] | None, Field(description="{merge_policies: {field: {strategy}}, …}.")

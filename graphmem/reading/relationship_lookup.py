@@ -62,7 +62,7 @@ class RelationshipReference(Arguments):
 
     relationship_key: Annotated[
         Annotated[str, Field(max_length=300)] | None,
-        Spelled("relationship_id"),
+        Spelled("relationship_id", option="relationship_key"),
         Field(description="Key (TYPE:source:target) or id (rel_…) of the relationship."),
     ] = None
     relationship_type: RelationshipType | None = None

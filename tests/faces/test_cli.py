@@ -233,6 +233,8 @@ def test_an_error_is_told_on_stderr_with_its_exit_code(
         ("store", "error VALIDATION_INVALID_FORMAT: --entities: "),
         ("store --entities [7]", "nothing was stored: --entities[0]: "),
         ("store --file FILE", "nothing was stored: entities[0]: "),
+        ("schemas analyze 9", "error VALIDATION_INVALID_FORMAT: entity_type: "),
+        ("schemas analyze --entity-type 9", "error VALIDATION_INVALID_FORMAT: --entity-type: "),
     ],
 )
 def test_an_error_names_the_option_once(command: Command, tmp_path: Path, line: str, text: str) -> None:
@@ -376,6 +378,42 @@ def test_a_search_takes_its_query_by_name_or_position(
 ) -> None:
     found = json.loads(command("entities", "search", *words, "--json").stdout)
     assert found["entities"][0]["canonical_name"] == "Ada Lovelace"
+
+
+def test_what_a_command_works_on_is_positional_or_an_option(command: Command, run: Call) -> None:
+    people = [{"entity_type": "person", "name": name} for name in ("Ada", "Bo")]
+    entity_id, other_id = (entity["entity_id"] for entity in run("store", entities=people)["entities"])
+    ends = {"source_entity_id": entity_id, "target_entity_id": other_id}
+    relationship_id = run("relationships.create", relationship_type="REFERS_TO", **ends)["relationship_id"]
+    document = json.dumps({"fields": {"name": "string"}})
+    for words, option, subject in (
+        (["observations", "create", "--fields", '{"city": "Ockham"}'], "--entity-id", entity_id),
+        (["schemas", "analyze"], "--entity-type", "person"),
+        (["schemas", "register", "--schema", document], "--entity-type", "wine"),
+        (["relationships", "snapshot"], "--relationship-key", relationship_id),
+        (["relationships", "delete"], "--relationship-key", relationship_id),
+        (["relationships", "restore"], "--relationship-key", relationship_id),
+        (["context"], "--question", "Ada"),
+    ):
+        for end in ([subject], [option, subject], [subject, option, subject]):
+            if words[-1] == "restore":
+                run("relationships.delete", relationship_key=relationship_id)
+            result = command(*words, *end, "--json")
+            assert result.exit_code == 0, (words, end, result.stderr)
+            if words[-1] == "delete":
+                run("relationships.restore", relationship_key=relationship_id)
+        twice = command(*words, subject, option, "another", "--json")
+        assert (twice.exit_code, "is given twice, with different values" in twice.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("target", [["{target}"], ["--target-entity-id", "{target}"]])
+def test_an_unmerge_takes_both_entities_by_position(command: Command, run: Call, target: list[str]) -> None:
+    people = [{"entity_type": "person", "name": name} for name in ("Ada", "Bo")]
+    source_id, target_id = (entity["entity_id"] for entity in run("store", entities=people)["entities"])
+    run("entities.merge", source_entity_id=source_id, target_entity_id=target_id)
+    words = [word.format(target=target_id) for word in target]
+    result = command("entities", "unmerge", source_id, *words, "--json")
+    assert json.loads(result.stdout)["target_entity_id"] == target_id
 
 
 def test_a_search_without_a_query_is_refused(command: Command) -> None:
