@@ -108,7 +108,8 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
         })  # fmt: skip
     if item.basis == identity.CONTENT and before is None:
         alternatives = item.alternatives or identity.rule(observation.entity_type)[:-1]
-        rules = " or ".join(" + ".join(names) for names in alternatives)
+        # The rule of a shipped type repeats names of the general rule.
+        rules = " or ".join(dict.fromkeys(" + ".join(names) for names in alternatives))
         draft.warnings.append({
             "code": "CONTENT_IDENTITY",
             "index": item.index,

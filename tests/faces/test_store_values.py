@@ -136,7 +136,10 @@ def test_null_clears_a_field_and_says_so(run: Call) -> None:
 def test_an_item_that_nothing_identifies_says_so(run: Call) -> None:
     stored = run("store", entities=[{"entity_type": "note", "text": "hm"}])
     assert stored["entities"][0]["identity_basis"] == "content"
-    assert [warning["code"] for warning in stored["store_warnings"]] == ["CONTENT_IDENTITY"]
+    (warning,) = stored["store_warnings"]
+    assert warning["code"] == "CONTENT_IDENTITY"
+    rules = warning["message"].partition("give ")[2].partition(", or target_id")[0]
+    assert rules == "id or message_id or uuid or external_id or canonical_name"
 
 
 def test_values_that_differ_in_type_are_different_content(run: Call) -> None:
