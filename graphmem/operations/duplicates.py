@@ -54,8 +54,9 @@ class Call(TypedDict):
 class Candidate(TypedDict):
     """Two entities that are likely the same thing; ``entity_a`` has the lesser id.
 
-    ``matched_fields`` are the fields of ``reasons`` that raise the score. ``merge`` is the call that merges
-    the two, into the one with more observations, or else into the older.
+    ``matched_fields`` are the fields of ``reasons`` that raise the score. ``merge`` has the
+    arguments with which `merge_entities` merges the two, into the one with more observations, or else into
+    the older.
     """
 
     entity_a: str
@@ -102,10 +103,11 @@ class Duplicates(Budgeted):
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
-    These are proposals: compare the two, then merge them or leave them. Names match in any order, spelling
-    or abbreviation of their words. Equal e-mails, phones, addresses and ids count more. Different values of a
-    field that a thing has only once (the day of an event, the number of an invoice) rule a pair out. One call
-    compares up to 20,000 entities, see `truncated`.
+    These are proposals: compare the two, then leave them, or merge them by `merge_entities` with the
+    arguments of `merge`. Names match in any order, spelling or abbreviation of their words. Equal e-mails,
+    phones, addresses and ids count more. Different values of a field that a thing has only once (the day of
+    an event, the number of an invoice) rule a pair out. One call compares up to 20,000 entities, see
+    `truncated`.
     """
     counts = await duplicate_pages.entity_counts(context)
     named: list[Profile] = []
