@@ -1,5 +1,5 @@
 // The columns of an entity's row without the head of its type's schema; in Python:
-// graphmem.reading.shared_rows.EntityRow. Takes `entity`.
-entity.id, entity.type, entity.canonical_name, entity.version, entity.observation_count, entity.created_at,
- entity.last_observation_at, entity.fields, entity.values, entity.winners, entity.live,
- entity.check, entity.own, entity.projection
+// graphmem.reading.shared_rows.EntityRow. Takes `held`, which is <entity._held>.
+held.id, held.type, held.canonical_name, held.version, held.observation_count, held.created_at,
+ held.last_observation_at, held.fields, held.values, held.winners, held.live,
+ held.check, held.own, held.projection

@@ -6,7 +6,12 @@ CALL (ends, fitting) {
   UNWIND CASE WHEN $expanded THEN ends[..fitting] ELSE [] END AS pair
   UNWIND pair AS entity
   WITH DISTINCT entity ORDER BY entity.id
-  RETURN collect(<entity._row>) AS others
+  RETURN collect(entity) AS others
 }
-RETURN [relationship IN relationships[..fitting] | <relationship._row>] AS page, others,
+CALL (others) {
+  WITH others AS entities, size(others) AS fitting
+  <entity._rows>
+  RETURN page AS others_page
+}
+RETURN [relationship IN relationships[..fitting] | <relationship._row>] AS page, others_page AS others,
   fitting < size(relationships) AS truncated, longer OR fitting < size(relationships) AS more

@@ -1,5 +1,6 @@
-// One relationship with its current metadata; in Python: graphmem.reading.shared_rows.RelationshipRow.
-[relationship.key, relationship.id, relationship.type, relationship.source, relationship.target,
- relationship.live, relationship.version, relationship.observation_count, relationship.created_at,
- relationship.last_observation_at, relationship.fields, relationship.values, relationship.winners,
- relationship.check, relationship.own]
+// One relationship with its current metadata; in Python: graphmem.reading.shared_rows.RelationshipRow. The map reads all
+// properties in one pass over the node; each property by itself would be a pass of its own.
+[row IN [relationship {.key, .id, .type, .source, .target, .live, .version, .observation_count, .created_at,
+  .last_observation_at, .fields, .values, .winners, .check, .own}] |
+  [row.key, row.id, row.type, row.source, row.target, row.live, row.version, row.observation_count, row.created_at,
+   row.last_observation_at, row.fields, row.values, row.winners, row.check, row.own]][0]

@@ -55,7 +55,9 @@ CALL (root, near, far, has_rows) {
   RETURN collect(entity) AS entities
 }
 WITH revision, root, first, second, whole, keys, has_rows, entities,
-  [entity IN entities | entity.id] + root.id AS ends, [entity IN entities | entity.size] AS sizes
+  [entity IN entities | entity {.id, .size}] AS shown
+WITH revision, root, first, second, whole, keys, has_rows, entities, [held IN shown | held.id] + root.id AS ends,
+  [held IN shown | held.size] AS sizes
 WITH revision, root, first, second, whole, keys, has_rows, entities, ends,
   CASE WHEN $include_entities THEN <entity._fitting> ELSE 0 END AS fitting
 <entity._rows>
@@ -64,10 +66,10 @@ CALL (keys, ends, has_rows) {
   WITH key, ends, split(key, ':') AS parts
   WHERE parts[1] IN ends AND parts[2] IN ends
   MATCH (relationship:Relationship {key: key})
-  WHERE relationship.owner = $owner AND relationship.live
-  RETURN collect(relationship) AS matches
+  WITH relationship, relationship {.owner, .live, .size} AS held
+  WHERE held.owner = $owner AND held.live
+  RETURN collect(relationship) AS matches, sum(held.size) AS characters
 }
 RETURN [root.id, root.type, root.canonical_name, root.version] AS origin, [first, second][..$depth] AS levels, whole,
   revision, page AS entities,
-  CASE WHEN has_rows AND reduce(characters = 0, relationship IN matches | characters + relationship.size) <= 8000000
-    THEN [relationship IN matches | <relationship._row>] END AS relationships
+  CASE WHEN has_rows AND characters <= 8000000 THEN [relationship IN matches | <relationship._row>] END AS relationships
