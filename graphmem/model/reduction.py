@@ -226,9 +226,9 @@ def checksum(
 
     The database reads a node's properties one by one, and a commit may fall between two of them.
     """
-    lists = "\x1f".join(("\x1e".join(fields), "\x1e".join(values), "\x1e".join(winners)))
-    text = f"{version}\x1f{lists}\x1f{own}" if own else f"{version}\x1f{lists}"
-    return zlib.crc32(text.encode())
+    joined = "\x1e".join
+    text = f"{version}\x1f{joined(fields)}\x1f{joined(values)}\x1f{joined(winners)}"
+    return zlib.crc32((f"{text}\x1f{own}" if own else text).encode())
 
 
 def snapshot_fields(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:

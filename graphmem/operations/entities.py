@@ -27,6 +27,7 @@ from graphmem.cypher import Way
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import identity, times
 from graphmem.model.comparison import Filter
+from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
 from graphmem.reading import (
     answers,
@@ -204,7 +205,7 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
     row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
     if row.is_stale:
         raise Stale([row.id])
-    winners_by_field = answers.provenance(row.fields, row.values, row.winners)
+    snapshot, winners_by_field = answers.snapshot_parts(row, CANONICAL_NAME)
     if arguments.field not in winners_by_field:
         raise NotFound(
             f"the snapshot of {arguments.entity_id} has no field {arguments.field!r}",
@@ -216,7 +217,7 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
     return {
         "entity_id": arguments.entity_id,
         "field": arguments.field,
-        "value": answers.current(row.fields, row.values)[arguments.field],
+        "value": snapshot[arguments.field],
         "version": row.version,
         "observation_ids": winners_by_field[arguments.field].split(","),
         "observations": [

@@ -138,32 +138,26 @@ def when(micros: int | None) -> str | None:
     return None if micros is None else times.render(micros)
 
 
-def current(fields: list[str], values: list[str], without: str | None = CANONICAL_NAME) -> Fields:
-    """Return a snapshot: the fields that are not null, with their stored values.
+def snapshot_parts(row: EntityRow | RelationshipRow, without: str | None) -> tuple[Fields, dict[str, str]]:
+    """Return the fields that are not null: their stored values, and the observation that set each.
 
     Args:
         without: a name that is no field: the canonical name of an entity. A relationship may have a field of
             that name, and passes None.
     """
-    return {
-        name: orjson.Fragment(value)
-        for name, value in zip(fields, values, strict=True)
-        if value != "null" and name != without
-    }
-
-
-def provenance(
-    fields: list[str], values: list[str], winners: list[str], without: str | None = CANONICAL_NAME
-) -> dict[str, str]:
-    """Return the observation that set each field that is not null."""
-    snapshot = zip(fields, values, winners, strict=True)
-    return {name: winner for name, value, winner in snapshot if value != "null" and name != without}
+    snapshot: Fields = {}
+    provenance: dict[str, str] = {}
+    for name, value, winner in zip(row.fields, row.values, row.winners, strict=True):
+        if value != "null" and name != without:
+            snapshot[name] = orjson.Fragment(value)
+            provenance[name] = winner
+    return snapshot, provenance
 
 
 def _whole(row: EntityRow | RelationshipRow) -> None:
     """Refuse a row that was read while it was written. A row that is recomputed has no checksum."""
-    expected = checksum(row.version, row.fields, row.values, row.winners, row.own)
-    if row.check not in (None, expected):
+    check = row.check
+    if check is not None and check != checksum(row.version, row.fields, row.values, row.winners, row.own):
         raise Torn
 
 
@@ -177,6 +171,7 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
     _whole(row)
     if row.is_stale:
         raise Stale([row.id])
+    last_observation_at = when(row.last_observation_at)
     answer: Entity = {
         "entity_id": row.id,
         "entity_type": row.type,
@@ -186,15 +181,14 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
         "schema_version": row.schema_version,
         "observation_count": row.observation_count,
         "created_at": when(row.created_at),
-        "last_observation_at": when(row.last_observation_at),
-        "computed_at": when(row.last_observation_at),
+        "last_observation_at": last_observation_at,
+        "computed_at": last_observation_at,
     }
     if row.merged_into is not None:
         answer["state"] = "merged"
         answer["merged_to_entity_id"] = row.merged_into
     if snapshot:
-        answer["snapshot"] = current(row.fields, row.values)
-        answer["provenance"] = provenance(row.fields, row.values, row.winners)
+        answer["snapshot"], answer["provenance"] = snapshot_parts(row, CANONICAL_NAME)
     return answer
 
 
@@ -262,6 +256,7 @@ def relationship(row: RelationshipRow) -> Relationship:
         Torn: a commit changed the relationship during the read.
     """
     _whole(row)
+    snapshot, provenance = snapshot_parts(row, None)
     return {
         "relationship_key": row.key,
         "relationship_id": row.id,
@@ -273,6 +268,6 @@ def relationship(row: RelationshipRow) -> Relationship:
         "observation_count": row.observation_count,
         "created_at": times.render(row.created_at),
         "last_observation_at": times.render(row.last_observation_at),
-        "snapshot": current(row.fields, row.values, without=None),
-        "provenance": provenance(row.fields, row.values, row.winners, without=None),
+        "snapshot": snapshot,
+        "provenance": provenance,
     }

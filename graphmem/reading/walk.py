@@ -125,8 +125,8 @@ async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Pl
     reached.hubs, reached.unexplored, reached.paths = whole.hubs, whole.unexplored, whole.paths
     reached.root, reached.written, reached.rows = whole.root, whole.written, whole.rows
     ranks = {entity_id: i for i, (_, entity_id) in enumerate(order)}
-    for key, ends in whole.edges.items():
-        later = max(ends, key=lambda end: ranks.get(end, -1))
+    for key, (near, to) in whole.edges.items():
+        later = to if ranks.get(to, -1) > ranks.get(near, -1) else near
         if ranks[later] >= start:
             reached.links.setdefault(later, []).append(key)
     return reached
@@ -316,22 +316,24 @@ class _Walk:
             await self._resolve({end for _, keys in neighbours for key in keys for end in ids.ends(key)})
         fresh: list[str] = []
         steps_to: dict[str, list[tuple[str, str]]] = {}
+        into = self.into
         for far_id, keys in neighbours:
-            to = membership.survivor(far_id, self.into)
+            to = membership.survivor(far_id, into)
             if to in self.dead:
                 continue
             for key in keys:
-                near = membership.survivor(self._near(key, far_id), self.into)
+                near = membership.survivor(self._near(key, far_id), into)
                 if near != to:
-                    shown_key = membership.surviving_key(key, self.into)
+                    shown_key = membership.surviving_key(key, into)
                     steps_to.setdefault(to, []).append((near, shown_key))
                     if not self.clocks.now:
                         self.written.setdefault(shown_key, set()).add(key)
         for to, steps in sorted(steps_to.items()):
-            self.edges.update((key, (near, to)) for near, key in steps)
+            for near, key in steps:
+                self.edges[key] = (near, to)
             if to not in self.depths:
                 self.depths[to] = depth
-                self.paths[to] = min((*self.paths[near], key) for near, key in steps)
+                self.paths[to] = min([(*self.paths[near], key) for near, key in steps])
                 fresh.append(to)
         return fresh
 
