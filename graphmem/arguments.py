@@ -72,7 +72,7 @@ class Arguments(BaseModel):
             raise ValueError(f"{len(raw)} members; no such object has more than {ISSUES_LIMIT}")
         return raw
 
-    def given(self) -> dict[str, Any]:
+    def sent(self) -> dict[str, Any]:
         """Return the arguments of the call in their canonical spelling, without those that are null."""
         values = {name: getattr(self, name) for name in self.model_fields_set}
         return {name: value for name, value in values.items() if value is not None}

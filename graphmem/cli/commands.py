@@ -144,8 +144,10 @@ def group_of(*words: str) -> type[TyperGroup]:
     class Group(TyperGroup):
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
-            groups = {name: one for name, one in self.commands.items() if isinstance(one, TyperGroup)}
-            commands = {name: one for name, one in self.commands.items() if name not in groups}
+            groups = {
+                name: command for name, command in self.commands.items() if isinstance(command, TyperGroup)
+            }
+            commands = {name: command for name, command in self.commands.items() if name not in groups}
             self.commands = _Commands(commands, words, groups)
 
         def invoke(self, ctx: Any) -> Any:

@@ -6,7 +6,7 @@ from graphmem.auth import local_actor
 from graphmem.cli.progress import counted_progress
 from graphmem.cli.session import Session, fetching, require_database, run_async, tell_progress
 from graphmem.errors import ConfigurationInvalid
-from graphmem.operations.server import SnapshotHealth, told
+from graphmem.operations.server import SnapshotHealth, health_of
 from graphmem.reading.snapshot_check import StoredTypes, audit
 from graphmem.registry import Context
 
@@ -34,6 +34,6 @@ def rebuild(session: Session) -> SnapshotHealth:
                 report = await audit(
                     context, fix=True, deep=True, progress=lambda done: progress.advance(task, done)
                 )
-            return told(report)
+            return health_of(report)
 
     return run_async(run())

@@ -144,7 +144,7 @@ class Database:
             try:
                 return await attempt()
             except Exception as exc:
-                # The library of retries takes longer than it takes to send a statement.
+                # The first attempt runs without the retry library, which costs more than a statement.
                 left = self._settings.retry_seconds - (time.monotonic() - start)
                 if left <= 0 or not _is_worth_a_retry(exc):
                     raise

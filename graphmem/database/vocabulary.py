@@ -104,7 +104,7 @@ class Vocabulary:
         """Register a type, or complete a registered one; return the type and whether it is new.
 
         Args:
-            asked: names in canonical spelling; a field that is ``None`` is not changed.
+            requested: names in canonical spelling; a field that is ``None`` is not changed.
             agent: who registers it; stored with the type.
             registered_at: in microseconds; given for a type that is restored, else now.
 

@@ -44,18 +44,18 @@ class Embedder(Protocol):
         ...
 
 
-def text_of(name: str, held: Iterable[tuple[str, str]]) -> str:
+def text_of(name: str, fields: Iterable[tuple[str, str]]) -> str:
     """Return the text of an entity for a model: its name, then the strings of its values.
 
     Values that are only an address, a number or a time are left out: they distort the vector.
 
     Args:
         name: the entity's name.
-        held: its fields with their canonical JSON.
+        fields: its fields with their canonical JSON.
     """
     parts: dict[str, None] = {name: None}
     room = TEXT_LIMIT - len(name)
-    for field, text in held:
+    for field, text in fields:
         if room <= 0:
             break
         for part in () if field == CANONICAL_NAME else words.strings_of(text):

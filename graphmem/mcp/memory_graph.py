@@ -109,8 +109,8 @@ async def by_names(context: Context, names: Sequence[str]) -> dict[str, Node]:
     """
     wanted = {folded(name): name for name in reversed(names)}
     nodes: dict[str, list[Node]] = {}
-    for some in _chunks(list(wanted), NAMES_AT_ONCE):
-        for node in await _named(context, some):
+    for batch in _chunks(list(wanted), NAMES_AT_ONCE):
+        for node in await _named(context, batch):
             nodes.setdefault(folded(node.name), []).append(node)
 
     def order(name: str, node: Node) -> tuple[bool, str, str]:
@@ -282,8 +282,8 @@ async def relationships_of(context: Context, nodes: Sequence[Node]) -> tuple[lis
     """Return the relationships of entities, and the names of all their ends by entity id."""
     names = {node.id: node.name for node in nodes}
     rows: dict[str, Row] = {}
-    for some in _chunks(list(nodes), AT_ONCE):
-        for own, others in await asyncio.gather(*(_of_entity(context, node.id) for node in some)):
+    for batch in _chunks(list(nodes), AT_ONCE):
+        for own, others in await asyncio.gather(*(_of_entity(context, node.id) for node in batch)):
             rows |= own
             names = others | names
     return list(rows.values()), names

@@ -48,12 +48,12 @@ def claim(
     return _winner(precedence, elements, f"{time}.{observation_id}.{_NOTHING}")
 
 
-def union(one: UnionWinner, other: UnionWinner) -> UnionWinner:
+def union(winner: UnionWinner, other: UnionWinner) -> UnionWinner:
     """Return the winner with the greater precedence, or the union of two with the same."""
-    precedence, marks = _marks(one)
+    precedence, marks = _marks(winner)
     others_precedence, others_marks = _marks(other)
     if precedence != others_precedence:
-        return one if precedence > others_precedence else other
+        return winner if precedence > others_precedence else other
     elements: dict[str, str] = {}
     nothing = ""
     for element, mark in (*marks, *others_marks):
@@ -64,11 +64,11 @@ def union(one: UnionWinner, other: UnionWinner) -> UnionWinner:
     return _winner(precedence, elements, nothing)
 
 
-def observations(held: UnionWinner) -> list[str]:
+def observations(winner: UnionWinner) -> list[str]:
     """Return the observation that each element of a union comes from; empty for any other winner."""
-    if not is_union(held[0]):
+    if not is_union(winner[0]):
         return []
-    marks = [mark.split(".") for mark in held[0].split(";")[1:]]
+    marks = [mark.split(".") for mark in winner[0].split(";")[1:]]
     return [observation_id for _, observation_id, place in marks if place != _NOTHING]
 
 
@@ -79,11 +79,11 @@ def _winner(precedence: str, elements: dict[str, str], nothing: str) -> UnionWin
     return ";".join((precedence, *marks)), ",".join(ids), f"[{','.join(element for element, _ in ordered)}]"
 
 
-def _marks(held: UnionWinner) -> tuple[str, list[tuple[str | None, str]]]:
-    precedence, *marks = held[0].split(";")
+def _marks(winner: UnionWinner) -> tuple[str, list[tuple[str | None, str]]]:
+    precedence, *marks = winner[0].split(";")
     if marks[0].endswith(_NOTHING):
         return precedence, [(None, marks[0])]
-    elements = [canonical.encode(element) for element in canonical.decode(held[2])]
+    elements = [canonical.encode(element) for element in canonical.decode(winner[2])]
     return precedence, list(zip(elements, marks, strict=True))
 
 

@@ -97,7 +97,7 @@ def _quick(value: Any, levels: int) -> str:
     if levels < 1:
         raise _Unusual
     if kind is list or kind is tuple:
-        return f"[{','.join([_quick(one, levels - 1) for one in value])}]"
+        return f"[{','.join([_quick(element, levels - 1) for element in value])}]"
     if kind is not dict:
         raise _Unusual
     for name in value:

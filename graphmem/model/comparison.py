@@ -84,7 +84,7 @@ def index_keys(value: Any) -> list[str]:
     """
     if not isinstance(value, list):
         return [sort_key(value) or LACKING]
-    keys = {f"{ELEMENT}{key}" for one in value if (key := sort_key(one)) is not None}
+    keys = {f"{ELEMENT}{key}" for element in value if (key := sort_key(element)) is not None}
     return [LACKING, *(sorted(keys) if len(keys) <= INDEXED_ELEMENTS_LIMIT else [MANY_ELEMENTS])]
 
 
@@ -145,13 +145,13 @@ class Filter:
             texts = [[f"{mark}{_TEXT}", f"{mark}{_BOOLEAN}", fold_text(self.value)] for mark in ("", ELEMENT)]
             times_ = [[f"{mark}{_TIME}", f"{mark}{_TEXT}", ""] for mark in ("", ELEMENT)]
             return [*texts, *times_, [MANY_ELEMENTS, LACKING, ""]]
-        found, key = typed(self.value), sort_key(self.value)
-        assert found is not None
+        scalar, key = typed(self.value), sort_key(self.value)
+        assert scalar is not None
         assert key is not None
         key = key[: EXACT_KEY_LENGTH + 1]
         if self.op in ("gt", "gte"):
-            return [[key, str(found.kind + 1), ""]]
-        return [[str(found.kind), key + LAST_CHARACTER, ""]]
+            return [[key, str(scalar.kind + 1), ""]]
+        return [[str(scalar.kind), key + LAST_CHARACTER, ""]]
 
     def matches(self, value: Any) -> bool:
         """Return whether a decoded JSON value matches; a list matches if one of its elements does.
@@ -164,10 +164,10 @@ class Filter:
 
 
 _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "gt": lambda one, other: one > other,
-    "lt": lambda one, other: one < other,
-    "gte": lambda one, other: one >= other,
-    "lte": lambda one, other: one <= other,
+    "gt": lambda left, right: left > right,
+    "lt": lambda left, right: left < right,
+    "gte": lambda left, right: left >= right,
+    "lte": lambda left, right: left <= right,
 }
 
 
@@ -178,7 +178,7 @@ def problem(op: Any, value: Any) -> tuple[str, str] | None:
     if op == "in":
         if not isinstance(value, list) or not 0 < len(value) <= IN_LIMIT:
             return "value", f"in takes a list of 1 to {IN_LIMIT} values"
-        return None if all(typed(one) for one in value) else ("value", _SCALAR)
+        return None if all(typed(element) for element in value) else ("value", _SCALAR)
     if op in ("contains", "contains_word"):
         if not isinstance(value, str) or not fold_text(value):
             return "value", f"{op} takes a text that is not blank"
@@ -200,7 +200,9 @@ def matches_all(filters: Mapping[str, Filter], texts: Mapping[str, str]) -> bool
         filters: by field.
         texts: canonical JSON of the snapshot's fields, by name.
     """
-    return all(name in texts and one.matches(canonical.decode(texts[name])) for name, one in filters.items())
+    return all(
+        name in texts and wanted.matches(canonical.decode(texts[name])) for name, wanted in filters.items()
+    )
 
 
 def _contains(text: str, wanted: str, whole: bool) -> bool:

@@ -129,7 +129,10 @@ def chain(entity_id: str, merged_into: MergedInto) -> list[str]:
 
 def members(survivor_id: str, merged_into: MergedInto) -> list[str]:
     """Return the entities whose observations count for a survivor: itself, then its members by id."""
-    return [survivor_id, *sorted(one for one in merged_into if survivor(one, merged_into) == survivor_id)]
+    return [
+        survivor_id,
+        *sorted(member for member in merged_into if survivor(member, merged_into) == survivor_id),
+    ]
 
 
 def surviving_key(key: str, merged_into: MergedInto) -> str:

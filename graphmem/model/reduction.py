@@ -155,8 +155,8 @@ def fold(known: Fold, observation: Observation, rules: Rules = PLAIN) -> dict[st
     folded = dict(known)
     if observation.kind not in facts.VALUE_KINDS:
         return folded
-    for name, given in observation.fields.items():
-        value = rules.value(name, given) if rules.shows(name) else None
+    for name, observed in observation.fields.items():
+        value = rules.value(name, observed) if rules.shows(name) else None
         if value is not None:
             folded[name] = greatest(folded.get(name), observation.claim(name, value, rules))
     return folded
@@ -192,7 +192,7 @@ def merged_state(members: Sequence[OwnState], *, is_relationship: bool) -> OwnSt
         observation_count=sum(member.observation_count for member in observed),
         created_at=min(created, default=None),
         last_observation_at=max(latest, default=None),
-        lifecycle=max(lifecycles, key=lambda one: (one.is_live, one))
+        lifecycle=max(lifecycles, key=lambda turn: (turn.is_live, turn))
         if is_relationship and lifecycles
         else members[0].lifecycle,
         fold=fold,

@@ -95,7 +95,7 @@ class UnknownRelationshipType(ValueError):
         inverse_of: the known type that is read by this name from its target, if any.
     """
 
-    def __init__(self, given: str, nearest: str | None = None, inverse_of: str | None = None) -> None:
+    def __init__(self, name: str, nearest: str | None = None, inverse_of: str | None = None) -> None:
         if inverse_of:
             swapped = f"give {inverse_of} with source and target swapped"
             advice = f"; did you mean the inverse of {inverse_of}? {swapped}"
@@ -103,7 +103,7 @@ class UnknownRelationshipType(ValueError):
             advice = f"; did you mean {nearest}?"
         else:
             advice = ": register_relationship_type adds a type"
-        super().__init__(f"unknown relationship type {given[:80]!r}{advice}")
+        super().__init__(f"unknown relationship type {name[:80]!r}{advice}")
         self.nearest = nearest
         self.inverse_of = inverse_of
 
@@ -122,9 +122,9 @@ class RegistrationRefused(ValueError):
         self.argument = argument
 
 
-def spell(given: str) -> str:
+def spell(name: str) -> str:
     """Return the canonical spelling of a name: ``works-at`` is ``WORKS_AT``. It need not be a known type."""
-    return re.sub(r"[\s-]+", "_", given.strip().upper())
+    return re.sub(r"[\s-]+", "_", name.strip().upper())
 
 
 def is_name(spelled: str) -> bool:
@@ -132,7 +132,7 @@ def is_name(spelled: str) -> bool:
     return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
 
 
-def normalise(given: str, kinds: Mapping[str, RelationshipType], *, suggest: bool = True) -> str:
+def normalise(name: str, kinds: Mapping[str, RelationshipType], *, suggest: bool = True) -> str:
     """Return the canonical spelling of a known type.
 
     Args:
@@ -143,16 +143,16 @@ def normalise(given: str, kinds: Mapping[str, RelationshipType], *, suggest: boo
     Raises:
         UnknownRelationshipType: the type is not known.
     """
-    spelled = spell(given)
+    spelled = spell(name)
     if spelled in kinds:
         return spelled
     backwards = read_backwards(kinds)
     if spelled in backwards:
-        raise UnknownRelationshipType(given, inverse_of=backwards[spelled])
+        raise UnknownRelationshipType(name, inverse_of=backwards[spelled])
     near = _nearest(spelled, [*kinds, *backwards]) if suggest else None
     if near is None or near in kinds:
-        raise UnknownRelationshipType(given, near)
-    raise UnknownRelationshipType(given, inverse_of=backwards[near])
+        raise UnknownRelationshipType(name, near)
+    raise UnknownRelationshipType(name, inverse_of=backwards[near])
 
 
 def _nearest(spelled: str, names: Collection[str]) -> str | None:
@@ -178,8 +178,8 @@ def inverse_of(kinds: Mapping[str, RelationshipType], name: str) -> str | None:
     return kinds[name].inverse or read_backwards(kinds).get(name)
 
 
-def registered(kinds: Mapping[str, RelationshipType], asked: RelationshipType) -> RelationshipType:
-    """Return what a type is once it is registered over a vocabulary; what is not asked stays as it is.
+def registered(kinds: Mapping[str, RelationshipType], requested: RelationshipType) -> RelationshipType:
+    """Return what a type is once it is registered over a vocabulary; what is not requested stays as it is.
 
     What a name means never changes, for relationships stand under it already: an inverse may be added and
     not be replaced, a description may be. And a name means one thing, whichever way it is read: no two types
@@ -187,23 +187,23 @@ def registered(kinds: Mapping[str, RelationshipType], asked: RelationshipType) -
 
     Args:
         kinds: all types, by name.
-        asked: names in canonical spelling.
+        requested: names in canonical spelling.
 
     Raises:
         RegistrationRefused: a name is not one, or its meaning would change or have two sides.
     """
-    _check_name("relationship_type", asked.name)
-    if asked.inverse is not None:
-        _check_name("inverse", asked.inverse)
-        _agree(kinds, asked.name, asked.inverse)
-    before = kinds.get(asked.name)
+    _check_name("relationship_type", requested.name)
+    if requested.inverse is not None:
+        _check_name("inverse", requested.inverse)
+        _agree(kinds, requested.name, requested.inverse)
+    before = kinds.get(requested.name)
     if before is None:
-        return replace(asked, inverse=asked.inverse or read_backwards(kinds).get(asked.name))
-    described = asked.description is None or asked.description == before.description
-    if asked.name in BUILTIN and not described:
-        raise RegistrationRefused("description", f"{asked.name} is built in: its description stays")
+        return replace(requested, inverse=requested.inverse or read_backwards(kinds).get(requested.name))
+    described = requested.description is None or requested.description == before.description
+    if requested.name in BUILTIN and not described:
+        raise RegistrationRefused("description", f"{requested.name} is built in: its description stays")
     return RelationshipType(
-        asked.name, asked.inverse or before.inverse, asked.description or before.description
+        requested.name, requested.inverse or before.inverse, requested.description or before.description
     )
 
 

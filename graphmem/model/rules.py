@@ -64,13 +64,13 @@ class Rules:
     @cached_property
     def text(self) -> str:
         """The rules as canonical JSON; empty for plain rules."""
-        given: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
+        declared: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
         for name in ("only", "hidden", "filterable"):
-            if name in given:
-                given[name] = sorted(given[name], key=canonical.name_order)
+            if name in declared:
+                declared[name] = sorted(declared[name], key=canonical.name_order)
         if self.only is not None:
-            given.setdefault("only", [])
-        return canonical.encode(given) if given else ""
+            declared.setdefault("only", [])
+        return canonical.encode(declared) if declared else ""
 
     @cached_property
     def key(self) -> str:

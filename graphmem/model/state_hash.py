@@ -20,17 +20,17 @@ EMPTY: Final = "0" * 64
 
 
 def entry(
-    subject_id: str, kind: str, live: bool, into: str | None, held: Iterable[tuple[str, str, str]]
+    subject_id: str, kind: str, live: bool, into: str | None, fields: Iterable[tuple[str, str, str]]
 ) -> int:
     """Return the summand of one entity or relationship.
 
     Args:
         subject_id: id of an entity or key of a relationship; ``kind`` is its type.
         into: the entity or relationship that it is merged into, if any.
-        held: name, value (canonical JSON) and winner of each field, in canonical order.
+        fields: name, value (canonical JSON) and winner of each field, in canonical order.
     """
     digest = hashlib.sha256(canonical.encode([subject_id, kind, live, into]).encode())
-    for part in held:
+    for part in fields:
         for text in part:
             data = text.encode()
             digest.update(len(data).to_bytes(8, "big"))

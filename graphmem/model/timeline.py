@@ -98,8 +98,8 @@ def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rule
     Args:
         fold: that of the entity with its members, made under these rules.
     """
-    found: dict[str, Event] = {}
-    for name in sorted(filter(lambda one: is_temporal(one, rules), fold), key=canonical.name_order):
+    by_id: dict[str, Event] = {}
+    for name in sorted(filter(lambda field: is_temporal(field, rules), fold), key=canonical.name_order):
         for text, observation_id in _texts(fold[name]):
             written = dates.parse(text)
             if written is None:
@@ -107,10 +107,10 @@ def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rule
             event_id = ids.event_id(owner, entity_id, name, text)
             kind = rules.temporal.get(name) or event_type(entity_type, name)
             event = Event(event_id, kind, name, written.at, text, written.precision, observation_id)
-            found.setdefault(event_id, event)
-            if len(found) == EVENTS_LIMIT:
-                return found
-    return found
+            by_id.setdefault(event_id, event)
+            if len(by_id) == EVENTS_LIMIT:
+                return by_id
+    return by_id
 
 
 def is_temporal(name: str, rules: Rules) -> bool:

@@ -340,7 +340,7 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     page: EntityPage = {
         "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in results.items],
         **results.envelope(arguments, query),
-        **clocks.said,
+        **clocks.answered,
         **await names_in_use.warned(
             context, results.items, request.types, request.filters, {row.type for row in results.items}
         ),
@@ -360,11 +360,9 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     searchable = {"search", "filters", "include_total_count", "include_snapshots"}
     searchable |= PAGE_ARGUMENTS - {"cursor"}
     kinds = {"entity_type", "entity_types"}
-    refused = [f"$.{name}" for name in arguments.given() if name not in searchable]
+    refused = [f"$.{name}" for name in arguments.sent() if name not in searchable]
     refused += [
-        f"$.filters.{name}"
-        for name, value in arguments.filters.given().items()
-        if value and name not in kinds
+        f"$.filters.{name}" for name, value in arguments.filters.sent().items() if value and name not in kinds
     ]
     if refused:
         raise invalid([{"path": path, "message": why} for path in refused])

@@ -152,7 +152,7 @@ async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) 
 
 
 async def _observe(
-    context: Context, name: str, arguments: Correct | Turn, kind: facts.Kind, said: dict[str, Any]
+    context: Context, name: str, arguments: Correct | Turn, kind: facts.Kind, fields: dict[str, Any]
 ) -> tuple[Receipt, StoredEntity]:
     """Write one observation of a kind other than ``value`` about an existing entity."""
     about = {"target_id": arguments.entity_id, "entity_type": arguments.entity_type}
@@ -160,7 +160,7 @@ async def _observe(
         about["source_priority"] = CORRECTION_PRIORITY
 
     def parts(reader: Reader) -> Parts:
-        return [reader.observation(0, "$", "$", about, said, kind)], []
+        return [reader.observation(0, "$", "$", about, fields, kind)], []
 
     try:
         receipt = await accept(context, name, arguments, parts)

@@ -147,7 +147,7 @@ def _answer(arguments: Neighbourhood, total: int) -> NeighbourhoodPage:
         "limit": arguments.limit,
         "offset": arguments.offset,
         "has_more": False,
-        **Clocks(arguments.at, arguments.at_ingested).said,
+        **Clocks(arguments.at, arguments.at_ingested).answered,
     }
 
 
@@ -318,7 +318,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         "entity_type": kind,
         "canonical_name": name,
         "version": version,
-        **Clocks(arguments.at, arguments.at_ingested).said,
+        **Clocks(arguments.at, arguments.at_ingested).answered,
         "relationships": [
             answers.relationship(row) for row in sorted(page.relationships, key=lambda row: row.key)
         ],

@@ -131,7 +131,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     page: RelationshipPage = {
         "relationships": rows,
         **Page(rows, place, listed.truncated, listed.total).envelope(arguments, query),
-        **Clocks(arguments.at, arguments.at_ingested).said,
+        **Clocks(arguments.at, arguments.at_ingested).answered,
     }
     if filters.entity_id is not None:
         page["entity_id"] = listed.root or filters.entity_id
@@ -223,7 +223,7 @@ async def get_relationship(context: Context, arguments: GetRelationship) -> Rela
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
     row, _, _ = await find_relationship(context, arguments.relationship_id, arguments.include_deleted, clocks)
-    return {**answers.relationship(row), **clocks.said}
+    return {**answers.relationship(row), **clocks.answered}
 
 
 class RelationshipSnapshot(RelationshipReference):
@@ -267,4 +267,4 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
         **then.bounds,
     )
     observations = [answers.relationship_observation(row) for row in history.observations]
-    return {**answers.relationship(row), **clocks.said, "observations": observations}
+    return {**answers.relationship(row), **clocks.answered, "observations": observations}

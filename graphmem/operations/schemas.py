@@ -344,7 +344,7 @@ async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChan
     back with its history when it is added again.
     """
     ignored = arguments.without_effect()
-    values = arguments.given()
+    values = arguments.sent()
     with catalogue_errors():
         change = schema.update(
             arguments.entity_type,

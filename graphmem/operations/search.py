@@ -171,7 +171,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     return {
         "phrases": [
             pattern[1:].rstrip() + ("" if pattern.endswith(" ") else "*")
-            for pattern in results.asked.patterns
+            for pattern in results.text_query.patterns
         ],
         "entity_types": types,
         "semantic": results.semantic,

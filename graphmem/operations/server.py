@@ -231,10 +231,10 @@ async def check_snapshots(context: Context, arguments: CheckSnapshots) -> Snapsh
     differs and changes no observation. Writes may go on during the check.
     """
     report = await audit(context, fix=arguments.auto_fix)
-    return told(report)
+    return health_of(report)
 
 
-def told(report: Report) -> SnapshotHealth:
+def health_of(report: Report) -> SnapshotHealth:
     """Return the answer that describes a report."""
     left = report.stale_count - report.fixed
     if report.unchecked:

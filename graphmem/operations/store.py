@@ -112,7 +112,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         items = [reader.item(index, raw) for index, raw in enumerate(arguments.entities)]
         count = len(arguments.entities)
         relationships = [
-            reader.link(index, relationship.given(), count)
+            reader.link(index, relationship.sent(), count)
             for index, relationship in enumerate(arguments.relationships)
         ]
         return items, relationships

@@ -127,7 +127,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         "events": [timeline_pages.event(row) for row in events],
         "limit": arguments.limit,
         "offset": arguments.offset,
-        **Clocks(arguments.at, arguments.at_ingested).said,
+        **Clocks(arguments.at, arguments.at_ingested).answered,
         **await names_in_use.warned(context, events, [arguments.entity_type]),
     }
     if len(timeline.events) > len(events):
@@ -226,7 +226,7 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if not clocks.now:
         event = await _then(context, arguments, row.event if row else None, clocks)
-        return {"event": timeline_pages.event(event), **clocks.said}
+        return {"event": timeline_pages.event(event), **clocks.answered}
     if row is None or not row.listed:
         # A changed schema may list the event again, once its entity is folded again.
         await timeline_pages.fold_pending(context)

@@ -57,7 +57,7 @@ class Clocks:
         }
 
     @property
-    def said(self) -> AsOf:
+    def answered(self) -> AsOf:
         """The part of an answer that repeats the clocks."""
         as_of: AsOf = {}
         if self.at is not None:

@@ -80,7 +80,7 @@ def _likely(near: Neighbours) -> dict[str, list[answers.Likeness]]:
     """Return the likely duplicates of the created entities, by id."""
     likely: dict[str, list[answers.Likeness]] = {}
     for entity_id, beside in near.ids.items():
-        entities = [near.created[entity_id], *(near.profiles[one] for one in beside)]
+        entities = [near.created[entity_id], *(near.profiles[near_id] for near_id in beside)]
         pairs = blocking.propose(entities, LIKELY_SCORE, {entity_id}).pairs[:CANDIDATES_PER_ENTITY]
         likely[entity_id] = [_likeness(pair, entity_id) for pair in pairs]
     return likely

@@ -34,19 +34,19 @@ async def page(
     if request.counted:
         return await _counted(context, request, clocks, after, skip)
     walk = _Walk(context, request, clocks, after)
-    found: list[EntityRow] = []
+    rows: list[EntityRow] = []
     limit = context.services.limits.reduced_entities
-    while not walk.ended and walk.reduced < limit and len(found) <= skip + request.limit:
-        found += await walk.stretch()
-        if walk.characters > answers.ANSWER_CHARACTERS and len(found) > skip:
+    while not walk.ended and walk.reduced < limit and len(rows) <= skip + request.limit:
+        rows += await walk.stretch()
+        if walk.characters > answers.ANSWER_CHARACTERS and len(rows) > skip:
             break
-    part = found[skip : skip + request.limit]
-    if len(found) > skip + len(part):
+    part = rows[skip : skip + request.limit]
+    if len(rows) > skip + len(part):
         place = {"id": part[-1].id, "skip": 0, "known": known}
         return Page(part, place)
     if walk.ended:
         return Page(part)
-    place = {"id": walk.after, "skip": max(0, skip - len(found)), "known": known}
+    place = {"id": walk.after, "skip": max(0, skip - len(rows)), "known": known}
     return Page(part, place, truncated=len(part) < request.limit, scanned=walk.reduced)
 
 
@@ -69,19 +69,19 @@ async def _counted(
 ) -> Page[EntityRow]:
     """Return a page with the total, for which every entity is reduced."""
     walk = _Walk(context, request, clocks, "")
-    found: list[EntityRow] = []
+    rows: list[EntityRow] = []
     total, limit = 0, context.services.limits.reduced_entities
     while not walk.ended:
-        some = await walk.stretch()
+        stretch = await walk.stretch()
         if walk.reduced > limit:
             message = f"more than {limit:,} entities would have to be reduced for a total: leave it out"
             raise too_many("$.include_total_count", message)
-        total += len(some)
-        room = skip + request.limit + 1 - len(found)
-        found += [one for one in some if one.id > after][: max(0, room)]
-    part = found[skip : skip + request.limit]
+        total += len(stretch)
+        room = skip + request.limit + 1 - len(rows)
+        rows += [row for row in stretch if row.id > after][: max(0, room)]
+    part = rows[skip : skip + request.limit]
     place = None
-    if len(found) > skip + len(part):
+    if len(rows) > skip + len(part):
         place = {"id": part[-1].id, "skip": 0, "known": clocks.bounds["at_ingested"]}
     return Page(part, place, total=total)
 
@@ -114,6 +114,6 @@ class _Walk:
         self.after, self.reduced = ids[-1], self.reduced + len(ids)
         then = await recomputed.entities(self._context, ids, **self._clocks.bounds)
         # An entity that was merged at that time has no row under its own id.
-        rows = [then.rows[one] for one in ids if one in then.rows]
-        self.characters += sum(len(value) for one in rows for value in one.values)
-        return [one for one in rows if one.observation_count and (one.live or self._deleted)]
+        rows = [then.rows[entity_id] for entity_id in ids if entity_id in then.rows]
+        self.characters += sum(len(value) for row in rows for value in row.values)
+        return [row for row in rows if row.observation_count and (row.live or self._deleted)]

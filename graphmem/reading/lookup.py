@@ -127,7 +127,7 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
         hit: LookupHit = {**entity, "matched": mode, "score": scores[row.id]}
         if mode == "text":
             snapshot = zip(row.fields, row.values, strict=True)
-            hit["matched_field"] = words.best_field(results.asked, row.name, snapshot)
+            hit["matched_field"] = words.best_field(results.text_query, row.name, snapshot)
         hits.append(hit)
     answer: LookupHits = {"entities": hits, "total": len(scores), "match_mode": mode}
     if results.coverage.searched:

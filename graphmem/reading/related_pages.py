@@ -86,7 +86,7 @@ async def fitting(context: Context, walk: Reached, limit: int, *, include_entiti
     links = [sorted(walk.links.get(entity_id, ())) for _, entity_id in reached]
     most = context.services.limits.page_relationships
     end = _count_within([len(keys) for keys in links], most)
-    keys = [key for some in links[:end] for key in some][:most]
+    keys = [key for part in links[:end] for key in part][:most]
     written = [each for key in keys for each in sorted(walk.written.get(key, {key}))]
     ids = [entity_id for _, entity_id in reached[:end]]
     entities, relationships = await _rows(context, walk, ids if include_entities else [], written)
@@ -95,8 +95,8 @@ async def fitting(context: Context, walk: Reached, limit: int, *, include_entiti
         end = ids.index(entities[-1].id) + 1
     if relationships and relationships[-1].key != keys[-1]:
         last = keys.index(relationships[-1].key) + 1
-        end = min(end, _count_within([len(some) for some in links[:end]], last))
-    named = {key for some in links[:end] for key in some}
+        end = min(end, _count_within([len(part) for part in links[:end]], last))
+    named = {key for part in links[:end] for key in part}
     relationships = [each for each in relationships if each.key in named]
     kept_ids = set(ids[:end])
     dropped = len(named) - len(relationships) if end == 1 else 0
@@ -131,11 +131,11 @@ def _count_within(counts: list[int], most: int) -> int:
     return len(counts)
 
 
-async def origin(context: Context, found: Reached) -> tuple[str, str, int]:
+async def origin(context: Context, reached: Reached) -> tuple[str, str, int]:
     """Return type, name and version of the entity that the walk started from."""
-    if found.origin is not None:
-        return found.origin.type, found.origin.name, found.origin.version
-    (row,) = await as_of.entities(context, [found.root], found.clocks)
+    if reached.origin is not None:
+        return reached.origin.type, reached.origin.name, reached.origin.version
+    (row,) = await as_of.entities(context, [reached.root], reached.clocks)
     return row.type, row.name, row.version
 
 
@@ -154,22 +154,24 @@ def path(start: str, keys: tuple[str, ...]) -> list[Step]:
     return steps
 
 
-def add_left_out(answer: RelatedPage, query: str, found: Reached, page: Fitting) -> None:
-    rest = found.entities[len(page.reached) :]
-    entities = len(rest) + found.more
-    relationships = sum(len(found.links.get(one, ())) for _, one in rest) + found.more_links + page.dropped
-    if not (entities or relationships or found.unexplored):
+def add_left_out(answer: RelatedPage, query: str, walk: Reached, page: Fitting) -> None:
+    rest = walk.entities[len(page.reached) :]
+    entities = len(rest) + walk.more
+    relationships = (
+        sum(len(walk.links.get(entity_id, ())) for _, entity_id in rest) + walk.more_links + page.dropped
+    )
+    if not (entities or relationships or walk.unexplored):
         return
     answer["truncated"] = True
     answer["left_out"] = {
         "entities": entities,
         "relationships": relationships,
-        "unexplored": found.unexplored,
-        "at_least": bool(found.unexplored),
+        "unexplored": walk.unexplored,
+        "at_least": bool(walk.unexplored),
     }
     if entities and page.reached:
         depth, entity_id = page.reached[-1]
-        place = {"depth": depth, "entity": entity_id, "answered": found.answered + len(page.reached)}
-        if not found.clocks.now:
-            place["known"] = found.clocks.bounds["at_ingested"]
+        place = {"depth": depth, "entity": entity_id, "answered": walk.answered + len(page.reached)}
+        if not walk.clocks.now:
+            place["known"] = walk.clocks.bounds["at_ingested"]
         answer["next_cursor"] = cursors.encode(query, place)

@@ -40,7 +40,7 @@ class VectorCoverage(NamedTuple):
 
     Attributes:
         searched: whether meaning was searched.
-        total: entities of the owner, of the types asked for.
+        total: entities of the owner, of the requested types.
         compared: entities that were compared one by one.
         indexed: whether the vector index was read as well.
         index_rows: rows that were taken from the index, other owners' rows included.
@@ -106,7 +106,7 @@ class Results:
     kind of identifier, a score of words, or a cosine similarity. ``notes`` says what was left out, and why.
     """
 
-    asked: words.TextQuery
+    text_query: words.TextQuery
     looked_up: bool
     rows: list[EntityRow]
     truncated: bool
@@ -120,7 +120,11 @@ class Results:
     @property
     def ran(self) -> list[str]:
         """The strategies that ran."""
-        ran = {"exact": self.looked_up, "text": bool(self.asked.phrases), "meaning": self.coverage.searched}
+        ran = {
+            "exact": self.looked_up,
+            "text": bool(self.text_query.phrases),
+            "meaning": self.coverage.searched,
+        }
         return [name for name in STRATEGIES if ran[name]]
 
     @property
@@ -148,18 +152,18 @@ async def search(
         begins: whether the last word may be the beginning of a word.
         only_without_words: search meaning only if no words match, and never for an address or a number.
     """
-    asked = words.parse_query(query, begins=begins)
+    text_query = words.parse_query(query, begins=begins)
     pairs = sorted(identifiers.candidates(query, context.services.settings.phone_region)) if exact else []
-    notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if asked.left_out else []
+    notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if text_query.left_out else []
     start = time.perf_counter()
     vector, unavailable = None, False
-    if asked.phrases and not (only_without_words and identifiers.is_identifier(query)):
+    if text_query.phrases and not (only_without_words and identifiers.is_identifier(query)):
         try:
             (vector,) = await context.services.embedder.embed([query[: words.TEXT_LIMIT]])
         except EmbeddingUnavailable as exc:
             unavailable = True
             notes.append(f"meaning was not searched: {exc}")
-    elif asked.phrases:
+    elif text_query.phrases:
         notes.append("meaning was not searched: the query is an address or a number")
     embedded = time.perf_counter()
     limits = context.services.limits
@@ -167,8 +171,10 @@ async def search(
         "pairs": [list(pair) for pair in pairs],
         "kinds": list(identifiers.KINDS),
         "types": sorted(set(types)),
-        "lucene": words.lucene(asked, context.graph.owner, sorted(set(types))) if asked.phrases else None,
-        "patterns": asked.patterns,
+        "lucene": words.lucene(text_query, context.graph.owner, sorted(set(types)))
+        if text_query.phrases
+        else None,
+        "patterns": text_query.patterns,
         "list_limit": limits.search_list,
         "vector": vector,
         "model": context.services.embedder.model,
@@ -184,7 +190,7 @@ async def search(
     })  # fmt: skip
     read = time.perf_counter()
     return Results(
-        asked=asked,
+        text_query=text_query,
         looked_up=bool(pairs),
         rows=row.page,
         truncated=row.truncated,

@@ -87,8 +87,8 @@ async def _shape(context: Context, answer: Answer, members: Sequence[str], argum
         InvalidInput: the provenance of a list has too many observations.
     """
     fields, provenance = requested(arguments)
-    held = [answer[name] for name in members if name in answer] if members else [answer]
-    items: list[Answer] = [item for part in held for item in (part if isinstance(part, list) else [part])]
+    parts = [answer[name] for name in members if name in answer] if members else [answer]
+    items: list[Answer] = [item for part in parts for item in (part if isinstance(part, list) else [part])]
     if fields:
         entities = [item for item in items if "entity_id" in item and "snapshot" in item]
         unknown = _keep(entities, fields)

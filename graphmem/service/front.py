@@ -53,7 +53,7 @@ class Front:
         self.doing = "starting the local service"
         self.stopped = asyncio.Event()
         """Set once somebody asks the service to stop."""
-        self.told = asyncio.Event()
+        self.failure_read = asyncio.Event()
         """Set once a caller has read why the start failed."""
         self.requests = 0
         """Requests under way, without those for the greeting."""
@@ -93,7 +93,7 @@ class Front:
         if scope["path"] == greeting.PATH:
             await _answer(send, 200, orjson.dumps(self.greeting(), default=str))
             if self._error:
-                self.told.set()
+                self.failure_read.set()
         elif scope["path"] == greeting.STOP_PATH and scope["method"] == "POST":
             if self._identity["serves"] is None:
                 self.stopped.set()

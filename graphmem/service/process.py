@@ -110,7 +110,7 @@ async def _fail(front: Front, exc: Exception) -> None:
         exc = InternalError()
     front.fail(exc, trace_id)
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(front.told.wait(), FAILURE_SECONDS)
+        await asyncio.wait_for(front.failure_read.wait(), FAILURE_SECONDS)
 
 
 async def _until_end(settings: Settings, front: Front) -> None:

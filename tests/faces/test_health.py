@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from graphmem.errors import DatabaseTimeout, DiskFull, InternalError
-from graphmem.operations.server import told
+from graphmem.operations.server import health_of
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Services
 from graphmem.worker import refold_stale
@@ -125,7 +125,7 @@ def test_every_damage_is_named_and_mended(
     assert everything(script) != before or damage == "the state hash"
     if deep:
         context = Context(full_actor(owner), services)
-        found = told(loop.run(audit(context, fix=True, deep=True)))
+        found = health_of(loop.run(audit(context, fix=True, deep=True)))
     else:
         assert run("server.check_snapshots")["healthy"] is False
         found = run("server.check_snapshots", auto_fix=True)

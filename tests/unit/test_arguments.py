@@ -68,18 +68,18 @@ def paths(error: InvalidInput) -> list[str]:
 def test_every_spelling_of_an_argument_is_that_argument(spelled):
     arguments = read(Fetch, "", {spelled: "ent_1"})
     assert arguments.entity_id == "ent_1"
-    assert arguments.given() == {"entity_id": "ent_1"}
+    assert arguments.sent() == {"entity_id": "ent_1"}
 
 
 def test_what_was_not_given_is_not_given():
     arguments = read(Query, "", {"offset": 0})
-    assert (arguments.limit, arguments.given()) == (100, {"offset": 0})
+    assert (arguments.limit, arguments.sent()) == (100, {"offset": 0})
 
 
 def test_null_is_not_given_and_what_is_falsy_is():
-    assert read(Filters, "", {"kind": None, "kinds": [], "updated_since": None}).given() == {"kinds": []}
-    assert read(Filters, "", {"kind": "", "until": "1970-01-01"}).given() == {"kind": "", "until": 0}
-    assert read(Query, "", {"offset": 0, "total": False}).given() == {"offset": 0, "total": False}
+    assert read(Filters, "", {"kind": None, "kinds": [], "updated_since": None}).sent() == {"kinds": []}
+    assert read(Filters, "", {"kind": "", "until": "1970-01-01"}).sent() == {"kind": "", "until": 0}
+    assert read(Query, "", {"offset": 0, "total": False}).sent() == {"offset": 0, "total": False}
 
 
 @pytest.mark.parametrize(
