@@ -15,11 +15,11 @@ from graphmem.cli.main import app
 from graphmem.dump import creating
 from graphmem.registry import Services
 from graphmem.settings import Settings
+from tests.support.commands import environment
 from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.permissions import deny
-from tests.support.service import environment
 
 Command = Callable[..., Result]
 

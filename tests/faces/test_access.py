@@ -22,8 +22,9 @@ from graphmem.registry import REGISTRY, Operation, Services
 from graphmem.settings import DEFAULT_OWNER, Settings, load
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import Http, envelope, sender, url
+from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
-from tests.support.service import Service, command, environment, free_port
+from tests.support.service import Service, free_port
 
 GUARDED = sorted(
     {(method, prefix + url(path)) for operation in REGISTRY.values() if not operation.public

@@ -18,9 +18,9 @@ from graphmem.cli.main import app
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.support.actors import full_actor
+from tests.support.commands import environment
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, argv, share_services
-from tests.support.service import environment
 
 ODD = "ev\x1b[2J\x1b]0;pwned\x07il \x9b31m\u202egnp\r\n\x00\x08"
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815, "note": "[bold]x[/bold] [/] :smile:"}

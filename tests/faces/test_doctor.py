@@ -23,10 +23,11 @@ from graphmem.errors import DatabaseTimeout
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support.actors import full_actor
+from tests.support.commands import environment
 from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.service import Service, environment, free_port
+from tests.support.service import Service, free_port
 
 
 def test_a_sound_installation_fails_nowhere(look: Examine) -> None:

@@ -34,9 +34,10 @@ from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
 from tests.support.actors import full_actor
+from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.faces import argv, flat, in_query, share_services
-from tests.support.service import Service, command, environment
+from tests.support.service import Service
 
 Outcome = tuple[Any, ...]
 Outcomes = dict[int, list[Outcome]]

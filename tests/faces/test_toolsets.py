@@ -21,9 +21,10 @@ from graphmem.settings import Settings, ToolsetName
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
+from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.service import Service, command, environment
+from tests.support.service import Service
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}

@@ -13,7 +13,7 @@ import pytest
 from graphmem.model import times
 from graphmem.settings import Settings
 from tests.support.faces import Call
-from tests.support.forked_services import Forks
+from tests.support.forked_services import forks
 from tests.support.service import free_port, until_listening
 
 HOUR = 3600 * 1_000_000
@@ -90,15 +90,15 @@ def test_a_time_that_the_service_gave_is_no_future_to_it(rest: Call, clock: list
 @pytest.fixture
 def late(settings: Settings, tmp_path: Path, owner: str) -> Iterator[httpx.Client]:
     """A service whose clock is an hour behind."""
-    forks, port = Forks(), free_port()
+    port = free_port()
+    process = forks().start(settings, tmp_path, "serve", "--port", str(port), clock=-HOUR)
     try:
-        forks.start(settings, tmp_path, "serve", "--port", str(port), clock=-HOUR)
         until_listening(port)
         headers = {"Authorization": f"Bearer {owner}"}
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60.0) as http:
             yield http
     finally:
-        forks.close()
+        process.kill()
 
 
 def test_processes_whose_clocks_differ_have_one_order(rest: Call, late: httpx.Client) -> None:

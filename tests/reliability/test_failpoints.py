@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from tests.support.dumps import Dumps
 from tests.support.embedded_neo4j import engine_settings, probe, query
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
-from tests.support.forked_services import Forks
+from tests.support.forked_services import forks
 from tests.support.service import free_port, until_listening
 
 ITEMS = [{"entity_type": "thing", "name": name, "n": 1} for name in ("a", "b")]
@@ -63,19 +62,10 @@ MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""
 
 
-@pytest.fixture(scope="module")
-def forks() -> Iterator[Forks]:
-    """Where processes come from that are about to die."""
-    made = Forks()
-    yield made
-    made.close()
-
-
 @dataclass
 class Doom:
     """Starts processes that die at a place, for one owner."""
 
-    forks: Forks
     settings: Settings
     folder: Path
     owner: str
@@ -84,8 +74,8 @@ class Doom:
         """Have a command, a service unless said, die by itself."""
         words = words or ("serve", "--port", str(free_port()))
         armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": place}
-        pid = self.forks.start(self.settings, self.folder, *words, worker=worker, **armed)
-        assert self.forks.wait(pid) == failpoints.KILLED, (self.folder / "console").read_text()
+        process = forks().start(self.settings, self.folder, *words, worker=worker, **armed)
+        assert process.wait() == failpoints.KILLED, (self.folder / "console").read_text()
 
     def asked(self, place: str, path: str, body: dict[str, Any]) -> None:
         """Have a service die at a failpoint while it is asked, ``@2`` at its second pass: no answer comes."""
@@ -93,20 +83,20 @@ class Doom:
         step, _, number = place.partition("@")
         armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{step}=exit@{number or 1}"}
         words = ("serve", "--port", str(port))
-        pid = self.forks.start(self.settings, self.folder, *words, **armed)
+        process = forks().start(self.settings, self.folder, *words, **armed)
         headers = {"Authorization": f"Bearer {self.owner}", "X-Client-Name": "test"}
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60.0) as http:
             # Not until it is healthy: that answer would be the place at which it dies.
             until_listening(port)
             with pytest.raises(httpx.TransportError):
                 http.post(path, json=body)
-        assert self.forks.wait(pid) == failpoints.KILLED, (self.folder / "console").read_text()
+        assert process.wait() == failpoints.KILLED, (self.folder / "console").read_text()
 
 
 @pytest.fixture
-def doom(forks: Forks, settings: Settings, tmp_path: Path, owner: str) -> Doom:
+def doom(settings: Settings, tmp_path: Path, owner: str) -> Doom:
     """Processes that die, working for the owner of the test."""
-    return Doom(forks, settings, tmp_path, owner)
+    return Doom(settings, tmp_path, owner)
 
 
 def stored_once(rest: Call, done: bool, before: int = 0) -> None:
@@ -246,7 +236,7 @@ def test_a_restore_that_was_cut_short_goes_on_where_it_is_begun_again(
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_migrations_that_are_cut_short_are_finished_by_the_next_start(
-    forks: Forks, tmp_path: Path, loop: Loop, services: Services
+    tmp_path: Path, loop: Loop, services: Services
 ) -> None:
     own = engine_settings(tmp_path / "data", cache_dir=os.environ.get("GRAPHMEM_CACHE_DIR"))
     (tmp_path / "data").mkdir()
@@ -258,7 +248,7 @@ def test_migrations_that_are_cut_short_are_finished_by_the_next_start(
             statement += 1
             for side in ("before", "after"):
                 armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{side}:script=exit@{statement}"}
-                code = forks.wait(forks.start(own, own.data_path, "stats", **armed))
+                code = forks().start(own, own.data_path, "stats", **armed).wait()
         assert code == 0, (own.data_path / "console").read_text()
         assert statement > 50
         made = query(neo4j_local.info(own), schema)

@@ -16,7 +16,7 @@ from graphmem.settings import Settings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures
-from tests.support.forked_services import Forks
+from tests.support.forked_services import forks
 from tests.support.history import Append, History, Outcome, Read
 from tests.support.service import free_port, until_listening
 from tests.support.tcp_proxy import Proxy, proxied
@@ -42,19 +42,20 @@ def proxy(loop: Loop, settings: Settings) -> Iterator[Proxy]:
 @pytest.fixture
 def urls(proxy: Proxy, settings: Settings, tmp_path: Path) -> Iterator[list[str]]:
     """Two services, whose database is behind a proxy; they give up at once where it fails."""
-    forks, ports = Forks(), [free_port(), free_port()]
+    processes, ports = [], [free_port(), free_port()]
     behind = settings.model_copy(update={"neo4j_uri": proxy.uri})
     try:
         for port in ports:
             folder = tmp_path / str(port)
             folder.mkdir()
             words = ("serve", "--port", str(port))
-            forks.start(behind, folder, *words, GRAPHMEM_RETRY_SECONDS="0.01")
+            processes.append(forks().start(behind, folder, *words, GRAPHMEM_RETRY_SECONDS="0.01"))
         for port in ports:
             until_listening(port)
         yield [f"http://127.0.0.1:{port}" for port in ports]
     finally:
-        forks.close()
+        for process in processes:
+            process.kill()
 
 
 class Recorder:

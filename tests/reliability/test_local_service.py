@@ -9,7 +9,6 @@ import socket
 import stat
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,24 +25,14 @@ from graphmem.service import calling, greeting, wire
 from graphmem.service import place as places
 from graphmem.service.place import Place, is_locked, place
 from graphmem.settings import Settings
+from tests.support.commands import environment
 from tests.support.imports import HEAVY, imported
 from tests.support.local_service import is_alive, local_settings, started_for, wait_for
 from tests.support.permissions import deny
-from tests.support.service import environment
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
 STORE = {"entities": [ADA], "idempotency_key": "first"}
 OTHER_VERSION = "import graphmem; graphmem.__version__ = '0.0.1'; import graphmem.service.__main__"
-
-
-@pytest.fixture
-def local(
-    settings: Settings, tmp_path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Settings]:
-    """The settings of a local service; it is stopped at the end."""
-    chosen = local_settings(settings, tmp_path / "data")
-    with started_for(monkeypatch, owner, chosen):
-        yield chosen
 
 
 def store(local: Settings) -> dict[str, Any]:
@@ -76,15 +65,15 @@ def finish(connection: socket.socket) -> bytes:
     return answer
 
 
-def test_a_call_starts_the_service_and_further_calls_use_it(local: Settings) -> None:
+def test_a_call_starts_the_service_and_further_calls_use_it(spawned: Settings) -> None:
     told: list[str] = []
-    assert calling.greet(place(local)) is None
-    first = calling.ensure(local, told.append)
+    assert calling.greet(place(spawned)) is None
+    first = calling.ensure(spawned, told.append)
     assert (first["version"], first["state"]) == (__version__, greeting.READY)
-    assert store(local)["entities_created"] == 1
-    assert store(local)["replayed"]
-    assert total(local) == 1
-    assert calling.ensure(local)["pid"] == first["pid"]
+    assert store(spawned)["entities_created"] == 1
+    assert store(spawned)["replayed"]
+    assert total(spawned) == 1
+    assert calling.ensure(spawned)["pid"] == first["pid"]
     assert all("…" in line for line in told)
 
 
@@ -125,16 +114,16 @@ def test_a_killed_service_is_started_again_and_nothing_is_lost(local: Settings) 
     assert calling.ensure(local)["pid"] != left["pid"]
 
 
-def test_of_many_that_start_at_once_one_serves_and_the_others_end(local: Settings) -> None:
+def test_of_many_that_start_at_once_one_serves_and_the_others_end(spawned: Settings) -> None:
     barrier = threading.Barrier(4)
 
     def begin() -> int:
         barrier.wait()
-        return calling.start(local, place(local)).pid
+        return calling.start(spawned, place(spawned)).pid
 
     with ThreadPoolExecutor(4) as pool:
         started = set(pool.map(lambda _: begin(), range(4)))
-    serving = calling.ensure(local)["pid"]
+    serving = calling.ensure(spawned)["pid"]
     # The caller may have started one more, before any of the others had the lock.
     wait_for(lambda: [pid for pid in {*started, serving} if is_alive(pid)] == [serving])
 
@@ -145,18 +134,18 @@ def test_callers_that_start_at_once_share_one_service(local: Settings) -> None:
 
 
 def test_a_service_of_another_version_is_replaced_after_its_requests(
-    local: Settings, monkeypatch: pytest.MonkeyPatch
+    spawned: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = calling.COMMAND
     monkeypatch.setattr(calling, "COMMAND", [sys.executable, "-c", OTHER_VERSION])
     monkeypatch.setattr(calling, "__version__", "0.0.1")
-    older = calling.ensure(local)
+    older = calling.ensure(spawned)
     monkeypatch.setattr(calling, "COMMAND", own)
     monkeypatch.setattr(calling, "__version__", __version__)
     connection = send_half(older["socket"])
-    wait_for(lambda: (calling.greet(place(local)) or {}).get("requests") == 1)
+    wait_for(lambda: (calling.greet(place(spawned)) or {}).get("requests") == 1)
     with ThreadPoolExecutor(1) as pool:
-        newer = pool.submit(calling.ensure, local)
+        newer = pool.submit(calling.ensure, spawned)
         wait_for(lambda: not Path(older["socket"]).exists())
         assert is_alive(older["pid"])
         assert finish(connection).startswith(b"HTTP/1.1 200 ")
@@ -213,11 +202,11 @@ def test_a_failed_start_is_told_to_the_caller(local: Settings) -> None:
 
 
 def test_a_service_that_ends_at_its_start_is_reported_with_its_last_lines(
-    local: Settings, monkeypatch: pytest.MonkeyPatch
+    spawned: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calling, "COMMAND", [sys.executable, "-c", "raise SystemExit('no such module')"])
     with pytest.raises(ServiceUnreachable) as raised:
-        calling.ensure(local)
+        calling.ensure(spawned)
     assert raised.value.details["log"] == ["no such module"]
 
 

@@ -22,7 +22,7 @@ from tests.support.event_loop import Loop
 from tests.support.examples import LONG
 from tests.support.faces import by_runner
 from tests.support.figures import Figures
-from tests.support.forked_services import Forks
+from tests.support.forked_services import ForkedProcess, forks
 from tests.support.killed_services import TRANSACTIONS, CrashReport, compare
 from tests.support.service import free_port, until_listening
 from tests.support.write_load import Ledger, SentWrite
@@ -47,15 +47,15 @@ class Client:
 class Pair:
     """Two services on one database."""
 
-    forks: Forks
     urls: list[str]
-    pids: list[int]
+    processes: list[ForkedProcess]
     gone: bool = False
 
     def kill(self) -> None:
         """Kill the first."""
         self.gone = True
-        self.forks.kill(self.pids[0])
+        self.processes[0].kill()
+        self.processes[0].wait()
 
     async def send(self, http: httpx.AsyncClient, client: Client, sent: SentWrite) -> None:
         """Have one write answered; a client goes elsewhere where its service is gone."""
@@ -93,18 +93,18 @@ class Pair:
 
 @pytest.fixture
 def pair(settings: Settings, tmp_path: Path) -> Iterator[Pair]:
-    forks, ports = Forks(), [free_port(), free_port()]
+    processes, ports = list[ForkedProcess](), [free_port(), free_port()]
     try:
-        pids = []
         for port in ports:
             folder = tmp_path / str(port)
             folder.mkdir()
-            pids.append(forks.start(settings, folder, "serve", "--port", str(port)))
+            processes.append(forks().start(settings, folder, "serve", "--port", str(port)))
         for port in ports:
             until_listening(port)
-        yield Pair(forks, [f"http://127.0.0.1:{port}" for port in ports], pids)
+        yield Pair([f"http://127.0.0.1:{port}" for port in ports], processes)
     finally:
-        forks.close()
+        for process in processes:
+            process.kill()
 
 
 def planned(owners: list[str], each: int, dice: random.Random) -> list[Client]:

@@ -20,22 +20,11 @@ from graphmem.neo4j_local.instance import Instance
 from graphmem.service import beside, calling, greeting, wire
 from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings, load
-from tests.support.local_service import is_alive, local_settings, started_for, wait_for
-from tests.support.service import Service, environment, running, start, wait_until_healthy
+from tests.support.commands import environment
+from tests.support.local_service import is_alive, wait_for
+from tests.support.service import Service, running, start, wait_until_healthy
 
 STORE = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}], "idempotency_key": "first"}
-
-
-@pytest.fixture
-def local(
-    settings: Settings, tmp_path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Settings]:
-    """The settings of a data directory; a local service in it is stopped at the end."""
-    folder = tmp_path / "data"
-    folder.mkdir(mode=0o700)
-    chosen = local_settings(settings, folder)
-    with started_for(monkeypatch, owner, chosen):
-        yield chosen
 
 
 @pytest.fixture

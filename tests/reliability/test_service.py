@@ -19,8 +19,9 @@ import pytest
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support import faces
+from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
-from tests.support.service import Service, command, environment, running
+from tests.support.service import Service, running, spawn, until_end
 
 TOKEN = "canary-token-0123456789-abcdefghijklmnopqrstuvwxyz"
 BODY = json.dumps({"entities": [{"entity_type": "thing", "name": "slow"}]}).encode()
@@ -78,7 +79,7 @@ def test_request_that_does_not_end_is_given_up_in_time_without_a_traceback(
 
 
 def test_a_second_interrupt_ends_it_at_once(settings: Settings, tmp_path: Path, owner: str) -> None:
-    with running(settings, tmp_path, owner) as service, begun(service):
+    with until_end(spawn(settings, tmp_path, owner)) as service, begun(service):
         service.send(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             service.wait(0.5)

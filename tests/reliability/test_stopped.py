@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 from graphmem import neo4j_local
 from graphmem.cli.main import app
 from graphmem.runtime import WATCH_SECONDS
+from tests.support.commands import environment
 from tests.support.embedded_neo4j import engine_settings, servers_of, wait_for
 from tests.support.killed_services import KillableService
-from tests.support.service import environment
 
 
 # A database of its own is started three times. The parts have quick tests: tests/unit/test_keep_up.py leaves

@@ -6,8 +6,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import pytest
@@ -17,25 +16,15 @@ from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.service import calling, greeting
 from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings
+from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
-from tests.support.local_service import local_settings, started_for, wait_for
+from tests.support.local_service import wait_for
 from tests.support.mcp_conversation import TOOLS, opening
-from tests.support.service import command, environment
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
 STORE = {"entities": [ADA], "idempotency_key": "first"}
 Mode = Literal["auto", "legacy"]
 Talk = Callable[[Client], Awaitable[Any]]
-
-
-@pytest.fixture
-def local(
-    settings: Settings, tmp_path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Settings]:
-    """The settings of a local service; it is stopped at the end."""
-    chosen = local_settings(settings, tmp_path / "data")
-    with started_for(monkeypatch, owner, chosen):
-        yield chosen
 
 
 @pytest.fixture

@@ -1,128 +1,219 @@
-"""Services that are up in a fraction of a second: forks of a process that has everything imported.
+"""Commands that are up in a fraction of a second: forks of a process that has everything imported.
 
 Run as a module it reads requests from stdin, one JSON object a line, and writes an answer a line. A request
-with ``words`` starts a ``graphmem`` command, and the answer is its ``pid``; ``{"wait": pid}`` waits for its
-end, and the answer is its exit ``code``.
+with ``words`` starts a ``graphmem`` command, and the answer is its ``pid``. The answer to ``{"poll": pid}``
+is its exit ``code``, null while it runs.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
 import importlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from graphmem.settings import Settings
-from tests.support.service import environment, no_work
+from tests.support import reached_outcomes
+from tests.support.commands import LOCAL_SERVICE, OWNER_BY_TOKEN, environment, no_work, owner_by_token
+
+POLL_SECONDS = 0.02
+
+
+@dataclass
+class ForkedProcess:
+    """A command that was forked, with what tests use of ``subprocess.Popen``."""
+
+    pid: int
+    forks: Forks = field(repr=False)
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal; None while it runs."""
+        if self.returncode is None:
+            self.returncode = self.forks.ask({"poll": self.pid})["code"]
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code once the process has ended.
+
+        Raises:
+            subprocess.TimeoutExpired: it runs after ``timeout`` seconds.
+        """
+        begin = time.monotonic()
+        while (code := self.poll()) is None:
+            if timeout is not None and time.monotonic() - begin > timeout:
+                raise subprocess.TimeoutExpired(f"forked process {self.pid}", timeout)
+            time.sleep(POLL_SECONDS)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask the process to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Kill the process."""
+        self.send_signal(signal.SIGKILL)
 
 
 class Forks:
     """The process that forks, seen from a test."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.forked_services"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._living: set[int] = set()
 
     def start(
         self,
         settings: Settings,
         folder: Path,
         *words: str,
+        owner: str = OWNER_BY_TOKEN,
         worker: bool = False,
         clock: int = 0,
-        **variables: str,
-    ) -> int:
-        """Start a command; return its process id.
+        **variables: Any,
+    ) -> ForkedProcess:
+        """Start a command, which appends what it prints to the file ``console`` of the folder.
 
         Args:
             worker: whether the worker of a service does its work.
             clock: how many microseconds its clock is ahead.
         """
         environ = environment(settings, folder, **variables)
-        options = {"environ": environ, "console": str(folder / "console"), "worker": worker, "clock": clock}
-        pid = self._ask({"words": words, **options})["pid"]
-        self._living.add(pid)
-        return pid
+        options = {"owner": owner, "worker": worker, "clock": clock}
+        return self._fork(words, environ, folder / "console", **options)
 
-    def wait(self, pid: int) -> int:
-        """Return the exit code of a command once it has ended, negative for a signal."""
-        code = self._ask({"wait": pid})["code"]
-        self._living.discard(pid)
-        return code
-
-    def kill(self, pid: int) -> None:
-        """Kill a command."""
-        os.kill(pid, signal.SIGKILL)
-        self.wait(pid)
+    def start_local_service(self, environ: Mapping[str, str], console: Path, owner: str) -> ForkedProcess:
+        """Start a local service."""
+        return self._fork([LOCAL_SERVICE], environ, console, owner=owner, worker=False, clock=0)
 
     def close(self) -> None:
         """End all commands, and the process that forks."""
-        for pid in list(self._living):
-            self.kill(pid)
         with self._process:
             pass
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request."""
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
+        with self._lock:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            return json.loads(self._process.stdout.readline())
+
+    def _fork(
+        self, words: Sequence[str], environ: Mapping[str, str], console: Path, **options: Any
+    ) -> ForkedProcess:
+        request = {"words": words, "environ": dict(environ), "console": str(console), **options}
+        return ForkedProcess(self.ask(request)["pid"], self)
+
+
+@functools.cache
+def forks() -> Forks:
+    """Return the process that forks for all tests of this process; it ends with this process."""
+    made = Forks()
+    atexit.register(made.close)
+    return made
 
 
 def _start(request: dict[str, Any]) -> int:
     pid = os.fork()
     if pid:
         return pid
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     console = os.open(request["console"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(console, number)
     os.environ.clear()
     os.environ.update(request["environ"])
-    sys.argv = ["graphmem", *request["words"]]
-    from graphmem import worker
-    from graphmem.cli.main import main
-    from graphmem.model import times
-    from tests.support import reached_outcomes
-
-    reached_outcomes.install_if_wanted()
-
-    real, ahead = times.now, request["clock"]
-    times.now = lambda: real() + ahead
-    if not request["worker"]:
-        worker.work = no_work
     try:
-        main()
+        _run(**request)
     except SystemExit as exc:
         os._exit(exc.code if isinstance(exc.code, int) else 1)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
     os._exit(0)
 
 
-def main() -> None:
-    """Read requests until stdin ends, and answer each."""
-    from graphmem import auth
-    from tests.support.service import owner_by_token
+def _run(words: list[str], owner: str, worker: bool, clock: int, **_: Any) -> None:
+    """Be a command."""
+    from graphmem import auth, settings
+    from graphmem import worker as work
+    from graphmem.cli.main import main
+    from graphmem.model import times
+    from graphmem.service import process
 
-    auth.authenticate = owner_by_token
-    for module in ("api.app", "cli.main", "cli.serve", "dump", "runtime", "worker"):
+    reached_outcomes.install_if_wanted()
+    real = times.now
+    times.now = lambda: real() + clock
+    if not worker:
+        work.work = no_work
+    global _owner
+    _owner = owner
+    if owner != OWNER_BY_TOKEN:
+        auth.DEFAULT_OWNER = settings.DEFAULT_OWNER = owner
+    if words == [LOCAL_SERVICE]:
+        os.setsid()
+        return process.main()
+    sys.argv = ["graphmem", *words]
+    return main()
+
+
+def main() -> None:
+    """Read requests until stdin ends, and answer each; then end what was started."""
+    from graphmem import auth
+
+    by_header = auth.authenticate
+    # The application takes this function when it is imported, before the owner of a command is known.
+    auth.authenticate = lambda settings, authorization: (
+        owner_by_token if _owner == OWNER_BY_TOKEN else by_header
+    )(settings, authorization)
+    for module in ("api.app", "cli.main", "cli.serve", "dump", "runtime", "service.serving", "worker"):
         importlib.import_module(f"graphmem.{module}")
+    running: set[int] = set()
+    codes: dict[int, int] = {}
     for line in sys.stdin:
         request = json.loads(line)
-        if "wait" in request:
-            answer = {"code": os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])}
+        for pid in list(running):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                running.remove(pid)
+                codes[pid] = os.waitstatus_to_exitcode(status)
+        if "poll" in request:
+            answer = {"code": codes.get(request["poll"])}
         else:
             answer = {"pid": _start(request)}
+            running.add(answer["pid"])
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
+    for pid in running:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+_owner = OWNER_BY_TOKEN
+"""Whose command this process is."""
 
 
 if __name__ == "__main__":

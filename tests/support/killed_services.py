@@ -19,8 +19,9 @@ import httpx
 from graphmem import neo4j_local
 from graphmem.settings import Settings
 from tests.support import service as services
+from tests.support.commands import OWNER_BY_TOKEN
 from tests.support.embedded_neo4j import query, servers_of
-from tests.support.service import OWNER_BY_TOKEN, Service, wait_until_healthy
+from tests.support.service import Service, wait_until_healthy
 from tests.support.write_load import TIMEOUT, Ledger, Writer
 
 READERS = 3
@@ -81,7 +82,9 @@ class KillableService:
 
     def start(self) -> None:
         """Start the service, which starts its database."""
-        self.service = services.start(self.settings, self.folder, OWNER_BY_TOKEN, self.port, **self.variables)
+        self.service = services.start(
+            self.settings, self.folder, OWNER_BY_TOKEN, self.port, worker=True, **self.variables
+        )
 
     def up(self) -> None:
         """Wait until both answer."""

@@ -1,19 +1,12 @@
-"""A service in a process of its own, started as users start it, on the database of this run.
-
-Run as a module (``python -m tests.support.service OWNER serve …``) this file is the ``graphmem`` command with
-another default owner, so that tests that share a database see nothing of each other. With
-``OWNER_BY_TOKEN`` in place of the owner, the bearer token of each call names the owner.
-"""
+"""A service in a process of its own, on the database of this run."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,16 +15,12 @@ from typing import Any
 
 import httpx
 
-from graphmem import settings as graphmem_settings
 from graphmem.settings import Settings
-from tests.support import reached_outcomes
+from tests.support.commands import command, environment
+from tests.support.forked_services import ForkedProcess, forks
 
 READY_SECONDS = 120
 STOP_SECONDS = 30.0
-LOCAL_SERVICE = "local-service"
-"""In place of a command: be the local service of the environment's settings."""
-OWNER_BY_TOKEN = "each"
-"""Instead of an owner: the bearer token names it, call by call."""
 
 
 @dataclass(slots=True)
@@ -40,7 +29,7 @@ class Service:
 
     url: str
     owner: str
-    process: subprocess.Popen[bytes]
+    process: ForkedProcess | subprocess.Popen[bytes]
     folder: Path
     token: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
@@ -76,64 +65,59 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]:
-    """Return the environment in which a command reaches the database of this run."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name == reached_outcomes.VARIABLE or not name.startswith(("GRAPHMEM_", "NEO4J_"))
-    }
-    where = {
-        "NEO4J_USERNAME": settings.neo4j_username,
-        "NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
-    }
-    if settings.neo4j_uri:
-        where["NEO4J_URI"] = settings.neo4j_uri
-    else:
-        # An embedded Neo4j of this folder.
-        own = ("neo4j_heap", "neo4j_page_cache", "neo4j_fast_start", "cache_dir")
-        embedded = {f"GRAPHMEM_{name.upper()}": getattr(settings, name) for name in own}
-        where = {name: str(value) for name, value in embedded.items() if value is not None}
-    own_process = {"GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_ENV": "test", "GRAPHMEM_OFFLINE": "1"}
-    return {**kept, **where, **own_process, **more}
-
-
-def command(owner: str, *words: str) -> list[str]:
-    """Return the command line of ``graphmem`` for an owner of its own."""
-    return [sys.executable, "-m", "tests.support.service", owner, *words]
-
-
-def start(settings: Settings, folder: Path, owner: str, port: int | None = None, **variables: str) -> Service:
-    """Start a service; it is not up yet."""
+def start(
+    settings: Settings,
+    folder: Path,
+    owner: str,
+    port: int | None = None,
+    *,
+    worker: bool = False,
+    **variables: Any,
+) -> Service:
+    """Start a service; it is not up yet. ``worker``: whether it does the work that nobody waits for."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     port = free_port() if port is None else port
     token = variables.get("SERVICE_BEARER_TOKEN")
-    with (folder / "console").open("ab") as console:
-        process = subprocess.Popen(
-            command(owner, "serve", "--port", str(port)),
-            env=environment(settings, folder, **variables),
-            stdout=console,
-            stderr=console,
-        )
+    words = ("serve", "--port", str(port))
+    process = forks().start(settings, folder, *words, owner=owner, worker=worker, **variables)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     return Service(f"http://127.0.0.1:{port}", owner, process, folder, token, headers)
 
 
+def spawn(settings: Settings, folder: Path, owner: str) -> Service:
+    """Start a service as users start it, with a Python of its own; it is not up yet."""
+    port = free_port()
+    with (folder / "console").open("ab") as console:
+        process = subprocess.Popen(
+            command(owner, "serve", "--port", str(port)),
+            env=environment(settings, folder),
+            stdout=console,
+            stderr=console,
+        )
+    return Service(f"http://127.0.0.1:{port}", owner, process, folder)
+
+
 @contextlib.contextmanager
-def running(settings: Settings, folder: Path, owner: str, **variables: str) -> Iterator[Service]:
-    """Start a service, wait until it is healthy, and stop it at the end."""
-    service = start(settings, folder, owner, None, **variables)
-    process = service.process
+def until_end(service: Service) -> Iterator[Service]:
+    """Wait until a service is healthy, and stop it at the end."""
     try:
         wait_until_healthy(service)
         yield service
     finally:
-        if process.poll() is None:
-            process.terminate()
+        if service.process.poll() is None:
+            service.process.terminate()
             try:
-                process.wait(STOP_SECONDS)
+                service.process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+                service.process.kill()
+                service.process.wait()
+
+
+@contextlib.contextmanager
+def running(settings: Settings, folder: Path, owner: str, **variables: Any) -> Iterator[Service]:
+    """Start a service, wait until it is healthy, and stop it at the end."""
+    with until_end(start(settings, folder, owner, None, worker=False, **variables)) as service:
+        yield service
 
 
 def until_listening(port: int) -> None:
@@ -157,40 +141,3 @@ def wait_until_healthy(service: Service) -> None:
         if service.process.poll() is not None or time.monotonic() > end:
             raise AssertionError(f"the service is not up: {service.console}")
         time.sleep(0.05)
-
-
-def owner_by_token(settings: Settings, authorization: str | None) -> Any:
-    """Return the actor of a request: its bearer token is the owner."""
-    from tests.support.actors import full_actor
-
-    return full_actor((authorization or "").removeprefix("Bearer "))
-
-
-async def no_work(services: Any) -> None:
-    """Do none of the worker's work."""
-
-
-if __name__ == "__main__":
-    owner = sys.argv.pop(1)
-    if owner == OWNER_BY_TOKEN:
-        from graphmem import auth
-
-        auth.authenticate = owner_by_token
-    else:
-        graphmem_settings.DEFAULT_OWNER = owner
-        # Its worker would do the work that other tests leave in the database for a process that they kill.
-        from graphmem import worker
-
-        worker.work = no_work
-        # A local service that this process starts is the same owner's.
-        from graphmem.service import calling
-
-        calling.COMMAND = command(owner, LOCAL_SERVICE)
-    # The default owner is read when the package is imported.
-    reached_outcomes.install_if_wanted()
-    if sys.argv[1:] == [LOCAL_SERVICE]:
-        from graphmem.service.process import main
-    else:
-        from graphmem.cli.main import main
-
-    main()
