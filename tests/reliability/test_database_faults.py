@@ -3,103 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import math
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
-import httpx
 import pytest
-from neo4j.exceptions import Neo4jError
 
-from graphmem import __version__, cypher
-from graphmem.api.app import create_app
 from graphmem.database import failpoints
-from graphmem.database.availability import STATE_SECONDS
-from graphmem.database.planning import PLANNED_FIRST
-from graphmem.errors import GraphmemError, InternalError, ServiceBusy, Unavailable
-from graphmem.model import canonical, ids
+from graphmem.errors import GraphmemError, InternalError, ServiceBusy
+from graphmem.model import ids
 from graphmem.model.items import Reader
-from graphmem.registry import REGISTRY, Services
-from graphmem.runtime import open_services
-from graphmem.settings import Settings
 from graphmem.writing import Receipt, StoreRequest, TurnLimits, Writers
-from tests.support.actors import full_actor
-from tests.support.event_loop import Loop
-from tests.support.tcp_proxy import Proxy, proxied
+from tests.support.proxied_services import ADA, RETRY, WRITE, Faulty
 
-RETRY = 2.0
-BOUND = 15.0
-"""Seconds in which every call must have ended, whatever the database does."""
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"
 """The message of the Bolt protocol that commits an explicit transaction."""
-WRITE = b"write.turn"
-ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
 Outcome = dict[str, Any] | GraphmemError
-
-
-@dataclass
-class Faulty:
-    """Services whose database is behind a proxy, for one owner."""
-
-    loop: Loop
-    proxy: Proxy
-    services: Services
-    owner: str
-
-    async def ask(self, name: str, /, **arguments: Any) -> dict[str, Any]:
-        actor = full_actor(self.owner)
-        async with asyncio.timeout(BOUND):
-            return canonical.decode(await REGISTRY[name].run(self.services, actor, arguments))
-
-    def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
-        return self.loop.run(self.ask(name, **arguments))
-
-    def told(self, name: str, /, **arguments: Any) -> Unavailable:
-        """Return the 503 that a call ends with, in time."""
-        with pytest.raises(Unavailable) as failed:
-            self.call(name, **arguments)
-        assert (failed.value.status, failed.value.envelope("")["details"]["retryable"]) == (503, True)
-        return failed.value
-
-    def do(self, act: Callable[[], None]) -> None:
-        """Have the proxy do something, on its own loop."""
-
-        async def doing() -> None:
-            act()
-
-        self.loop.run(doing())
-
-
-@pytest.fixture
-def patient(settings: Settings, planned: None) -> Settings:
-    return settings.model_copy(
-        update={
-            "retry_seconds": RETRY,
-            "acquisition_timeout": 1.0,
-            "connection_timeout": 1.0,
-            "read_timeout": 2.0,
-            "write_timeout": 2.0,
-        }
-    )
-
-
-@pytest.fixture
-def faulty(loop: Loop, patient: Settings, owner: str) -> Iterator[Faulty]:
-    stack = contextlib.AsyncExitStack()
-
-    async def start() -> Faulty:
-        assert patient.neo4j_uri
-        proxy = await stack.enter_async_context(proxied(patient.neo4j_uri))
-        behind = patient.model_copy(update={"neo4j_uri": proxy.uri})
-        return Faulty(loop, proxy, await stack.enter_async_context(open_services(behind)), owner)
-
-    found = loop.run(start())
-    yield found
-    found.do(found.proxy.resume)
-    loop.run(stack.aclose())
 
 
 def after(seconds: float, work: Callable[[], None]) -> Coroutine[Any, Any, None]:
@@ -156,159 +76,6 @@ def test_a_call_waits_for_a_database_that_comes_back_in_time(faulty: Faulty, nam
     assert faulty.call("server.stats")["sequence"] == (1 if name == "store" else 0)
 
 
-def getter(faulty: Faulty) -> Callable[[str], httpx.Response]:
-    """Return a function that gets a path of a service over the faulty database."""
-    app = create_app(faulty.services)
-
-    async def get(path: str) -> httpx.Response:
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            return await http.get(path)
-
-    return lambda path: faulty.loop.run(get(path))
-
-
-def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: Faulty) -> None:
-    get = getter(faulty)
-    assert get("/health").json() == {"ok": True, "version": __version__, "database": "up"}
-    assert get("/health/ready").json() == get("/health").json()
-    faulty.do(faulty.proxy.refuse)
-    time.sleep(STATE_SECONDS)
-    answer = get("/health")
-    assert (answer.status_code, answer.json()["database"]) == (200, "down")
-    answer = get("/api/health/ready")
-    assert (answer.status_code, answer.json()["error_code"]) == (503, "DB_CONNECTION_FAILED")
-    assert answer.json()["details"]["retryable"] is True
-    faulty.do(faulty.proxy.resume)
-    time.sleep(STATE_SECONDS)
-    assert get("/health/ready").status_code == 200
-    assert get("/health").json()["database"] == "up"
-
-
-@pytest.mark.parametrize(
-    ("operation", "query", "slow_plan_seconds", "outcome"),
-    [
-        ("server.stats", "owner.stats", math.inf, "ok"),
-        ("search.explain", "search.find", 0.0, "ok"),
-        ("search.explain", "search.find", math.inf, "DB_TIMEOUT"),
-    ],
-    ids=["light", "heavy-planned-anew", "heavy-with-a-plan"],
-)
-def test_a_read_that_the_database_plans_anew_does_not_fail(
-    faulty: Faulty,
-    monkeypatch: pytest.MonkeyPatch,
-    operation: str,
-    query: str,
-    slow_plan_seconds: float,
-    outcome: str,
-) -> None:
-    """The database plans a known statement anew once the data has grown, for longer than a read may take."""
-    arguments = {"search": "Ada"} if operation == "search.explain" else {}
-    database, statements = faulty.services.database, list[str]()
-    faulty.call(operation, **arguments)
-    database.slow_plan_seconds = slow_plan_seconds
-    run = database._run
-
-    async def late(name: str, text: Any, timeout: float, params: dict[str, Any]) -> Any:
-        statements.append(name)
-        if statements == [query]:
-            code = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration"
-            raise Neo4jError._hydrate_neo4j(code=code, message="")
-        return await run(name, text, timeout, params)
-
-    monkeypatch.setattr(database, "_run", late)
-    if outcome == "ok":
-        faulty.call(operation, **arguments)
-        assert statements[:3] == [query, "explain", query]
-    else:
-        with pytest.raises(GraphmemError) as raised:
-            faulty.call(operation, **arguments)
-        assert raised.value.code == outcome
-        assert statements == [query, "explain"]
-
-
-def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty) -> None:
-    get, database = getter(faulty), faulty.services.database
-
-    async def plan() -> bool:
-        planning = asyncio.create_task(database.planning.plan_first())
-        await asyncio.sleep(0)
-        planned = database.planning.planned.is_set()
-        await planning
-        return planned
-
-    assert not faulty.loop.run(plan())
-    assert get("/health/ready").status_code == 200
-    assert all(database.planning.has_plan(name) for names in PLANNED_FIRST for name in names)
-    database.planning.planned.clear()
-    answer = get("/health/ready")
-    assert (answer.status_code, answer.json()["error_code"]) == (503, "DB_CONNECTION_FAILED")
-    assert "plans" in answer.json()["message"]
-    assert get("/health").json()["database"] == "up"
-    database.planning.planned.set()
-
-
-def test_a_statement_that_is_being_planned_waits_for_its_plan(
-    faulty: Faulty, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database, steps = faulty.services.database, list[str]()
-    faulty.call("server.stats")
-    run = database._run
-
-    async def watched(name: str, text: Any, timeout: float, params: dict[str, Any]) -> Any:
-        steps.append(f"{name} begins")
-        try:
-            return await run(name, text, timeout, params)
-        finally:
-            steps.append(f"{name} ends")
-
-    async def both() -> None:
-        planning = asyncio.create_task(database.planning._plan("owner.stats", frozenset()))
-        await asyncio.sleep(0)
-        params: dict[str, Any] = dict.fromkeys(cypher.query("owner.stats").params, "")
-        await database.read("owner.stats", faulty.owner, **params)
-        await planning
-
-    monkeypatch.setattr(database, "_run", watched)
-    faulty.loop.run(both())
-    assert steps == ["explain begins", "explain ends", "owner.stats begins", "owner.stats ends"]
-
-
-def test_health_of_a_silent_database_is_answered_in_time(faulty: Faulty) -> None:
-    get = getter(faulty)
-    assert get("/health/ready").status_code == 200
-    faulty.do(faulty.proxy.stall)
-    time.sleep(STATE_SECONDS)
-    try:
-        begin = time.monotonic()
-        answer = get("/health")
-        assert (answer.status_code, answer.json()["database"]) == (200, "down")
-        assert get("/health/ready").json()["error_code"] == "DB_TIMEOUT"
-        assert time.monotonic() - begin < 2 * STATE_SECONDS
-    finally:
-        faulty.do(faulty.proxy.cut)
-        faulty.do(faulty.proxy.resume)
-
-
-def test_health_asks_the_database_once_a_second_at_most(
-    faulty: Faulty, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    get, pings = getter(faulty), []
-    verify = faulty.services.database.verify
-
-    async def counted() -> None:
-        pings.append(time.monotonic())
-        await verify()
-
-    monkeypatch.setattr(faulty.services.database, "verify", counted)
-    end = time.monotonic() + 1.5 * STATE_SECONDS
-    calls = 0
-    while time.monotonic() < end:
-        assert get("/health").status_code == get("/health/ready").status_code == 200
-        calls += 2
-    assert calls > 4 >= len(pings) + 2
-
-
 @pytest.mark.parametrize("name", ["store", "entities.query"])
 def test_a_database_that_hangs_is_503_in_time(faulty: Faulty, name: str) -> None:
     arguments = {"entities": [ADA]} if name == "store" else {}
@@ -320,42 +87,6 @@ def test_a_database_that_hangs_is_503_in_time(faulty: Faulty, name: str) -> None
         faulty.do(faulty.proxy.cut)
         faulty.do(faulty.proxy.resume)
     assert faulty.call(name, **arguments)
-
-
-# Planned first
-
-
-SLOW_PLAN = 5.0
-"""Seconds: longer than a read may take (2 s) with the grace of its answer (2 s)."""
-
-
-def test_a_first_run_may_take_longer_than_a_read(faulty: Faulty) -> None:
-    faulty.do(lambda: faulty.proxy.answer_late(b"entity.page", SLOW_PLAN))
-    assert faulty.call("entities.query")["entities"] == []
-    assert faulty.told("entities.query").code == "DB_TIMEOUT"
-
-
-def test_a_first_write_may_take_longer_than_a_write(faulty: Faulty) -> None:
-    faulty.do(lambda: faulty.proxy.answer_late(WRITE, SLOW_PLAN))
-    assert faulty.call("store", entities=[ADA])["entities_created"] == 1
-
-
-def test_a_first_run_after_a_restart_of_the_database_may_take_long_again(faulty: Faulty) -> None:
-    """A restarted server knows no plan. The service notices the restart: it sends statements all the time."""
-    faulty.call("entities.query")
-    faulty.do(faulty.proxy.refuse)
-    faulty.told("server.stats")
-    faulty.do(faulty.proxy.resume)
-    faulty.do(lambda: faulty.proxy.answer_late(b"entity.page", SLOW_PLAN))
-    assert faulty.call("entities.query")["entities"] == []
-
-
-@pytest.mark.parametrize("name", ["store", "entities.query"])
-def test_a_first_run_on_a_server_that_hangs_ends_in_time(faulty: Faulty, name: str) -> None:
-    faulty.do(faulty.proxy.stall)
-    begin = time.monotonic()
-    assert faulty.told(name, **({"entities": [ADA]} if name == "store" else {})).code.startswith("DB_")
-    assert time.monotonic() - begin < BOUND
 
 
 # Not acknowledged

@@ -12,9 +12,8 @@ from graphmem.database import driver
 from graphmem.database.availability import STATE_SECONDS
 from graphmem.errors import GraphmemError
 from graphmem.settings import Settings
-from tests.reliability.test_database_faults import ADA, BOUND, COMMIT, WRITE, Faulty, faulty, lock_first
-
-__all__ = ["faulty"]
+from tests.reliability.test_database_faults import COMMIT, lock_first
+from tests.support.proxied_services import ADA, BOUND, WRITE, Faulty
 
 RECOVERY = 5.0
 """Seconds within which a call is answered once the network is well again."""
