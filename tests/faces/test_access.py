@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,19 @@ import httpx
 import pytest
 from mcp import Client, MCPError
 from pydantic import SecretStr
+from typer.testing import CliRunner
 
 from graphmem.api.app import create_app
 from graphmem.api.middleware import Gate
 from graphmem.auth import ALL_SCOPES, Actor, Scope
+from graphmem.cli.main import app as command_line
 from graphmem.errors import ConfigurationInvalid
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY, Operation, Services
 from graphmem.settings import DEFAULT_OWNER, Settings, load
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import Http, envelope, sender, url
-from tests.support.commands import command, environment
+from tests.support.commands import environment
 from tests.support.event_loop import Loop
 from tests.support.service import Service, free_port
 
@@ -280,14 +281,9 @@ def test_a_short_token_is_refused(token: str) -> None:
 def test_a_service_that_may_not_start_says_what_to_set(
     settings: Settings, tmp_path: Path, words: list[str], variables: dict[str, str], said: str
 ) -> None:
-    result = subprocess.run(
-        command(DEFAULT_OWNER, "serve", "--port", str(free_port()), *words),
-        env=environment(settings, tmp_path, **variables),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (result.returncode, result.stdout) == (ConfigurationInvalid.exit_code, "")
+    environ = environment(settings, tmp_path, **variables)
+    result = CliRunner().invoke(command_line, ["serve", "--port", str(free_port()), *words], env=environ)
+    assert (result.exit_code, result.stdout) == (ConfigurationInvalid.exit_code, "")
     assert said in re.sub(r"\s", "", result.stderr)
     assert "Traceback" not in result.stderr
 
