@@ -27,7 +27,7 @@ from tests.support.killed_services import TRANSACTIONS, CrashReport, compare
 from tests.support.service import free_port, until_listening
 from tests.support.write_load import Ledger, SentWrite
 
-CLIENTS = 64 if LONG else 24
+CLIENTS = 64 if LONG else 12
 BOTH = 1
 """Which write of some clients goes to both services at the same time."""
 

@@ -21,10 +21,11 @@ from graphmem.settings import Settings
 from tests.support import service as services
 from tests.support.commands import OWNER_BY_TOKEN
 from tests.support.embedded_neo4j import query, servers_of
+from tests.support.examples import LONG
 from tests.support.service import Service, wait_until_healthy
 from tests.support.write_load import TIMEOUT, Ledger, Writer
 
-READERS = 3
+READERS = 3 if LONG else 1
 TRANSACTIONS = """
 MATCH (t:Transaction) WHERE t.owner = $owner
 OPTIONAL MATCH (t)<-[:IN_TRANSACTION]-(o:Observation)
