@@ -391,5 +391,5 @@ def otherwise(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.timeout(3600)  # a failure is made small before it is told
 def test_every_read_agrees_with_the_model_after_every_write(loop: Loop, services: Services) -> None:
-    chosen = hypothesis_settings(examples(5), stateful_step_count=15)
+    chosen = hypothesis_settings(examples(3), stateful_step_count=15)
     run_machine(Machine, loop, services, chosen)
