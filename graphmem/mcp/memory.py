@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, NotRequired
+from typing import Any, Final, NotRequired, cast
 from weakref import WeakValueDictionary
 
 import orjson
@@ -28,6 +28,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Arguments
 from graphmem.auth import Scope
 from graphmem.errors import NotFound
+from graphmem.mcp import memory_budget
 from graphmem.mcp import memory_graph as graph
 from graphmem.mcp.memory_arguments import (
     AddObservations,
@@ -35,8 +36,8 @@ from graphmem.mcp.memory_arguments import (
     DeleteEntities,
     DeleteObservations,
     Entity,
-    NoArguments,
     OpenNodes,
+    ReadGraph,
     Relation,
     Relations,
     SearchNodes,
@@ -248,14 +249,14 @@ async def delete_relations(context: Context, arguments: Relations) -> Deleted:
     return {"success": True, "message": f"Deleted {deleted} of {count} relations. The rest matched nothing."}
 
 
-async def read_graph(context: Context, arguments: NoArguments) -> GraphAnswer:
+async def read_graph(context: Context, arguments: ReadGraph) -> GraphAnswer:
     """Read the graph: its entities, oldest first, and the relations between them. Example: {}"""
     nodes, is_cut = await graph.every_node(context)
     rows, are_cut = await graph.every_relationship(context)
     answer = _graph(nodes, rows, {node.id: node.name for node in nodes})
     if is_cut or are_cut:
         answer["hint"] = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
-    return answer
+    return _within(answer, arguments)
 
 
 async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
@@ -265,14 +266,20 @@ async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
     Example: {"query": "tea"}
     """
     if not arguments.query.strip():
-        return await read_graph(context, NoArguments())
-    return await _with_relations(context, await graph.search(context, arguments.query))
+        return await read_graph(context, ReadGraph(max_characters=arguments.max_characters))
+    answer = await _with_relations(context, await graph.search(context, arguments.query))
+    return _within(answer, arguments)
 
 
 async def open_nodes(context: Context, arguments: OpenNodes) -> GraphAnswer:
     """Open entities by their names, with their relations. Example: {"names": ["Ada Lovelace"]}"""
     nodes = await graph.by_names(context, arguments.names)
-    return await _with_relations(context, list(nodes.values()))
+    return _within(await _with_relations(context, list(nodes.values())), arguments)
+
+
+def _within(answer: GraphAnswer, arguments: ReadGraph | SearchNodes | OpenNodes) -> GraphAnswer:
+    """Return an answer within the ``max_characters`` of a request."""
+    return cast("GraphAnswer", memory_budget.within(cast("dict[str, Any]", answer), arguments.max_characters))
 
 
 async def _with_relations(context: Context, nodes: list[Node]) -> GraphAnswer:
@@ -351,7 +358,7 @@ OPERATIONS: Final[dict[str, Operation[Any]]] = {
         _operation(delete_entities, DeleteEntities, Deleted, destructive=True),
         _operation(delete_observations, DeleteObservations, Deleted, destructive=True),
         _operation(delete_relations, Relations, Deleted, destructive=True),
-        _operation(read_graph, NoArguments, GraphAnswer, Scope.READ),
+        _operation(read_graph, ReadGraph, GraphAnswer, Scope.READ),
         _operation(search_nodes, SearchNodes, GraphAnswer, Scope.READ),
         _operation(open_nodes, OpenNodes, GraphAnswer, Scope.READ),
     )

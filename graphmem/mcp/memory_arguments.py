@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from graphmem.arguments import Arguments, NotBlank
 from graphmem.operations.relationship_changes import RELATIONSHIP_LIMIT
 from graphmem.operations.store import ENTITY_LIMIT
+from graphmem.reading.budgets import MaxCharacters
 
 QUERY_LIMIT = 2_048
 TEXT_LIMIT = 100_000
@@ -97,17 +98,21 @@ class DeleteObservations(Arguments):
     )
 
 
-class NoArguments(Arguments):
-    """No arguments."""
+class ReadGraph(Arguments):
+    """The arguments of ``read_graph``."""
+
+    max_characters: MaxCharacters = None
 
 
 class SearchNodes(Arguments):
     """The arguments of ``search_nodes``."""
 
     query: str = Field(max_length=QUERY_LIMIT, description="Words, a name, a type or a description.")
+    max_characters: MaxCharacters = None
 
 
 class OpenNodes(Arguments):
     """The arguments of ``open_nodes``."""
 
     names: list[Name] = Field(max_length=ENTITY_LIMIT, description="Names of the entities.")
+    max_characters: MaxCharacters = None

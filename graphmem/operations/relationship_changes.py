@@ -20,6 +20,7 @@ from graphmem.model import facts, ids, reduction
 from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.reading import answers, as_of
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.receipts import Observing, Reason, StoredRelationship, Writing, accept, links, not_found
 from graphmem.reading.relationship_lookup import RelationshipReference, key_of_id, written_keys
 from graphmem.registry import Context, Scope, operation
@@ -38,8 +39,10 @@ class OneRelationship(Arguments):
 class CreateRelationship(OneRelationship, Observing):
     """What ``relationships.create`` takes."""
 
+    max_characters: MaxCharacters = None
 
-class CreatedRelationship(StoredRelationship):
+
+class CreatedRelationship(StoredRelationship, Budgeted):
     """A created relationship, with its metadata after the transaction."""
 
     snapshot: dict[str, Any]
@@ -59,6 +62,7 @@ class CreatedRelationship(StoredRelationship):
         "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,
     },
 )
+@within_budget(is_receipt=True)
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
     """Create a relationship between two live entities. A deleted relationship is restored.
 

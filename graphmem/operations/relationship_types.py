@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, NotBlank, Offset, Total, invalid
 from graphmem.model import relationship
 from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, RegistrationRefused, RelationshipType
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.shared_rows import TypeCounts
 from graphmem.registry import Context, Scope, operation
 
@@ -92,6 +93,7 @@ class ListRelationshipTypes(Arguments):
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     include_total_count: Total = False
+    max_characters: MaxCharacters = None
 
 
 class CountedRelationshipType(RelationshipTypeEntry):
@@ -100,12 +102,16 @@ class CountedRelationshipType(RelationshipTypeEntry):
     relationship_count: int
 
 
-class RelationshipTypePage(TypedDict):
-    """A page of relationship types by name. It is paged by ``offset`` alone, without a cursor."""
+class RelationshipTypePage(Budgeted):
+    """A page of relationship types by name. It is paged by ``offset`` alone, without a cursor.
+
+    ``next_offset`` says where the page goes on, if it ends early to stay within ``max_characters``.
+    """
 
     relationship_types: list[CountedRelationshipType]
     limit: int
     offset: int
+    next_offset: NotRequired[int]
     total: NotRequired[int]
 
 
@@ -116,6 +122,7 @@ class RelationshipTypePage(TypedDict):
     command="relationship-types list",
     scope=Scope.READ,
 )
+@within_budget("relationship_types", is_costly=True)
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:
     """List the built-in and the registered relationship types, each with its number of relationships.
 

@@ -207,6 +207,11 @@ class GetRelationship(Arguments):
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
+    max_characters: MaxCharacters = None
+
+
+class RelationshipAnswer(RelationshipThen, Budgeted):
+    """A relationship, now or as of a time, within a size."""
 
 
 @operation(
@@ -218,8 +223,9 @@ class GetRelationship(Arguments):
     errors=(NotFound,),
     example={"relationship_id": EXAMPLE_RELATIONSHIP_ID},
 )
+@within_budget()
 @read_fresh
-async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipThen:
+async def get_relationship(context: Context, arguments: GetRelationship) -> RelationshipAnswer:
     """Return one relationship with its metadata and the provenance of each part, now or as of a time."""
     clocks = Clocks(arguments.at, arguments.at_ingested)
     row, _, _ = await find_relationship(context, arguments.relationship_id, arguments.include_deleted, clocks)

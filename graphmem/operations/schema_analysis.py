@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled
 from graphmem.errors import NotFound
 from graphmem.matching import schema_candidates
 from graphmem.matching.schema_candidates import Candidate, Recommendation
 from graphmem.reading import schema_samples
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
 
 
@@ -30,9 +30,10 @@ class Analyze(Arguments):
     min_confidence: Annotated[
         float, Field(ge=0, le=1, description="How sure its type must be, 0 to 1."), NoBool
     ] = 0.8
+    max_characters: MaxCharacters = None
 
 
-class Analyzed(TypedDict):
+class Analyzed(Budgeted):
     """Fields that could be declared, by type, highest confidence first, and the size of the sample."""
 
     candidates: list[Candidate]
@@ -48,6 +49,7 @@ class Analyzed(TypedDict):
     errors=(NotFound,),
     example={"entity_type": "person", "min_frequency": 3},
 )
+@within_budget()
 async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     """Find fields that are stored but not declared, each with the type that fits it.
 
@@ -79,9 +81,10 @@ class Recommend(Arguments):
     status: Annotated[
         str | None, Field(max_length=64, description="Only those of this status; all are pending.")
     ] = None
+    max_characters: MaxCharacters = None
 
 
-class Recommended(TypedDict):
+class Recommended(Budgeted):
     """Changes that the observations suggest: additions first, then types, requirements and identity."""
 
     entity_type: str
@@ -98,6 +101,7 @@ class Recommended(TypedDict):
     errors=(NotFound,),
     example={"entity_type": "person"},
 )
+@within_budget()
 async def recommend(context: Context, arguments: Recommend) -> Recommended:
     """Recommend changes to the schema of an entity type, from its newest 2,000 observations.
 

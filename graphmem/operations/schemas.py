@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityType, Limit, NotBlank, Offset, Spelled, Total
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
 from graphmem.model import schema
 from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, schema_rows
-from graphmem.reading.budgets import MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.receipts import SchemaReceipt, Writing, change_schema
@@ -117,6 +116,11 @@ class GetSchema(Arguments):
     """The arguments of ``schemas.get``."""
 
     entity_type: EntityType
+    max_characters: MaxCharacters = None
+
+
+class SchemaAnswer(Schema, Budgeted):
+    """The schema of one entity type, within a size."""
 
 
 @operation(
@@ -128,7 +132,8 @@ class GetSchema(Arguments):
     errors=(NotFound,),
     example={"entity_type": "person"},
 )
-async def get_schema(context: Context, arguments: GetSchema) -> Schema:
+@within_budget()
+async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     """Return the schema of one entity type: its fields, what identifies an entity, and its versions.
 
     It is the registered schema, else the shipped one, else the one discovered from stored observations.
@@ -137,9 +142,9 @@ async def get_schema(context: Context, arguments: GetSchema) -> Schema:
     kind = arguments.entity_type
     row = await context.graph.one("schema.get", _SchemaResult, entity_type=kind, limit=VERSIONS_LIMIT)
     if row is not None:
-        return schema_rows.answer(row.schema, row.versions)
+        return {**schema_rows.answer(row.schema, row.versions)}
     if schema.shipped(kind) is not None:
-        return schema_rows.answer(schema_rows.unstored(kind), [])
+        return {**schema_rows.answer(schema_rows.unstored(kind), [])}
     raise schema_rows.unknown_type(kind)
 
 
@@ -157,7 +162,7 @@ UserSpecific = Annotated[
 Force = Annotated[bool, Field(description="Taken from existing clients, without effect.")]
 
 
-class SchemaChanged(TypedDict):
+class SchemaChanged(Budgeted):
     """The result of a change: the schema as of its transaction.
 
     ``warnings`` name the parts of the request that have no effect.
@@ -180,6 +185,7 @@ class Changing(Writing):
     activate: Activate = True
     user_specific: UserSpecific = True
     force: Force = False
+    max_characters: MaxCharacters = None
 
     def without_effect(self) -> list[Issue]:
         """Return the arguments that have no effect, each with the reason.
@@ -235,6 +241,7 @@ with warnings.catch_warnings():
     errors=(SchemaRefused, IdempotencyMismatch),
     example={"schema": {"entity_type": "wine", "fields": {"name": {"type": "string"}}}},
 )
+@within_budget(is_receipt=True)
 async def register_schema(context: Context, arguments: RegisterSchema) -> SchemaChanged:
     """Register the schema of an entity type; from now on snapshots of the type follow it.
 
@@ -336,6 +343,7 @@ _SETTINGS = (
     errors=(SchemaRefused, NotFound, IdempotencyMismatch),
     example={"entity_type": "event", "new_fields": {"venue": "string"}},
 )
+@within_budget(is_receipt=True)
 async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChanged:
     """Add fields to the schema of an entity type, remove fields, or change what identifies an entity.
 

@@ -13,6 +13,7 @@ from graphmem.checking.audit import Report
 from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash
 from graphmem.reading import answers
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Face, Scope, operation
 
@@ -108,7 +109,13 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
     }
 
 
-class Stats(TypedDict):
+class CountStats(Arguments):
+    """The arguments of ``server.stats``."""
+
+    max_characters: MaxCharacters = None
+
+
+class Stats(Budgeted):
     """Counts of the owner's data. ``sequence`` counts the transactions of this database.
 
     ``state_hash`` is a hash of the state of all entities and relationships: equal states have equal hashes,
@@ -153,7 +160,8 @@ class _OwnerStats(NamedTuple):
 
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
-async def stats(context: Context, arguments: Nothing) -> Stats:
+@within_budget()
+async def stats(context: Context, arguments: CountStats) -> Stats:
     """Count entities, observations and relationships by type, and the events of the timeline."""
     row = await context.graph.only(
         "owner.stats", _OwnerStats, empty=state_hash.EMPTY, model=context.services.embedder.model
@@ -180,6 +188,7 @@ class CheckSnapshots(Arguments):
     """The arguments of ``server.check_snapshots``."""
 
     auto_fix: bool = Field(default=False, description="Whether to repair what differs from the observations.")
+    max_characters: MaxCharacters = None
 
 
 class Difference(TypedDict):
@@ -197,7 +206,7 @@ class StaleSnapshot(TypedDict):
     differences: list[Difference]
 
 
-class SnapshotHealth(TypedDict):
+class SnapshotHealth(Budgeted):
     """The result of a check.
 
     ``checked`` counts entities and relationships, ``stale`` those that differ from their observations; the
@@ -224,6 +233,7 @@ class SnapshotHealth(TypedDict):
     idempotent=True,
     sandbox=False,
 )
+@within_budget(is_receipt=True)
 async def check_snapshots(context: Context, arguments: CheckSnapshots) -> SnapshotHealth:
     """Derive every snapshot again from its observations, and compare it with the stored one.
 

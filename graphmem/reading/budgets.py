@@ -24,7 +24,7 @@ from graphmem.registry import Context
 CHARACTERS_MINIMUM: Final = 500
 MaxCharacters = Annotated[
     Annotated[int, Field(ge=CHARACTERS_MINIMUM), NoBool] | None,
-    Field(description="Size of the answer at most."),
+    Field(description="Size of the answer."),
 ]
 _RESERVED_CHARACTERS: Final = 400
 """Characters of a page beside its items: the cursor, and what :class:`Omitted` says."""

@@ -16,7 +16,9 @@ EXTRAS: Final = ("entity_snapshot_after", "duplicate_candidates")
 """Members of stored items that may be left out. They go first."""
 LISTS: Final = (
     "provenance_observations", "observations", "events", "sources", "paths", "hubs", "outgoing", "incoming",
-    "related_entities", "relationships", "fields", "snapshot",
+    "related_entities", "relationships", "versions", "seen", "field_names", "fields", "snapshot",
+    "candidates", "recommendations", "stale_snapshots",
+    "observations_by_type", "relationships_by_type", "entities_by_type", "types_pending",
 )  # fmt: skip
 """Lists and objects that may lose members, in the order in which they do."""
 LEAST_CHARACTERS: Final = 20

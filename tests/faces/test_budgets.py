@@ -268,6 +268,55 @@ def test_an_explanation_and_a_history_stay_within_a_size(run: Call, hub: str) ->
     assert history["omitted"]["shortened"] == ["note"]
 
 
+def test_lists_of_types_and_schemas_stay_within_a_size(run: Call, owner: str) -> None:
+    whole = run("relationship_types.list")["relationship_types"]
+    seen: list[Any] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = run("relationship_types.list", offset=offset, max_characters=1_500)
+        assert size(page) <= 1_500
+        seen += page["relationship_types"]
+        offset = page.get("next_offset")
+    assert seen == whole
+    fields = {f"field_{i:03}": {"type": "string", "description": "some words" * 6} for i in range(200)}
+    registered = run(
+        "schemas.register", schema={"entity_type": "wide", "fields": fields}, max_characters=4_000
+    )
+    assert size(registered) <= 4_000
+    assert registered["transaction_id"]
+    described = run("schemas.get", entity_type="wide", max_characters=4_000)
+    assert size(described) <= 4_000
+    assert len(described["fields"]) + described["omitted"]["left_out"]["fields"] == 200
+    updated = run("schemas.update", entity_type="wide", new_fields={"more": "number"}, max_characters=2_000)
+    assert size(updated) <= 2_000
+    assert updated["fields_added"] == ["more"]
+
+
+def test_proposals_and_counts_stay_within_a_size(run: Call) -> None:
+    wide = {f"field_{i:03}": "a text" for i in range(100)}
+    run("store", entities=[{"entity_type": "bare", "name": f"{i}", **wide} for i in range(10)])
+    run("store", entities=[{"entity_type": f"kind_{i:03}", "name": "Ada"} for i in range(100)])
+    run("schemas.register", schema={"entity_type": "bare", "fields": {"name": {"type": "string"}}})
+    for name, arguments, member in (
+        ("schemas.analyze", {"entity_type": "bare"}, "candidates"),
+        ("schemas.recommend", {"entity_type": "bare"}, "recommendations"),
+        ("server.stats", {}, "entities_by_type"),
+    ):
+        whole, answer = run(name, **arguments), run(name, **arguments, max_characters=3_000)
+        assert size(answer) <= 3_000 < size(whole)
+        assert len(answer[member]) + answer["omitted"]["left_out"].get(member, 0) == len(whole[member])
+
+
+def test_one_relationship_stays_within_a_size(run: Call, hub: str) -> None:
+    link = run("relationships.list", entity_id=hub, limit=1)["relationships"][0]
+    ends = {name: link[name] for name in ("relationship_type", "source_entity_id", "target_entity_id")}
+    made = run("relationships.create", **ends, metadata={"note": "x" * 9_000}, max_characters=2_000)
+    assert size(made) <= 2_000
+    answer = run("relationships.get", relationship_id=link["relationship_key"], max_characters=2_000)
+    assert size(answer) <= 2_000
+    assert made["omitted"]["shortened"] == answer["omitted"]["shortened"] == ["note"]
+
+
 # Faces
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -218,3 +219,30 @@ def test_other_tools_are_refused_and_unknown_arguments_too(memory: Tool) -> None
         memory("create_entities", entities=[{"name": " ", "entityType": "person", "observations": []}])
     with pytest.raises(Failed):
         memory("open_nodes", nodes=["Ada"])
+
+
+def test_a_graph_stays_within_a_size_and_says_what_it_leaves_out(memory: Tool) -> None:
+    names = [f"entity {i:03}" for i in range(60)]
+    texts = ["some words " * 50]
+    memory(
+        "create_entities",
+        entities=[{"name": name, "entityType": "thing", "observations": texts} for name in names],
+    )
+    pairs = [*pairwise(names)]
+    memory(
+        "create_relations",
+        relations=[{"from": a, "to": b, "relationType": "precedes"} for a, b in pairs],
+    )
+    cut = memory("read_graph")
+    enough = int(cut["hint"].split()[-1])
+    whole = memory("read_graph", max_characters=enough)
+    assert (len(whole["entities"]), len(whole["relations"]), "hint" in whole) == (60, 59, False)
+    count = len(cut["entities"])
+    assert 20 < count < 60
+    assert cut["entities"] == whole["entities"][:count]
+    kept = {entity["name"] for entity in cut["entities"]}
+    assert cut["relations"] == [each for each in whole["relations"] if {each["from"], each["to"]} <= kept]
+    left_out = 59 - len(cut["relations"])
+    assert cut["hint"].startswith(f"{60 - count} entities, {left_out} relations left out")
+    assert len(memory("open_nodes", names=names, max_characters=2_000)["entities"]) < 5
+    assert len(memory("search_nodes", query="words", max_characters=2_000)["entities"]) < 5
