@@ -302,8 +302,8 @@ def test_proposals_and_counts_stay_within_a_size(run: Call) -> None:
         ("schemas.recommend", {"entity_type": "bare"}, "recommendations"),
         ("server.stats", {}, "entities_by_type"),
     ):
-        whole, answer = run(name, **arguments), run(name, **arguments, max_characters=3_000)
-        assert size(answer) <= 3_000 < size(whole)
+        whole, answer = run(name, **arguments), run(name, **arguments, max_characters=2_500)
+        assert size(answer) <= 2_500 < size(whole)
         assert len(answer[member]) + answer["omitted"]["left_out"].get(member, 0) == len(whole[member])
 
 
