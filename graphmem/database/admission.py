@@ -30,8 +30,14 @@ def cores() -> int:
 class Admission:
     """The places for heavy queries of one process."""
 
-    def __init__(self, places: int | None = None) -> None:
-        """``places``: default is the number of cores minus one, at least one."""
+    def __init__(self, places: int | None = None, timeout_seconds: float = PLACE_TIMEOUT_SECONDS) -> None:
+        """Make the places.
+
+        Args:
+            places: how many; default is the number of cores minus one, at least one.
+            timeout_seconds: how long a query waits for a place.
+        """
+        self._timeout_seconds: Final = timeout_seconds
         self.places: Final = max(1, cores() - 1) if places is None else places
         self._free_places = asyncio.Semaphore(self.places)
         self._first_runs = 0
@@ -41,7 +47,7 @@ class Admission:
         """Take a place for the block. ``first_run``: the database may have to plan the query first.
 
         Raises:
-            ServiceBusy: no place was free for ``PLACE_TIMEOUT_SECONDS``, and no first run had a place.
+            ServiceBusy: no place was free for ``timeout_seconds``, and no first run had a place.
         """
         await self._wait_for_a_place()
         self._first_runs += first_run
@@ -55,7 +61,7 @@ class Admission:
         while True:
             first_runs_before = self._first_runs
             try:
-                async with asyncio.timeout(PLACE_TIMEOUT_SECONDS):
+                async with asyncio.timeout(self._timeout_seconds):
                     await self._free_places.acquire()
                 return
             except TimeoutError:

@@ -86,6 +86,7 @@ class Database:
         self.planning = Planning(self)
         self.slow_plan_seconds = SLOW_PLAN_SHARE * settings.read_timeout
         """From so many seconds on, planning a text explains that a read of it exceeded its limit."""
+        self.answer_grace_seconds = ANSWER_GRACE_SECONDS
         self.metrics = metrics
         self.tracer = tracer
         metrics.connections_max.set(settings.pool_size)
@@ -329,7 +330,7 @@ class Database:
         """
         watch: asyncio.Task[None] | None = None
         try:
-            async with asyncio.timeout(seconds + ANSWER_GRACE_SECONDS) as wait:
+            async with asyncio.timeout(seconds + self.answer_grace_seconds) as wait:
                 if silent_after is not None:
                     watch = asyncio.create_task(self._end_if_silent(wait, silent_after))
                 yield
@@ -347,7 +348,7 @@ class Database:
         """
         ping = Query(self.query_text("server.ping"), timeout=seconds)
         while True:
-            await asyncio.sleep(seconds + ANSWER_GRACE_SECONDS)
+            await asyncio.sleep(seconds + self.answer_grace_seconds)
             try:
                 async with (
                     asyncio.timeout(seconds),

@@ -59,6 +59,7 @@ class Vocabulary:
         self._database = database
         self._settings = settings
         self._known = Known(BUILTIN)
+        self.registered_limit = REGISTERED_LIMIT
 
     async def current(self) -> Known:
         """Return the vocabulary; read it again if it is older than :data:`REMEMBERED_SECONDS`.
@@ -121,8 +122,8 @@ class Vocabulary:
             read = replace(kind, inverse=relationship.inverse_of({**known.kinds, kind.name: kind}, kind.name))
             if known.kinds.get(kind.name) == kind:
                 return read, False
-            if new and len(known.kinds) - len(BUILTIN) >= REGISTERED_LIMIT:
-                message = f"{REGISTERED_LIMIT} types are registered already: use one of those"
+            if new and len(known.kinds) - len(BUILTIN) >= self.registered_limit:
+                message = f"{self.registered_limit} types are registered already: use one of those"
                 raise RegistrationRefused("relationship_type", message)
             written = await self._database.writes(None).one(
                 "relationship_type.register",

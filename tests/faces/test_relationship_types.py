@@ -247,11 +247,11 @@ def test_an_unknown_type_is_told_with_its_place_and_the_nearest(call: Call, wher
 
 
 def test_no_more_types_are_registered_than_there_is_room_for(
-    run: Call, stem: str, monkeypatch: pytest.MonkeyPatch
+    run: Call, services: Services, stem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(REGISTER, relationship_type=stem)
     there = len(entries(run)) - len(BUILTIN)
-    monkeypatch.setattr(vocabulary, "REGISTERED_LIMIT", there)
+    monkeypatch.setattr(services.vocabulary, "registered_limit", there)
     with pytest.raises(InvalidInput, match="registered already"):
         run(REGISTER, relationship_type=f"{stem}_B")
     assert run(REGISTER, relationship_type=stem, description="x")["created"] is False

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from graphmem.database import driver
 from graphmem.database.availability import STATE_SECONDS
 from graphmem.errors import GraphmemError
 from graphmem.settings import Settings
@@ -20,11 +19,17 @@ RECOVERY = 5.0
 
 
 @pytest.fixture
-def patient(settings: Settings, planned: None, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def patient(settings: Settings, planned: None) -> Settings:
     """Settings that wait for little."""
-    monkeypatch.setattr(driver, "ANSWER_GRACE_SECONDS", 0.3)
     waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
     return settings.model_copy(update=dict.fromkeys(waits, 2.0))
+
+
+@pytest.fixture
+def faulty(faulty: Faulty) -> Faulty:
+    """Services that give up soon after the limit of a statement."""
+    faulty.services.database.answer_grace_seconds = 0.3
+    return faulty
 
 
 def do(faulty: Faulty, act: str, *arguments: Any, **how: Any) -> None:

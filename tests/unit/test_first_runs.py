@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 import neo4j.exceptions
-import pytest
 
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import FirstRunTimeout, translate
@@ -58,12 +57,11 @@ def test_a_first_run_that_takes_too_long_says_that_the_database_plans() -> None:
     assert "first run of a statement" in str(error)
 
 
-def test_a_heavy_query_waits_while_a_first_run_holds_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_heavy_query_waits_while_a_first_run_holds_the_place() -> None:
     """The database plans for seconds: to refuse others meanwhile would blame them for it."""
-    monkeypatch.setattr("graphmem.database.admission.PLACE_TIMEOUT_SECONDS", 0.05)
 
     async def second_place(*, first_run: bool) -> str:
-        admission = Admission(1)
+        admission = Admission(1, timeout_seconds=0.05)
 
         async def first() -> None:
             async with admission.place(first_run=first_run):
