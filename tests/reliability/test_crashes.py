@@ -38,7 +38,7 @@ def victims(tmp_path: Path) -> Iterator[KillableService]:
         made.close()
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_what_was_acknowledged_outlives_kills(
     victims: KillableService, loop: Loop, services: Services, figures: Figures
 ) -> None:

@@ -18,7 +18,7 @@ from graphmem.settings import Settings, load
 from tests.support.commands import LOCAL_SERVICE, command
 from tests.support.forked_services import ForkedProcess, forks
 
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 110.0
 """The longest that any wait of these tests may take."""
 
 

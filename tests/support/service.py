@@ -19,7 +19,8 @@ from graphmem.settings import Settings
 from tests.support.commands import command, environment
 from tests.support.forked_services import ForkedProcess, forks
 
-READY_SECONDS = 120
+READY_SECONDS = 500
+"""Longer than a busy machine needs: the limit of the test ends a wait before."""
 STOP_SECONDS = 30.0
 
 
@@ -84,13 +85,13 @@ def start(
     return Service(f"http://127.0.0.1:{port}", owner, process, folder, token, headers)
 
 
-def spawn(settings: Settings, folder: Path, owner: str) -> Service:
+def spawn(settings: Settings, folder: Path, owner: str, **variables: str) -> Service:
     """Start a service as users start it, with a Python of its own; it is not up yet."""
     port = free_port()
     with (folder / "console").open("ab") as console:
         process = subprocess.Popen(
             command(owner, "serve", "--port", str(port)),
-            env=environment(settings, folder),
+            env=environment(settings, folder, **variables),
             stdout=console,
             stderr=console,
         )

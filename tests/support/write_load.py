@@ -18,6 +18,8 @@ PAUSE = 0.1
 """Seconds until what is in doubt is sent again."""
 TIMEOUT = 70.0
 """Seconds that a client waits for an answer: the first run of a statement on a server may take 60."""
+SETTLED_SECONDS = 600.0
+"""Seconds in which a write must be settled, on a machine that plans all statements anew under much load."""
 
 
 @dataclass(slots=True)
@@ -94,7 +96,7 @@ class Writer:
         self.ledger.sent.append(sent)
         if path == "/delete_entity":
             self.leaving.add(body["entity_id"])
-        end = time.monotonic() + 4 * TIMEOUT
+        end = time.monotonic() + SETTLED_SECONDS
         while sent.answer is None:
             assert time.monotonic() < end, f"{path} is not settled: {key}"
             await self._send(http, sent)
