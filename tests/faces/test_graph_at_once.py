@@ -106,6 +106,19 @@ def test_a_hub_is_read_in_several_round_trips(
     assert asked[:2] == ["relationship.neighbourhood", "relationship.of_entity"]
 
 
+def test_events_of_an_entity_do_not_make_it_a_hub(
+    loop: Loop, services: Services, owner: str, asked: list[str]
+) -> None:
+    run = by_runner(loop, replace(services, limits=Limits(hub_relationships=6)), owner)
+    dates = {f"date_{day}": f"2026-01-{day}" for day in range(10, 20)}
+    (eventful,) = ids(run("store", entities=[{"entity_type": "thing", "name": "eventful", **dates}]))
+    relate(run, *(("OWNS", eventful, other) for other in things(run, 2)))
+    asked.clear()
+    answer = run("graph.neighborhood", node_id=eventful)
+    assert asked == ["relationship.neighbourhood"]
+    assert (len(answer["events"]), answer["total_count"]) == (10, 2)
+
+
 def test_pages_by_cursor_go_on_after_the_first(run: Call, asked: list[str]) -> None:
     hub, others = star(run, 9)
     first = run("entities.related", entity_id=hub, limit=4)
