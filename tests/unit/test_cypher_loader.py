@@ -6,6 +6,7 @@ import re
 from importlib import resources
 
 import pytest
+from neo4j import Query
 
 from graphmem import cypher
 from graphmem.model.relationship import BUILTIN
@@ -237,3 +238,13 @@ def test_all_registered_types_may_be_asked_for_at_once():
 def test_what_is_no_name_of_a_type_never_reaches_the_text(types):
     with pytest.raises(ValueError, match="not relationship types"):
         cypher.with_types(with_a_place_for_types(), frozenset(types))
+
+
+def test_the_driver_does_not_format_texts() -> None:
+    """It would for each query, for a log that nobody writes."""
+    for text in (
+        cypher.query("entity.get").text,
+        cypher.with_types("relationship.around", frozenset(BUILTIN)),
+    ):
+        assert len(repr(str(Query(text)))) < 50
+        assert f"{text}".startswith(("MATCH", "OPTIONAL MATCH"))
