@@ -62,13 +62,13 @@ def table(rows: list[dict[str, Any]]) -> Table:
 
 
 def _more(row: dict[str, Any]) -> str:
-    """Return the errors of a measure, or what is said of what is none."""
+    """Return the errors of a measure, or the values of a row without a duration."""
     if row.get("errors"):
         return json.dumps(row["errors"])[:200]
     if "p50_ms" in row:
         return ""
-    told = {name: value for name, value in row.items() if name not in ("section", "name", "load1")}
-    return json.dumps({name: value for name, value in told.items() if value is not None})[:200]
+    values = {name: value for name, value in row.items() if name not in ("section", "name", "load1")}
+    return json.dumps({name: value for name, value in values.items() if value is not None})[:200]
 
 
 def _median(figure: dict[str, float] | None) -> str:

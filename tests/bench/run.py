@@ -91,22 +91,25 @@ def event(name: str) -> dict[str, Any]:
 
 def measure(service: Service) -> list[tuple[str, str]]:
     """Return (what, figure) of each measure."""
-    found: list[tuple[str, str]] = []
+    figures: list[tuple[str, str]] = []
 
     def tell(what: str, figure: str) -> None:
-        found.append((what, figure))
+        figures.append((what, figure))
 
     def timed(what: str, work: Callable[[int], Any]) -> None:
         p50, p95 = latency(work)
         tell(what, f"p50 {p50:.2f} ms, p95 {p95:.2f} ms")
 
-    one = service.store(event("one"))
+    entity_id = service.store(event("one"))
     # The first thousands of calls are the engine's compiler warming up: not what a running service does.
     for i in range(WARMING):
-        service("POST", "/get_entity_snapshot", {"entity_id": one})
+        service("POST", "/get_entity_snapshot", {"entity_id": entity_id})
         service.store(event(f"warm {i % 200}"))
     timed("GET /server-info (no round trip)", lambda i: service("GET", "/server-info"))
-    timed("snapshot of 1 observation", lambda i: service("POST", "/get_entity_snapshot", {"entity_id": one}))
+    timed(
+        "snapshot of 1 observation",
+        lambda i: service("POST", "/get_entity_snapshot", {"entity_id": entity_id}),
+    )
     timed("store of one item, new entity", lambda i: service.store(event(f"new {i}")))
     timed("store of one item, known entity", lambda i: service.store(event("one")))
     tell("stores a second, 1 client", f"{rate(lambda s, i: s.store(event(f'a{i}')), 1, 300):.0f}")
@@ -114,7 +117,7 @@ def measure(service: Service) -> list[tuple[str, str]]:
     tell("stores a second, 32 clients", f"{rate(lambda s, i: s.store(event(f'c{i}')), 32, 60):.0f}")
     batch = rate(lambda s, i: s.store(*(event(f"d{i} {k}") for k in range(100))), 1, 20) * 100
     tell("observations a second, batches of 100", f"{batch:.0f}")
-    snapshots = rate(lambda s, i: s("POST", "/get_entity_snapshot", {"entity_id": one}), 8, 300)
+    snapshots = rate(lambda s, i: s("POST", "/get_entity_snapshot", {"entity_id": entity_id}), 8, 300)
     tell("snapshots a second, 8 clients", f"{snapshots:.0f}")
     many = service.store(event("many"))
     for _ in range(10):
@@ -132,32 +135,32 @@ def measure(service: Service) -> list[tuple[str, str]]:
     timed(
         "look-up by name", lambda i: service("POST", "/retrieve_entity_by_identifier", {"identifier": "d3 7"})
     )
-    return found
+    return figures
 
 
 def round_trips(log: Path) -> dict[str, int]:
     """Return the most frequent number of round trips of each operation, from the service's log."""
     seen: dict[str, list[int]] = {}
     for line in log.read_text().splitlines():
-        said = json.loads(line)
-        if said.get("logger") == "graphmem.operation" and said["outcome"] == "ok" and said["round_trips"]:
-            seen.setdefault(said["event"], []).append(said["round_trips"])
+        entry = json.loads(line)
+        if entry.get("logger") == "graphmem.operation" and entry["outcome"] == "ok" and entry["round_trips"]:
+            seen.setdefault(entry["event"], []).append(entry["round_trips"])
     return {name: statistics.mode(counts) for name, counts in sorted(seen.items())}
 
 
 def starts(chosen: Settings) -> list[tuple[str, str]]:
     """Return what a first and a second start of the database take, and its memory when idle."""
-    found = []
+    figures = []
     for what in ("first start", "second start"):
         begin = time.perf_counter()
         asyncio.run(connection(chosen))
-        found.append((f"Neo4j, {what}", f"{time.perf_counter() - begin:.1f} s"))
+        figures.append((f"Neo4j, {what}", f"{time.perf_counter() - begin:.1f} s"))
         if what == "first start":
             neo4j_local.stop(chosen)
     time.sleep(20)
     resident = neo4j_local.status(chosen).resident_bytes or 0
-    found.append(("Neo4j, resident when idle", f"{resident / 2**20:.0f} MiB"))
-    return found
+    figures.append(("Neo4j, resident when idle", f"{resident / 2**20:.0f} MiB"))
+    return figures
 
 
 @contextlib.contextmanager

@@ -129,8 +129,8 @@ def raw_reads(session: neo4j.Session, ids: list[str]) -> dict[str, Read]:
 
     def statement(text: LiteralString, **args: Any) -> Callable[[int], Any]:
         def run(i: int) -> list[Any]:
-            given = {**args, "entity_id": ids[i % ENTITIES]}
-            return list(session.run(text, {"args": cypher.Parameters(given), "owner": DEFAULT_OWNER}))
+            arguments = {**args, "entity_id": ids[i % ENTITIES]}
+            return list(session.run(text, {"args": cypher.Parameters(arguments), "owner": DEFAULT_OWNER}))
 
         return run
 
