@@ -81,7 +81,7 @@ class Candidate(TypedDict):
 class Recommendation(TypedDict):
     """A change that the observations suggest.
 
-    ``change`` has the arguments of the schema's incremental update. ``kind`` is add_field, change_type,
+    ``change`` has the arguments of `update_schema_incremental`. ``kind`` is add_field, change_type,
     require_field or identity.
     """
 

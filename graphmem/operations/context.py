@@ -40,7 +40,7 @@ class RetrieveContext(Arguments):
         Spelled(option="question"),
         Field(description="The question, in words: a sentence, a name or a topic."),
     ] = None
-    entity_id: Annotated[EntityId | None, Field(description="The entity to tell about.")] = None
+    entity_id: Annotated[EntityId | None, Field(description="The entity that the lines are about.")] = None
     entity_type: EntityType | None = None
     budget: Annotated[
         int,

@@ -114,7 +114,7 @@ class DeletionResult(TypedDict):
     example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
 )
 async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
-    """Delete an entity. It keeps its history, stands in no answer, and can be restored.
+    """Delete an entity. It leaves every answer, keeps its history, and can be restored.
 
     Its relationships are hidden with it. Observations that are stored later stay hidden too.
     """

@@ -291,7 +291,7 @@ class RelatedEntities(Arguments):
 @shaped("relationships", "entities")
 @read_fresh
 async def related_entities(context: Context, arguments: RelatedEntities) -> RelatedPage:
-    """Return the entities within some steps of one, through live relationships, each once, nearest first.
+    """Return the entities within some steps of an entity by live relationships, each once, nearest first.
 
     `relationship_types` limits the walk to some types, `depth` to a number of steps, `direction` to one way.
     `at` and `at_ingested` walk the relationships of that time. `next_cursor` answers the next entities.

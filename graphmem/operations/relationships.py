@@ -53,10 +53,10 @@ class RelationshipFilters(Arguments):
     relationship_type: RelationshipType | None = None
     entity_type: Annotated[
         EntityType | None,
-        Field(description="Those with an entity of this type at an end; with entity_id, at the other end."),
+        Field(description="Only with an entity of this type at an end; with entity_id, at the other end."),
     ] = None
     direction: Literal["both", "outgoing", "incoming"] = Field(
-        default="both", description="With entity_id: which of its relationships."
+        default="both", description="With entity_id: the direction of its relationships."
     )
 
 

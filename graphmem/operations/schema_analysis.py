@@ -23,12 +23,14 @@ class Analyze(Arguments):
     min_frequency: Annotated[
         int,
         Field(
-            ge=1, le=schema_samples.SAMPLE_LIMIT, description="In how many observations a field must stand."
+            ge=1,
+            le=schema_samples.SAMPLE_LIMIT,
+            description="Least number of observations that have the field.",
         ),
         NoBool,
     ] = schema_candidates.MIN_OBSERVATIONS
     min_confidence: Annotated[
-        float, Field(ge=0, le=1, description="How sure its type must be, 0 to 1."), NoBool
+        float, Field(ge=0, le=1, description="Least confidence in the type of the field, 0 to 1."), NoBool
     ] = 0.8
     max_characters: MaxCharacters = None
 
@@ -76,10 +78,11 @@ class Recommend(Arguments):
 
     entity_type: EntityType
     source: Annotated[
-        str | None, Field(max_length=64, description="Only those drawn from this; all are from observations.")
+        str | None,
+        Field(max_length=64, description="Only recommendations from this source; all are from observations."),
     ] = None
     status: Annotated[
-        str | None, Field(max_length=64, description="Only those of this status; all are pending.")
+        str | None, Field(max_length=64, description="Only recommendations of this status; all are pending.")
     ] = None
     max_characters: MaxCharacters = None
 
@@ -105,7 +108,7 @@ class Recommended(Budgeted):
 async def recommend(context: Context, arguments: Recommend) -> Recommended:
     """Recommend changes to the schema of an entity type, from its newest 2,000 observations.
 
-    The `change` of each has the arguments of the schema's incremental update that makes it.
+    `change` has the arguments with which `update_schema_incremental` makes the change.
     """
     ((kind, document, sample),) = await schema_samples.of_types(context, arguments.entity_type)
     recommendations = schema_candidates.recommendations(kind, document, sample)

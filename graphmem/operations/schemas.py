@@ -28,13 +28,13 @@ class ListSchemas(Arguments):
     keyword: (
         Annotated[
             str,
-            Field(max_length=200, description="Only types in whose name, or field names, this stands."),
+            Field(max_length=200, description="Only types with this text in their name or in a field name."),
             NotBlank,
         ]
         | None
     ) = None
     include_shipped: Annotated[
-        bool, Field(description="Whether shipped types of which nothing is stored are listed as well.")
+        bool, Field(description="Whether shipped types without entities are listed too.")
     ] = False
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
@@ -153,13 +153,13 @@ async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
 
 Version = Annotated[
     Annotated[str, Field(max_length=20)] | None,
-    Field(description="Version, major.minor, greater than the present one; counted unless given."),
+    Field(description="Version, major.minor, greater than the current one; default: the next."),
 ]
-Activate = Annotated[bool, Field(description="A schema counts from its registration on: only true is taken.")]
+Activate = Annotated[bool, Field(description="Only true is accepted: a registered schema is active.")]
 UserSpecific = Annotated[
     bool, Field(description="Schemas are always the caller's own: only true has a meaning.")
 ]
-Force = Annotated[bool, Field(description="Taken from existing clients, without effect.")]
+Force = Annotated[bool, Field(description="Accepted from existing clients; has no effect.")]
 
 
 class SchemaChanged(Budgeted):
@@ -302,10 +302,10 @@ class UpdateSchema(Changing):
         description="What identifies an entity: names, together, or [{composite: [names]}, …] in order.",
     )
     identity_opt_out: Annotated[
-        str | None, Field(description="heuristic_canonical_name: the general order identifies.")
+        str | None, Field(description="heuristic_canonical_name: the general rule identifies entities.")
     ] = None
     canonical_name_strict: Annotated[
-        bool | None, Field(description="Whether items that nothing identifies are refused.")
+        bool | None, Field(description="Whether items without an identifying field are refused.")
     ] = None
     additional_fields: Annotated[
         str | None, Field(description="hide or show: fields that are not declared.")

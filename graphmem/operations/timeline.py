@@ -103,8 +103,8 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
 
     Events are the dates in the fields of live entities: those that the schema of their type declares as
     temporal fields, else those whose names say so (date_start, due_date, ...). The range includes its
-    beginning and excludes its end. `include_total_count` adds `total`; `next_cursor` leads on. `at` and
-    `at_ingested` answer the events of that time, of up to 2,000 entities.
+    beginning and excludes its end. `include_total_count` adds `total`; `next_cursor` answers the next page.
+    `at` and `at_ingested` answer the events of that time, of up to 2,000 entities.
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)

@@ -27,13 +27,13 @@ Key = Annotated[
 ]
 ObservedAt = Annotated[
     Moment | None,
-    Field(description="When it was so, for items that do not say; by default now."),
+    Field(description="Time of items without their own `observed_at`; default: now."),
 ]
 Priority = Annotated[
     Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
-    Field(description="For fields that are decided by priority; 100 by default."),
+    Field(description="Decides fields that are merged by priority; default: 100."),
 ]
-Source = Annotated[ObservationSource | None, Field(description="Kind of writer; llm_summary unless given.")]
+Source = Annotated[ObservationSource | None, Field(description="Kind of writer; default: llm_summary.")]
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
 ]
