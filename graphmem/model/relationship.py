@@ -102,7 +102,7 @@ class UnknownRelationshipType(ValueError):
         elif nearest:
             advice = f"; did you mean {nearest}?"
         else:
-            advice = ": register_relationship_type adds a type"
+            advice = ": POST /relationship_types adds a type"
         super().__init__(f"unknown relationship type {name[:80]!r}{advice}")
         self.nearest = nearest
         self.inverse_of = inverse_of

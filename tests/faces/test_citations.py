@@ -54,6 +54,10 @@ def deleted_entity(call: Call) -> dict[str, Any]:
     return call("store", entities=[{**entity, "role": "x"}])
 
 
+def unknown_relationship_type(call: Call) -> dict[str, Any]:
+    return call("relationships.list", relationship_type="WHATEVER_THIS_IS")
+
+
 CITED: dict[Callable[[Call], dict[str, Any]], str] = {
     unregistered: "schemas.register",
     no_relationship: "relationships.list",
@@ -61,6 +65,7 @@ CITED: dict[Callable[[Call], dict[str, Any]], str] = {
     undeclared_field: "schemas.update",
     wrong_type: "schemas.update",
     deleted_entity: "entities.restore",
+    unknown_relationship_type: "relationship_types.register",
 }
 """Calls whose answer or error cites an operation."""
 

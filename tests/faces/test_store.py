@@ -80,7 +80,7 @@ def test_an_unknown_relationship_type_that_is_near_to_none_names_the_operation_t
         run("store", entities=[ADA, ACME], relationships=[{**WORKS, "relationship_type": "LIKES"}])
     (issue,) = refused.value.details["issues"]
     assert "nearest" not in issue
-    assert "register_relationship_type" in issue["message"]
+    assert "`graphmem relationship-types register`" in issue["message"]
 
 
 def test_the_inverse_of_a_relationship_type_names_the_type_with_its_ends_swapped(run: Call) -> None:

@@ -197,7 +197,7 @@ def test_an_unknown_type_proposes_a_near_spelling_or_an_inverse(unknown: str, pr
     with pytest.raises(relationship.UnknownRelationshipType) as refused:
         relationship.normalise(unknown, BUILTIN)
     assert refused.value.proposal == proposal
-    assert ("register_relationship_type" in str(refused.value)) == (not proposal)
+    assert ("POST /relationship_types" in str(refused.value)) == (not proposal)
 
 
 def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
