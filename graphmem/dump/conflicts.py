@@ -123,7 +123,7 @@ def find_missing(
     for part in batch.parts:
         transaction = part.transaction
         if transaction.id in present.foreign:
-            message = "another owner has a transaction of this id: it and its observations are left out"
+            message = "another owner has this transaction id: transaction and observations are left out"
             missing.conflicts.append(Conflict(batch.owner, "transaction", transaction.id, message, {}, {}))
             continue
         stored = present.transactions.get(transaction.id)
@@ -142,7 +142,9 @@ def find_missing(
                 if not _needs_entities(observation):
                     entities.add(observation.subject_id)
             elif last:
-                message = f"the database has no entity {absent}, which it needs: it is left out"
+                message = (
+                    f"the observation needs the entity {absent}, which the database lacks: it is left out"
+                )
                 unresolved.append(_left_out(batch.owner, observation, message))
             else:
                 missing.waiting += 1
@@ -210,7 +212,9 @@ def _observation_conflict(
         return Conflict(owner, "observation", observation.id, message, *sides)
     relationship_type = observation.subject_id.partition(":")[0] if ":" in observation.subject_id else None
     if observation.id in present.foreign or observation.subject_id in present.foreign:
-        return _left_out(owner, observation, "another owner has this id or this subject: it is left out")
+        return _left_out(
+            owner, observation, "another owner has this id or this subject: the observation is left out"
+        )
     if relationship_type is not None and relationship_type not in types:
         message = f"the database has no relationship type {relationship_type}: register it, and restore again"
         return _left_out(owner, observation, message)

@@ -220,7 +220,7 @@ def _agree(kinds: Mapping[str, RelationshipType], name: str, inverse: str) -> No
     backwards = read_backwards(kinds)
     stands = inverse_of(kinds, name) if name in kinds else backwards.get(name)
     if stands not in (None, inverse):
-        message = f"the inverse of {name} is {stands}, and relationships may have been read so: it stays"
+        message = f"the inverse of {name} is {stands} and never changes: callers may read by it already"
         raise RegistrationRefused("inverse", message)
     other = inverse_of(kinds, inverse) if inverse in kinds else backwards.get(inverse)
     if other not in (None, name):

@@ -211,7 +211,7 @@ async def _turn(
             types=[relationship_type],
         )
     except StoreRefused as exc:
-        hint = "POST /list_relationships lists those that are there"
+        hint = "POST /list_relationships lists the relationships"
         not_found(exc, "ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint)
     (stored,) = links(receipt)
     return {**stored, "success": True, "replayed": receipt.replayed}

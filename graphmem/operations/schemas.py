@@ -194,7 +194,9 @@ class Changing(Writing):
             SchemaRefused: ``activate`` is false.
         """
         if not self.activate:
-            message = "a registered schema counts at once: leave activate out, or register it when it should"
+            message = (
+                "a registered schema is active at once: leave activate out, or register the schema later"
+            )
             issue: Issue = {"path": "$.activate", "message": message, "code": "ERR_ACTIVATE"}
             raise SchemaRefused(f"$.activate: {message}", issues=[issue])
         reasons = {

@@ -237,8 +237,8 @@ async def get_event(context: Context, arguments: GetEvent) -> FoundEvent:
         raise Stale([row.stale])
     if not row.listed:
         message = (
-            f"{row.event.entity_id} no longer says so in its field {row.event.field}, or was deleted or "
-            "merged: give `at` (or `at_ingested`), a time at which it said so"
+            f"the field {row.event.field} of {row.event.entity_id} no longer has this date, or the entity "
+            "was deleted or merged: give as `at` (or `at_ingested`) a time at which the field had the date"
         )
         raise NotFound(message, event_id=row.event.id, entity_id=row.event.entity_id, field=row.event.field)
     return {"event": timeline_pages.event(row.event)}
@@ -253,8 +253,8 @@ async def _then(context: Context, arguments: GetEvent, known: EventRow | None, c
     entity_ids = [entity_id] if entity_id else await timeline_pages.subject_ids(context, None)
     if entity_ids is None:
         message = (
-            f"no event {arguments.event_id} was ever on the timeline of now: "
-            "give entity_id as well, for one that was there as of a time only"
+            f"the event {arguments.event_id} was never on the current timeline: "
+            "give its entity_id too, if it was there as of a time only"
         )
         raise NotFound(message, event_id=arguments.event_id)
     shown_then = await timeline_pages.then(context, entity_ids, clocks)

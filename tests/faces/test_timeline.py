@@ -293,7 +293,7 @@ def test_an_event_that_rules_give_back_is_there_at_once(run: Call) -> None:
         "schemas.register",
         schema={"entity_type": "wine", "fields": fields, "temporal_fields": [{"field": "bottled"}]},
     )
-    with pytest.raises(NotFound, match="no longer says so"):
+    with pytest.raises(NotFound, match="no longer has this date"):
         run("timeline.get", event_id=event["id"])
     run("schemas.update", entity_type="wine", temporal_fields=[{"field": "due", "event_type": "Due"}])
     assert run("timeline.get", event_id=event["id"])["event"]["text"] == "2021-01-01"
