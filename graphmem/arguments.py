@@ -7,6 +7,7 @@ A query operation takes its filters inside ``filters`` or beside it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import (
@@ -278,7 +279,8 @@ def nested_filters(model: type[Arguments]) -> type[Arguments] | None:
     return kind if isinstance(kind, type) and issubclass(kind, Arguments) else None
 
 
-def spellings(model: type[Arguments]) -> dict[str, str]:
+@cache
+def spellings(model: type[Arguments]) -> Mapping[str, str]:
     """Return the argument that each accepted name stands for; a filter is named ``filters.x``."""
     arguments = {
         spelling: name for name, info in model.model_fields.items() for spelling in _names(name, info)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
@@ -296,7 +298,8 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     `relationship_types` limits the walk to some types, `depth` to a number of steps, `direction` to one way.
     `at` and `at_ingested` walk the relationships of that time. `next_cursor` answers the next entities.
     """
-    query = cursors.fingerprint(context, "entities.related", arguments)
+    # Only a page with a cursor or a next page needs the digest. It takes longer than reading the arguments.
+    query = functools.partial(cursors.fingerprint, context, "entities.related", arguments)
     clocks, place = _from(query, arguments)
     paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
     request = WalkRequest(
@@ -338,7 +341,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     return answer
 
 
-def _from(query: str, arguments: RelatedEntities) -> tuple[Clocks, Place]:
+def _from(query: Callable[[], str], arguments: RelatedEntities) -> tuple[Clocks, Place]:
     """Return the clocks and the place where a page starts, taken from the cursor if there is one.
 
     Raises:
@@ -348,7 +351,7 @@ def _from(query: str, arguments: RelatedEntities) -> tuple[Clocks, Place]:
     if arguments.cursor is None:
         return clocks, Place()
     kinds = {"depth": int, "entity": str, "answered": int} | ({} if clocks.now else {"known": int})
-    place = cursors.decode(query, arguments.cursor, kinds)
+    place = cursors.decode(query(), arguments.cursor, kinds)
     known = place.get("known", times.EARLIEST)
     if not (
         0 <= place["depth"] <= DEPTH_LIMIT

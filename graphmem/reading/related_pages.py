@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NotRequired
 
@@ -154,7 +155,7 @@ def path(start: str, keys: tuple[str, ...]) -> list[Step]:
     return steps
 
 
-def add_left_out(answer: RelatedPage, query: str, walk: Reached, page: Fitting) -> None:
+def add_left_out(answer: RelatedPage, query: Callable[[], str], walk: Reached, page: Fitting) -> None:
     rest = walk.entities[len(page.reached) :]
     entities = len(rest) + walk.more
     relationships = (
@@ -174,4 +175,4 @@ def add_left_out(answer: RelatedPage, query: str, walk: Reached, page: Fitting) 
         place = {"depth": depth, "entity": entity_id, "answered": walk.answered + len(page.reached)}
         if not walk.clocks.now:
             place["known"] = walk.clocks.bounds["at_ingested"]
-        answer["next_cursor"] = cursors.encode(query, place)
+        answer["next_cursor"] = cursors.encode(query(), place)
