@@ -13,7 +13,7 @@ from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityType, Limit, NotBl
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
 from graphmem.model import schema
 from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
-from graphmem.reading import cursors, schema_rows
+from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
@@ -145,7 +145,8 @@ async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
         return {**schema_rows.answer(row.schema, row.versions)}
     if schema.shipped(kind) is not None:
         return {**schema_rows.answer(schema_rows.unstored(kind), [])}
-    raise schema_rows.unknown_type(kind)
+    warnings = (await names_in_use.warned(context, (), [kind])).get("warnings", [])
+    raise schema_rows.unknown_type(kind, next((warning["nearest"] for warning in warnings), None))
 
 
 # Changing

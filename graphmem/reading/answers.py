@@ -12,7 +12,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from graphmem.errors import NotFound
-from graphmem.model import times
+from graphmem.model import ids, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale, Torn, checksum
 from graphmem.reading.shared_rows import EntityRow, ObservationRow, RelationshipRow, refuse_stale
@@ -130,7 +130,13 @@ class Relationship(TypedDict):
 
 def no_entity(entity_id: str | None) -> NotFound:
     """Return the error of an entity that does not exist or is deleted."""
-    return NotFound(f"there is no entity {entity_id}", entity_id=entity_id)
+    message = f"there is no entity {entity_id}"
+    if entity_id is not None and ids.ENTITY_ID.fullmatch(entity_id) is None:
+        message += (
+            ": an entity id is ent_ and 24 hexadecimal digits, and POST /retrieve_entity_by_identifier finds "
+            "an entity by its name"
+        )
+    return NotFound(message, entity_id=entity_id)
 
 
 def when(micros: int | None) -> str | None:

@@ -188,7 +188,12 @@ def _discovered(entity_type: str, seen: dict[str, str]) -> Declared:
     return document
 
 
-def unknown_type(entity_type: str) -> NotFound:
-    """Return the error for a type that is neither stored, registered nor shipped."""
+def unknown_type(entity_type: str, nearest: str | None = None) -> NotFound:
+    """Return the error for a type that is neither stored, registered nor shipped.
+
+    ``nearest``: the known type that was probably meant.
+    """
     message = f"nothing of type {entity_type!r} was stored or registered yet"
+    if nearest is not None:
+        return NotFound(f"{message}: did you mean {nearest}?", entity_type=entity_type, nearest=nearest)
     return NotFound(message, entity_type=entity_type)

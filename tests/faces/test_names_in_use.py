@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from graphmem.errors import NotFound
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -93,3 +94,30 @@ def test_only_a_list_without_items_looks_for_names(loop: Loop, services: Service
             database.names.clear()
             run("entities.query", filters=filters)
             assert "schema.names" not in database.names
+
+
+def test_a_schema_of_an_unknown_type_is_refused_with_the_one_that_was_meant(run: Call) -> None:
+    run("store", entities=[ORDER])
+    for name, near in (("sales_ordr", "sales_order"), ("persn", "person")):
+        with pytest.raises(NotFound) as missing:
+            run("schemas.get", entity_type=name)
+        assert str(missing.value).endswith(f"did you mean {near}?")
+        assert missing.value.details["nearest"] == near
+    with pytest.raises(NotFound) as missing:
+        run("schemas.get", entity_type="nothing_like_it")
+    assert "nearest" not in missing.value.details
+
+
+def test_a_name_in_place_of_an_id_is_refused_with_the_tool_that_takes_names(run: Call, mcp: Call) -> None:
+    run("store", entities=[ORDER])
+    with pytest.raises(NotFound) as missing:
+        run("entities.get", entity_id="Acme")
+    assert "`graphmem entities search` finds an entity by its name" in str(missing.value)
+    with pytest.raises(NotFound) as missing:
+        run("entities.get", entity_id=f"ent_{'0' * 24}")
+    assert str(missing.value) == f"there is no entity ent_{'0' * 24}"
+    with pytest.raises(
+        NotFound, match=r"retrieve_entity_by_identifier.? finds an entity by its name"
+    ) as told:
+        mcp("entities.get", entity_id="Acme")
+    assert "POST" not in str(told.value)
