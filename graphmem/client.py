@@ -91,7 +91,7 @@ class Client:
             )
         if _CITED.search(answer.content):
             registry = _registry()
-            registry.reword_error(error, registry.Face.CLI)
+            return registry.reworded_error(error, registry.Face.CLI)
         return error
 
 

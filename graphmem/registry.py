@@ -8,6 +8,7 @@ the same error everywhere.
 from __future__ import annotations
 
 import asyncio
+import copy
 import enum
 import inspect
 import re
@@ -162,8 +163,7 @@ class Operation(Generic[A]):
             return await self._run(services, actor, raw, face)
         except GraphmemError as exc:
             outcome, failed = exc.code, exc.status >= 500
-            reword_error(exc, face)
-            raise
+            raise reworded_error(exc, face) from exc
         except asyncio.CancelledError:
             outcome = "cancelled"
             raise
@@ -227,10 +227,15 @@ def _cited(match: re.Match[str], face: Face) -> str:
     return match[0]
 
 
-def reword_error(error: GraphmemError, face: Face) -> None:
-    """Let the messages of an error name operations as a face does."""
-    error.args = (reworded(str(error), face),)
-    error.details = {name: _reworded(name, member, face) for name, member in error.details.items()}
+def reworded_error(error: GraphmemError, face: Face) -> GraphmemError:
+    """Return a copy of an error whose messages name operations as a face does.
+
+    Callers of several faces may wait for one turn, and get one error when the turn fails.
+    """
+    worded = copy.copy(error)
+    worded.args = (reworded(str(error), face),)
+    worded.details = {name: _reworded(name, member, face) for name, member in error.details.items()}
+    return worded
 
 
 def reworded_answer(answer: Any, face: Face) -> Any:

@@ -15,7 +15,7 @@ import pytest
 import graphmem
 from graphmem.client import Client
 from graphmem.errors import GraphmemError, NotFound
-from graphmem.registry import REGISTRY, Face, reworded
+from graphmem.registry import REGISTRY, Face, reworded, reworded_error
 from tests.support.faces import Call
 from tests.support.service import Service
 
@@ -120,6 +120,21 @@ def test_stored_text_is_never_reworded(call: Call) -> None:
         == stored["entity_snapshot_after"]
         == {"title": note["title"], "text": note["text"]}
     )
+
+
+def test_callers_of_several_faces_may_get_the_same_error() -> None:
+    """A turn that fails gives one error to all that wait for it."""
+    error = NotFound("there is none: see POST /list_relationships", hint="call GET /entities")
+    error.trace_id = "1"
+    texts = {}
+    for face in (Face.CLI, Face.MCP, Face.REST):
+        worded = reworded_error(error, face)
+        texts[face] = (str(worded), worded.details["hint"])
+        assert (type(worded), worded.trace_id) == (NotFound, "1")
+    assert texts[Face.REST] == ("there is none: see POST /list_relationships", "call GET /entities")
+    assert texts[Face.MCP] == ("there is none: see `list_relationships`", "call `retrieve_entities`")
+    assert "`graphmem relationships list`" in texts[Face.CLI][0]
+    assert (str(error), error.details["hint"]) == texts[Face.REST]
 
 
 def cited() -> Iterator[str]:
