@@ -50,7 +50,7 @@ def list_queries(context: typer.Context, as_json: Json = False) -> None:
         return
     for query in queries:
         console.print(plain(query.name, "bold") + plain(f"  {query.mode}", "not bold"), highlight=False)
-        console.print(Padding(plain(query.doc), (0, 0, 0, 4)))
+        console.print(Padding(plain(query.doc), (0, 0, 0, 4), expand=False), width=min(80, console.width))
 
 
 @app.command()
