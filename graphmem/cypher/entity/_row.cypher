@@ -1,6 +1,6 @@
 // One entity with its current snapshot; in Python: graphmem.reading.shared_rows.EntityRow. The last part is the head of
 // its type's schema: the rules by which the snapshot must be folded, and the registered version.
-[held IN [<entity._held>] | [<entity._columns>]][0] +
+[map IN [<entity._map>] | [<entity._columns>]][0] +
  [COLLECT {
    MATCH (head:Schema)
    USING INDEX SEEK head:Schema(owner, head)

@@ -12,6 +12,6 @@ CALL (entities, fitting) {
     RETURN collect([type, head.projection, head.active_version]) AS heads
   }
   UNWIND page_entities AS entity
-  WITH heads, <entity._held> AS held
-  RETURN collect([<entity._columns>, [head IN heads WHERE head[0] = held.type | head[1..]]]) AS page
+  WITH heads, <entity._map> AS map
+  RETURN collect([<entity._columns>, [head IN heads WHERE head[0] = map.type | head[1..]]]) AS page
 }

@@ -55,9 +55,9 @@ CALL (root, near, far, has_rows) {
   RETURN collect(entity) AS entities
 }
 WITH revision, root, first, second, whole, keys, has_rows, entities,
-  [entity IN entities | entity {.id, .size}] AS shown
-WITH revision, root, first, second, whole, keys, has_rows, entities, [held IN shown | held.id] + root.id AS ends,
-  [held IN shown | held.size] AS sizes
+  [entity IN entities | entity {.id, .size}] AS maps
+WITH revision, root, first, second, whole, keys, has_rows, entities, [map IN maps | map.id] + root.id AS ends,
+  [map IN maps | map.size] AS sizes
 WITH revision, root, first, second, whole, keys, has_rows, entities, ends,
   CASE WHEN $include_entities THEN <entity._fitting> ELSE 0 END AS fitting
 <entity._rows>
@@ -66,9 +66,9 @@ CALL (keys, ends, has_rows) {
   WITH key, ends, split(key, ':') AS parts
   WHERE parts[1] IN ends AND parts[2] IN ends
   MATCH (relationship:Relationship {key: key})
-  WITH relationship, relationship {.owner, .live, .size} AS held
-  WHERE held.owner = $owner AND held.live
-  RETURN collect(relationship) AS matches, sum(held.size) AS characters
+  WITH relationship, relationship {.owner, .live, .size} AS map
+  WHERE map.owner = $owner AND map.live
+  RETURN collect(relationship) AS matches, sum(map.size) AS characters
 }
 RETURN [root.id, root.type, root.canonical_name, root.version] AS origin, [first, second][..$depth] AS levels, whole,
   revision, page AS entities,
