@@ -267,8 +267,8 @@ def expected_by_face(world: World) -> dict[Face, Outcomes]:
 @pytest.fixture(
     scope="session",
     params=[
-        # Each part of it is compared without: the former protocol by HTTP and in memory, stdio by today's.
-        pytest.param(name, marks=pytest.mark.long if name == "mcp-stdio-legacy" else ())
+        # The former protocol is compared in memory, HTTP and stdio by today's protocol.
+        pytest.param(name, marks=pytest.mark.long if name in ("mcp-http-legacy", "mcp-stdio-legacy") else ())
         for name in FACES
     ],
 )
@@ -319,9 +319,9 @@ def test_every_face_was_asked_every_row_that_it_has(outcomes: Outcomes) -> None:
 
 @pytest.mark.parametrize("text", ["é", " ", "\\", "'", "+", "a b", "x" * 200, "%41", "?x", "#x"])
 def test_any_id_reaches_the_operation_through_the_client(world: World, text: str) -> None:
-    found = [every(world_of(world, text)) for every in (by_runner, by_commands("--base-url", "{url}"))]
-    assert found[0] == found[1]
-    assert found[0][0][0][0] == "RESOURCE_NOT_FOUND"
+    expected = by_runner(world_of(world, text), Face.CLI)
+    assert by_commands("--base-url", "{url}")(world_of(world, text)) == expected
+    assert expected[0][0][0] == "RESOURCE_NOT_FOUND"
 
 
 @pytest.mark.parametrize("text", ["a/b", "..", ".", "/", "../stats"])

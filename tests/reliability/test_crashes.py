@@ -38,11 +38,12 @@ def victims(tmp_path: Path) -> Iterator[KillableService]:
         made.close()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_what_was_acknowledged_outlives_kills(
     victims: KillableService, loop: Loop, services: Services, figures: Figures
 ) -> None:
-    """Both are killed; tests/reliability/test_failpoints.py and test_service.py kill the service alone."""
+    """Both are killed. test_failpoints.py, test_service.py and test_thin_crashes.py kill the service."""
     found = asyncio.run(kill_under_load(victims, "both", CLIENTS, 0.8, random.Random(6)))
     figures(f"both {found}")
     assert not found.wrong, found.wrong
