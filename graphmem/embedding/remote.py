@@ -61,15 +61,21 @@ class RemoteEmbedder:
             EmbeddingRefused: the service refuses one of the texts.
             EmbeddingUnavailable: the service does not answer in time, or its answer is not usable.
         """
+        last: Exception | None = None
         try:
             async with asyncio.timeout(self._seconds):
                 async for attempt in stamina.retry_context(
                     on=(_TryAgain, httpx.TransportError), attempts=ATTEMPTS, wait_initial=0.1, wait_max=1.0
                 ):
                     with attempt:
-                        return self._read(await self._ask(texts), len(texts))
+                        try:
+                            return self._read(await self._ask(texts), len(texts))
+                        except (_TryAgain, httpx.TransportError) as exc:
+                            last = exc
+                            raise
         except (_TryAgain, httpx.HTTPError, TimeoutError) as exc:
-            raise EmbeddingUnavailable(f"the embedding service does not answer: {exc or 'in time'}") from exc
+            # The time may end between two attempts: the last failure says more than that.
+            raise EmbeddingUnavailable(f"the embedding service {_failure(last or exc)}") from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
 
     async def _ask(self, texts: Sequence[str]) -> bytes:
@@ -83,7 +89,7 @@ class RemoteEmbedder:
         async with self._client.stream("POST", self._url, json=body, headers=headers) as answer:
             status = answer.status_code
             if status in _RETRIED_STATUSES:
-                raise _TryAgain(f"it answers {status}")
+                raise _TryAgain(f"answers {status}")
             if status in _REFUSED_STATUSES:
                 raise EmbeddingRefused(f"the embedding service answers {status}")
             if status != 200:
@@ -111,6 +117,12 @@ class RemoteEmbedder:
                 f"the embedding service answers {len(vectors)} vectors for {count} texts"
             )
         return vectors
+
+
+def _failure(exc: Exception) -> str:
+    if isinstance(exc, _TryAgain):
+        return str(exc)
+    return f"does not answer: {exc}" if str(exc) else "does not answer in time"
 
 
 def _vector(components: Any) -> Vector | None:

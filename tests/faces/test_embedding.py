@@ -25,6 +25,8 @@ from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
 KEY = "key-of-the-model"
+GENEROUS = 30.0
+"""A time limit, in seconds, that a busy machine keeps too."""
 
 
 @dataclass
@@ -38,6 +40,8 @@ class Model:
     refuses: str = "\x00never"
     dimensions: int = 256
     seconds: float = 0.0
+    prompt_answers: int = 0
+    """The number of first answers that do not take these seconds."""
     answer: bytes | None = None
     url: str = ""
 
@@ -61,7 +65,7 @@ def model() -> Iterator[Model]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             served.asked.append({**body, "path": self.path})
             served.keys.add(self.headers["Authorization"])
-            time.sleep(served.seconds)
+            time.sleep(served.seconds if len(served.asked) > served.prompt_answers else 0)
             status = served.statuses.pop(0) if served.statuses else 200
             if any(served.refuses in text for text in body["input"]):
                 status = 400
@@ -86,7 +90,7 @@ def model() -> Iterator[Model]:
 
 
 def chosen(settings: Settings, model: Model, **more: Any) -> Settings:
-    told = {"embedding_url": model.url, "embedding_key": KEY, "embedding_timeout": 3.0, **more}
+    told = {"embedding_url": model.url, "embedding_key": KEY, "embedding_timeout": GENEROUS, **more}
     return graphmem_settings.load(
         neo4j_uri=settings.neo4j_uri, neo4j_password=settings.neo4j_password.get_secret_value(),
         data_dir=settings.data_dir, embedding_model=f"words {uuid.uuid4()}", **told,
@@ -203,7 +207,7 @@ def test_a_search_waits_for_no_dead_model_and_says_so(
         ({"answer": b"[]"}, EmbeddingUnavailable, "something else"),
         ({"answer": b'{"data": []}'}, EmbeddingUnavailable, "0 vectors for 2"),
         ({"answer": b'{"data": [{"index": 0, "embedding": ["x"]}]}'}, EmbeddingUnavailable, "something else"),
-        ({"seconds": 4.0}, EmbeddingUnavailable, "does not answer"),
+        ({"seconds": 4.0}, EmbeddingUnavailable, "does not answer in time"),
     ],
 )
 def test_every_fault_of_the_model_is_told_and_its_key_never(
@@ -211,11 +215,23 @@ def test_every_fault_of_the_model_is_told_and_its_key_never(
 ) -> None:
     for name, value in fault.items():
         setattr(model, name, value)
-    embedder = RemoteEmbedder(chosen(settings, model, embedding_timeout=2.0))
+    limit = 2.0 if "seconds" in fault else GENEROUS
+    embedder = RemoteEmbedder(chosen(settings, model, embedding_timeout=limit))
     with pytest.raises(error, match=said) as told:
         loop.run(embedder.embed(["a", "b"]))
     loop.run(embedder.close())
     assert KEY not in str(told.value) + repr(told.value.__cause__)
+
+
+def test_when_time_ends_after_a_failed_attempt_that_failure_is_told(
+    loop: Loop, settings: Settings, model: Model
+) -> None:
+    model.statuses, model.prompt_answers, model.seconds = [500], 1, 5.0
+    embedder = RemoteEmbedder(chosen(settings, model, embedding_timeout=4.0))
+    with pytest.raises(EmbeddingUnavailable, match="answers 500"):
+        loop.run(embedder.embed(["a"]))
+    assert len(model.asked) == 2
+    loop.run(embedder.close())
 
 
 def test_nobody_at_the_address_is_told(loop: Loop, settings: Settings, model: Model) -> None:
