@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import orjson
 
 from graphmem.reading.budgets import CHARACTERS_MINIMUM
+from graphmem.reading.shortening import cut_text, greatest
 
 Graph = dict[str, Any]
 """An answer with ``entities``, ``relations`` and perhaps a ``hint``."""
@@ -32,7 +32,7 @@ def within(graph: Graph, budget: int | None) -> Graph:
     if budget is None or size(graph) <= budget:
         return graph
     room = max(budget, CHARACTERS_MINIMUM) - HINT_CHARACTERS
-    count = _most(len(graph["entities"]), lambda count: size(_first(graph, count)) <= room)
+    count = greatest(0, len(graph["entities"]), lambda count: size(_first(graph, count)) <= room)
     kept = _first(graph, max(count, 1))
     if count == 0:
         kept = _cut(kept, room)
@@ -64,30 +64,16 @@ def _cut(graph: Graph, room: int) -> Graph:
         return {"entities": [{**entity, "name": name, "observations": shown}], "relations": []}
 
     if size(with_relations(0)) <= room:
-        return with_relations(_most(len(graph["relations"]), lambda n: size(with_relations(n)) <= room))
-    count = max(_most(len(texts), lambda n: size(with_texts(n)) <= room), min(len(texts), 1))
+        return with_relations(greatest(0, len(graph["relations"]), lambda n: size(with_relations(n)) <= room))
+    count = max(greatest(0, len(texts), lambda n: size(with_texts(n)) <= room), min(len(texts), 1))
     if size(with_texts(count)) <= room:
         return with_texts(count)
-    return with_texts(count, _most(room, lambda n: size(with_texts(count, n)) <= room))
+    return with_texts(count, greatest(0, room, lambda n: size(with_texts(count, n)) <= room))
 
 
 def _shortened(text: str, characters: int) -> str:
-    """Return a text of some characters, followed by a mark with the number of all."""
-    if len(text) <= characters + MARK_CHARACTERS:
-        return text
-    return f"{text[:characters]}… [{len(text)} characters]"
-
-
-def _most(limit: int, fits: Callable[[int], bool]) -> int:
-    """Return the greatest number up to a limit that fits, at least 0. What is smaller than it fits too."""
-    least, most = 0, limit
-    while least < most:
-        middle = (least + most + 1) // 2
-        if fits(middle):
-            least = middle
-        else:
-            most = middle - 1
-    return least
+    """Return a text that is cut to some characters; a text that would hardly become shorter stays whole."""
+    return text if len(text) <= characters + MARK_CHARACTERS else cut_text(text, characters)
 
 
 def _hint(graph: Graph, kept: Graph, budget: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Collection, Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -44,7 +45,7 @@ class Value:
         What is no text is cut as JSON.
         """
         whole = canonical.decode(self.text) if self.text.startswith('"') else self.text
-        return f"{whole[:characters]}… [{len(whole)} characters]"
+        return cut_text(whole, characters)
 
     def cut_size(self, characters: int) -> int:
         """Return the size of the cut value; a value that would not become shorter is left as it is."""
@@ -63,18 +64,27 @@ def shorten(answer: Json, budget: int, size: Size, names: list[str]) -> None:
     rest = size(answer) - sum(len(value.text) for value in values)
     # The names are part of the answer.
     rest += sum(len(name) + 3 for name in {value.name for value in _longest(values)})
-    least, most = LEAST_CHARACTERS, max((len(value.text) for value in values), default=0)
-    while least < most:
-        middle = (least + most + 1) // 2
-        if rest + sum(value.cut_size(middle) for value in values) <= budget:
-            least = middle
-        else:
-            most = middle - 1
+    longest = max((len(value.text) for value in values), default=0)
+    characters = greatest(
+        LEAST_CHARACTERS,
+        longest,
+        lambda length: rest + sum(value.cut_size(length) for value in values) <= budget,
+    )
     for value in values:
-        if value.cut_size(least) < len(value.text):
-            value.place[value.name] = value.cut(least)
+        if value.cut_size(characters) < len(value.text):
+            value.place[value.name] = value.cut(characters)
             if value.name not in names and len(names) < NAMES_LIMIT:
                 names.append(value.name)
+
+
+def cut_text(text: str, characters: int) -> str:
+    """Return a text of some characters, followed by a mark with the number of all."""
+    return f"{text[:characters]}… [{len(text)} characters]"
+
+
+def greatest(least: int, most: int, fits: Callable[[int], bool]) -> int:
+    """Return the greatest number up to ``most`` that fits, else ``least``; what is less than it fits too."""
+    return least + bisect.bisect_left(range(least + 1, most + 1), True, key=lambda number: not fits(number))
 
 
 def member_names(part: Any) -> set[str]:
