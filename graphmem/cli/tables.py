@@ -132,16 +132,17 @@ class Rows(Table):
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        width = (
-            sum(map(_least_width, self.columns)) - 1
-        )  # The last column has no gap behind it, only an edge.
-        if not self.row_count or width <= options.max_width:
-            narrow = copy(self)
-            if self.row_count:
-                narrow.columns = _widened(self.columns, options.max_width)
-            yield from Table.__rich_console__(narrow, console, options)
-        else:
+        if not self.row_count:
+            yield from Table.__rich_console__(self, console, options)
+            return
+        # The last column has no gap behind it, only an edge.
+        width = sum(map(_least_width, self.columns)) - 1
+        if width > options.max_width:
             yield from blocks(self)
+            return
+        fitted = copy(self)
+        fitted.columns = _widened(self.columns, options.max_width)
+        yield from Table.__rich_console__(fitted, console, options)
 
 
 def blocks(table: Table) -> Iterator[RenderableType]:
