@@ -125,13 +125,13 @@ def test_every_damage_is_named_and_mended(
     assert everything(script) != before or damage == "the state hash"
     if deep:
         context = Context(full_actor(owner), services)
-        found = health_of(loop.run(audit(context, fix=True, deep=True)))
+        health = health_of(loop.run(audit(context, fix=True, deep=True)))
     else:
         assert run("server.check_snapshots")["healthy"] is False
-        found = run("server.check_snapshots", auto_fix=True)
-    differing = [one["what"] for stale in found["stale_snapshots"] for one in stale["differences"]]
-    assert any(one.startswith(what) for one in differing)
-    assert (found["healthy"], found["fixed"] > 0) == (True, True)
+        health = run("server.check_snapshots", auto_fix=True)
+    differences = [each for stale in health["stale_snapshots"] for each in stale["differences"]]
+    assert any(difference["what"].startswith(what) for difference in differences)
+    assert (health["healthy"], health["fixed"] > 0) == (True, True)
     assert everything(script) == before
     assert run("server.check_snapshots")["stale"] == 0
 

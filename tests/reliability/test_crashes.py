@@ -44,10 +44,10 @@ def test_what_was_acknowledged_outlives_kills(
     victims: KillableService, loop: Loop, services: Services, figures: Figures
 ) -> None:
     """Both are killed. test_failpoints.py, test_service.py and test_thin_crashes.py kill the service."""
-    found = asyncio.run(kill_under_load(victims, "both", CLIENTS, 0.8, random.Random(6)))
-    figures(f"both {found}")
-    assert not found.wrong, found.wrong
-    assert found.acknowledged > CLIENTS
+    report = asyncio.run(kill_under_load(victims, "both", CLIENTS, 0.8, random.Random(6)))
+    figures(f"both {report}")
+    assert not report.wrong, report.wrong
+    assert report.acknowledged > CLIENTS
     replayed_alone(victims, loop, services)
 
 

@@ -37,7 +37,7 @@ def test_a_read_while_the_database_is_down_is_503_in_time(faulty: Faulty) -> Non
     faulty.call("store", entities=[ADA])
     faulty.do(faulty.proxy.refuse)
     begin = time.monotonic()
-    assert faulty.told("entities.query").code == "DB_CONNECTION_FAILED"
+    assert faulty.refused("entities.query").code == "DB_CONNECTION_FAILED"
     assert time.monotonic() - begin < RETRY + 3
     faulty.do(faulty.proxy.resume)
     assert len(faulty.call("entities.query")["entities"]) == 1
@@ -47,7 +47,7 @@ def test_a_write_while_the_database_is_down_is_503_in_time_and_leaves_no_doubt(f
     faulty.call("store", entities=[ADA])
     faulty.do(faulty.proxy.refuse)
     begin = time.monotonic()
-    error = faulty.told("store", entities=[ADA])
+    error = faulty.refused("store", entities=[ADA])
     assert time.monotonic() - begin < 2 * RETRY + 3
     assert error.details == {"in_doubt": False}
     faulty.do(faulty.proxy.resume)
@@ -82,7 +82,7 @@ def test_a_database_that_hangs_is_503_in_time(faulty: Faulty, name: str) -> None
     faulty.call(name, **arguments)
     faulty.do(faulty.proxy.stall)
     try:
-        faulty.told(name, **arguments)
+        faulty.refused(name, **arguments)
     finally:
         faulty.do(faulty.proxy.cut)
         faulty.do(faulty.proxy.resume)
@@ -132,7 +132,7 @@ def test_the_first_write_of_an_owner_may_be_the_one(faulty: Faulty) -> None:
 def test_what_stays_in_doubt_is_said_and_settled_by_the_same_key(faulty: Faulty) -> None:
     request = {"entities": [ADA], "idempotency_key": "k"}
     faulty.do(lambda: faulty.proxy.lose_the_answer_to(WRITE, and_refuse=True))
-    error = faulty.told("store", **request)
+    error = faulty.refused("store", **request)
     assert (error.details, "idempotency_key" in str(error)) == ({"in_doubt": True}, True)
     faulty.do(faulty.proxy.resume)
     assert faulty.call("store", **request)["replayed"]
@@ -180,7 +180,7 @@ def test_a_commit_that_was_not_acknowledged_is_answered_as_if_it_had_been(lockin
 
 def test_a_commit_that_stays_in_doubt_is_said_to(locking: Faulty) -> None:
     locking.do(lambda: locking.proxy.lose_the_answer_to(COMMIT, and_refuse=True))
-    error = locking.told("store", entities=[{**ADA, "born": 1}], idempotency_key="k")
+    error = locking.refused("store", entities=[{**ADA, "born": 1}], idempotency_key="k")
     assert locking.proxy.lost == 1
     locking.do(locking.proxy.resume)
     assert locking.call("store", entities=[{**ADA, "born": 1}], idempotency_key="k")["replayed"]

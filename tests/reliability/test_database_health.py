@@ -183,7 +183,7 @@ SLOW_PLAN = 5.0
 def test_a_first_run_may_take_longer_than_a_read(faulty: Faulty) -> None:
     faulty.do(lambda: faulty.proxy.answer_late(b"entity.page", SLOW_PLAN))
     assert faulty.call("entities.query")["entities"] == []
-    assert faulty.told("entities.query").code == "DB_TIMEOUT"
+    assert faulty.refused("entities.query").code == "DB_TIMEOUT"
 
 
 def test_a_first_write_may_take_longer_than_a_write(faulty: Faulty) -> None:
@@ -195,7 +195,7 @@ def test_a_first_run_after_a_restart_of_the_database_may_take_long_again(faulty:
     """A restarted server knows no plan. The service notices the restart: it sends statements all the time."""
     faulty.call("entities.query")
     faulty.do(faulty.proxy.refuse)
-    faulty.told("server.stats")
+    faulty.refused("server.stats")
     faulty.do(faulty.proxy.resume)
     faulty.do(lambda: faulty.proxy.answer_late(b"entity.page", SLOW_PLAN))
     assert faulty.call("entities.query")["entities"] == []
@@ -205,5 +205,5 @@ def test_a_first_run_after_a_restart_of_the_database_may_take_long_again(faulty:
 def test_a_first_run_on_a_server_that_hangs_ends_in_time(faulty: Faulty, name: str) -> None:
     faulty.do(faulty.proxy.stall)
     begin = time.monotonic()
-    assert faulty.told(name, **({"entities": [ADA]} if name == "store" else {})).code.startswith("DB_")
+    assert faulty.refused(name, **({"entities": [ADA]} if name == "store" else {})).code.startswith("DB_")
     assert time.monotonic() - begin < BOUND

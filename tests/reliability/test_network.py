@@ -81,8 +81,8 @@ def test_a_network_that_is_too_slow_is_told_in_time(faulty: Faulty) -> None:
     faulty.call("store", entities=[ADA])
     do(faulty, "slow", 0.2, 20)
     begin = time.monotonic()
-    assert faulty.told("store", entities=[ADA], idempotency_key="k").details["in_doubt"] is False
-    assert faulty.told("entities.query").code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
+    assert faulty.refused("store", entities=[ADA], idempotency_key="k").details["in_doubt"] is False
+    assert faulty.refused("entities.query").code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
     assert time.monotonic() - begin < 2 * BOUND
     do(faulty, "resume")
     assert not quickly(faulty, "store", entities=[ADA], idempotency_key="k")["replayed"]
@@ -112,7 +112,7 @@ def test_a_connection_that_is_silent_in_one_direction_is_503_in_time(
     arguments = {"entities": [ADA]} if name == "store" else {}
     faulty.call(name, **arguments)
     do(faulty, act)
-    assert faulty.told(name, **arguments).code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
+    assert faulty.refused(name, **arguments).code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
     do(faulty, "resume")
     assert quickly(faulty, name, **arguments)
     assert faulty.call("server.stats")["sequence"] == (2 if name == "store" else 0)
@@ -125,7 +125,7 @@ def test_a_service_whose_database_is_silent_is_not_ready_until_it_answers_again(
     assert faulty.call("server.ready")["database"] == "up"
     do(faulty, act)
     time.sleep(STATE_SECONDS)
-    assert faulty.told("server.ready").code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
+    assert faulty.refused("server.ready").code in ("DB_TIMEOUT", "DB_CONNECTION_FAILED")
     do(faulty, "resume")
     end = time.monotonic() + PING_SECONDS + RECOVERY
     while faulty.call("server.health")["database"] != "up":
@@ -145,7 +145,7 @@ def test_a_write_whose_answer_never_comes_is_in_doubt_and_settled_by_its_key(
         faulty.call("store", entities=[{**ADA, "first": 1}])
     request = {"entities": [{**ADA, "more": 1}], "idempotency_key": "k"}
     do(faulty, "lose_the_answer_to", COMMIT if locked else WRITE, in_silence=True)
-    assert faulty.told("store", **request).details["in_doubt"] is True
+    assert faulty.refused("store", **request).details["in_doubt"] is True
     assert faulty.proxy.lost == 1
     assert quickly(faulty, "store", **request)["replayed"]
     assert faulty.call("server.stats")["sequence"] == 2 + locked
@@ -158,7 +158,7 @@ def test_a_lock_that_is_never_answered_holds_up_nobody_for_ever(faulty: Faulty, 
     faulty.call("store", entities=[{**ADA, "first": 1}])
     mark = mark if mark == COMMIT else {b"owner.lock": b"SET owner.locked", WRITE: b"state_hash"}[mark]
     do(faulty, "lose_the_answer_to", mark, in_silence=True)
-    faulty.told("store", entities=[{**ADA, "more": 1}], idempotency_key="k")
+    faulty.refused("store", entities=[{**ADA, "more": 1}], idempotency_key="k")
     assert faulty.proxy.lost == 1
     assert faulty.call("store", entities=[{**ADA, "more": 1}], idempotency_key="k")
     assert faulty.call("server.stats")["sequence"] == 3
@@ -188,7 +188,7 @@ def test_connections_that_were_forgotten_are_given_up_after_the_first(faulty: Fa
     assert faulty.proxy.connections >= 10
     do(faulty, "forget")
     arguments = {"entities": [ADA]} if name == "store" else {}
-    faulty.told(name, **arguments)
+    faulty.refused(name, **arguments)
     # Not one timeout for each of the connections that there were.
     for _ in range(3):
         assert quickly(faulty, name, **arguments)

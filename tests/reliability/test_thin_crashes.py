@@ -64,13 +64,13 @@ def check(local: Settings, writers: list[ThinWriter]) -> str:
     stats = call("server.stats")
     counts = stats["total_entities"], stats["total_observations"], stats["sequence"]
     assert counts == (len(acknowledged),) * 3, "each write is stored once"
-    found: dict[str, int] = {}
+    counts_by_name: dict[str, int] = {}
     page: dict[str, Any] = {}
     while not page or "next_cursor" in page:
         cursor = {"cursor": page["next_cursor"]} if page else {}
         page = call("entities.query", entity_type="thing", limit=500, **cursor)
-        found |= {each["canonical_name"]: each["observation_count"] for each in page["entities"]}
-    assert found == dict.fromkeys(acknowledged, 1)
+        counts_by_name |= {each["canonical_name"]: each["observation_count"] for each in page["entities"]}
+    assert counts_by_name == dict.fromkeys(acknowledged, 1)
     assert call("server.check_snapshots")["healthy"]
     doubted, replayed = (sum(getattr(each, name) for each in writers) for name in ("doubted", "replayed"))
     return f"acknowledged {len(acknowledged)} in doubt {doubted} (done {replayed})"

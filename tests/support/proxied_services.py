@@ -43,7 +43,7 @@ class Faulty:
     def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
         return self.loop.run(self.ask(name, **arguments))
 
-    def told(self, name: str, /, **arguments: Any) -> Unavailable:
+    def refused(self, name: str, /, **arguments: Any) -> Unavailable:
         """Return the 503 that a call ends with, in time."""
         with pytest.raises(Unavailable) as failed:
             self.call(name, **arguments)
@@ -70,7 +70,7 @@ def behind_proxy(loop: Loop, settings: Settings, owner: str) -> Iterator[Faulty]
         behind = settings.model_copy(update={"neo4j_uri": proxy.uri})
         return Faulty(loop, proxy, await stack.enter_async_context(open_services(behind)), owner)
 
-    found = loop.run(start())
-    yield found
-    found.do(found.proxy.resume)
+    faulty = loop.run(start())
+    yield faulty
+    faulty.do(faulty.proxy.resume)
     loop.run(stack.aclose())
