@@ -77,15 +77,15 @@ def without_texts(value: Any, components: Any = None, names: bool = False, path:
             return "recursive"
         _, _, kind, name = reference.split("/")
         return without_texts(components[kind][name], components, False, (*path, reference))
-    found = {
+    document = {
         key: without_texts(held, components, not names and key in NAMED, path)
         for key, held in value.items()
         if names or key not in TEXTS or not isinstance(held, str)
     }
     # The order in which a schema names what is required says nothing.
-    if isinstance(found.get("required"), list) and not names:
-        found["required"].sort()
-    return found
+    if isinstance(document.get("required"), list) and not names:
+        document["required"].sort()
+    return document
 
 
 def _commands(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -104,8 +104,8 @@ def _commands(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
 def table(revision: str | None, name: str) -> list[str]:
     """Return the rows of a generated table without the column of texts, which is the last."""
     for page in pages(revision):
-        if found := re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", page, re.DOTALL):
-            rows = found[1].splitlines()[2:]
+        if match := re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", page, re.DOTALL):
+            rows = match[1].splitlines()[2:]
             columns = rows[0].count(" | ") if rows else 0
             return [" | ".join(row.split(" | ")[:columns]) for row in rows]
     return []
@@ -146,9 +146,9 @@ def main() -> None:
     before, after, *_ = [*sys.argv[1:], None, None]
     if before is None:
         sys.exit("usage: python -m tests.contract.compare REVISION [REVISION]")
-    found = sorted(set(differences(contract(before), contract(after))))
-    sys.stdout.write("".join(f"{line}\n" for line in found))
-    sys.exit(bool(found))
+    lines = sorted(set(differences(contract(before), contract(after))))
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.exit(bool(lines))
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def test_comparison_keeps_a_property_that_is_called_description() -> None:
 @pytest.mark.parametrize("name", ["Page", "PageOfRows"])
 def test_comparison_follows_references_and_ignores_the_names_of_components(name: str) -> None:
     components = {"schemas": {name: {"type": "array", "items": {"$ref": f"#/components/schemas/{name}"}}}}
-    found = without_texts({"schema": {"$ref": f"#/components/schemas/{name}"}}, components)
-    assert found == {"schema": {"type": "array", "items": "recursive"}}
+    document = without_texts({"schema": {"$ref": f"#/components/schemas/{name}"}}, components)
+    assert document == {"schema": {"type": "array", "items": "recursive"}}
 
 
 def test_comparison_names_items_that_are_gone_and_new_and_another_order() -> None:
@@ -56,7 +56,7 @@ def test_comparison_names_items_that_are_gone_and_new_and_another_order() -> Non
 
 
 def test_contract_of_the_working_tree_has_every_part() -> None:
-    found = contract(None)
-    assert all(found.values()), {name: bool(part) for name, part in found.items()}
-    assert found["commands"]["graphmem store"]
-    assert found["table of errors"][0].count("|") >= 2
+    parts = contract(None)
+    assert all(parts.values()), {name: bool(part) for name, part in parts.items()}
+    assert parts["commands"]["graphmem store"]
+    assert parts["table of errors"][0].count("|") >= 2

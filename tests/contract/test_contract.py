@@ -106,12 +106,12 @@ def test_the_description_names_what_the_gate_and_the_registry_refuse() -> None:
     closed = {route for o in OPERATIONS if not o.sandbox for route in o.routes}
     for path, item in document()["paths"].items():
         for method, described in item.items():
-            told = {
+            codes = {
                 status: set(re.findall(r"`([A-Z_]+)`:", answer["description"]))
                 for status, answer in described["responses"].items()
             }
-            assert "HOST_NOT_ALLOWED" in told["403"], path
-            assert ("401" in told) == (path not in public), path
-            assert ("SANDBOX_DISABLED" in told["403"]) == ((method.upper(), path) in closed), path
+            assert "HOST_NOT_ALLOWED" in codes["403"], path
+            assert ("401" in codes) == (path not in public), path
+            assert ("SANDBOX_DISABLED" in codes["403"]) == ((method.upper(), path) in closed), path
             if path not in public | {"/openapi.yaml"}:
-                assert "FORBIDDEN" in told["403"], path
+                assert "FORBIDDEN" in codes["403"], path

@@ -59,16 +59,16 @@ class World:
             "observation_id": event["entities"][0]["observation_id"],
         }
 
-    def known_things(self, said: Any, pick: int) -> Any:
-        """Return arguments with names of what there is, where they name anything."""
-        if not isinstance(said, dict):
-            return said
+    def known_things(self, arguments: Any, pick: int) -> Any:
+        """Return arguments in which each name is that of something stored; ``pick`` chooses the entities."""
+        if not isinstance(arguments, dict):
+            return arguments
         known = self.known | {
             name: self.entities[(pick + place) % len(self.entities)] for place, name in enumerate(THINGS)
         }
         return {
             name: known[name] if name in known and isinstance(value, str) else self.known_things(value, pick)
-            for name, value in said.items()
+            for name, value in arguments.items()
         }
 
     def ask(self, case: schemathesis.Case) -> httpx.Response:

@@ -33,7 +33,7 @@ def listed(name: ToolsetName) -> list[dict[str, Any]]:
 
 def tool_of(name: str) -> dict[str, Any]:
     """Return a tool as a client of the last toolset that has it gets it."""
-    (tool,) = [one for one in listed(having(name)[-1]) if one["name"] == name]
+    (tool,) = [entry for entry in listed(having(name)[-1]) if entry["name"] == name]
     return tool
 
 
@@ -89,7 +89,11 @@ def test_every_answer_that_may_grow_has_a_budget() -> None:
 def test_a_toolset_names_operations_that_are_tools(name: ToolsetName) -> None:
     operations = TOOLSETS[name].operations or ()
     known = REGISTRY | memory.OPERATIONS
-    assert [one for one in operations if one not in known or Face.MCP not in known[one].faces] == []
+    assert [
+        operation
+        for operation in operations
+        if operation not in known or Face.MCP not in known[operation].faces
+    ] == []
     assert len(set(operations)) == len(operations)
 
 
@@ -120,9 +124,9 @@ def test_instructions_name_tools_that_there_are(name: ToolsetName) -> None:
 @pytest.mark.parametrize("name", CORE)
 def test_a_core_tool_says_when_to_use_it_and_when_not_with_an_example(name: str) -> None:
     operation = REGISTRY[name]
-    (tool,) = [one for one in listed("core") if one["name"] == operation.tool]
-    said, guidance, example = tool["description"].rsplit("\n\n", 2)
-    assert said == operation.description
+    (tool,) = [entry for entry in listed("core") if entry["name"] == operation.tool]
+    description, guidance, example = tool["description"].rsplit("\n\n", 2)
+    assert description == operation.description
     assert re.match(r"Use it .*\. Not .*\.", guidance)
     assert set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", guidance)) - ARGUMENTS <= set(all_tools())
     assert json.loads(example.removeprefix("Example: ")) == operation.example != {}

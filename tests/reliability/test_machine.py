@@ -89,9 +89,9 @@ class Machine(ComparedService):
         answer = self.write("store", arguments, None, keyed)
         assert answer["recorded_at"] == self.recorded_at
         for one, subject_id, stored in zip(raw, subject_ids, answer["entities"], strict=True):
-            self.stored_item(one, subject_id, stored, said)
+            self.add_item(one, subject_id, stored, said)
         for one, stored in zip(related, answer["relationships_created"], strict=True):
-            self.stored_link(one, subject_ids, stored, said)
+            self.add_link(one, subject_ids, stored, said)
         for stored in answer["entities"]:
             view = self.known.entity(stored["entity_id"])
             agrees(stored["entity_snapshot_after"], view["snapshot"], "$.snapshot")
@@ -167,7 +167,7 @@ class Machine(ComparedService):
         if answer is None:
             return
         for one, what in zip(raw, stored, strict=True):
-            self.stored_link(one, [], what, said)
+            self.add_link(one, [], what, said)
         if len(raw) == 1:
             edge = self.known.edges()[self.known.shown_key(stored[0]["relationship_key"])]
             agrees(answer["snapshot"], shown(edge.states, named=False), "$.snapshot")

@@ -60,7 +60,7 @@ def check(local: Settings, writers: list[ThinWriter]) -> str:
         return json.loads(calling.call(local, name, arguments, "test"))
 
     assert not [fault for writer in writers for fault in writer.faults]
-    acknowledged = {key: each for writer in writers for key, each in writer.stored.items()}
+    acknowledged = {key: each for writer in writers for key, each in writer.transaction_ids.items()}
     stats = call("server.stats")
     counts = stats["total_entities"], stats["total_observations"], stats["sequence"]
     assert counts == (len(acknowledged),) * 3, "each write is stored once"

@@ -30,8 +30,8 @@ PASSWORD_VARIABLE = "GRAPHMEM_TEST_NEO4J_PASSWORD"
 def shared_database(folder: Path) -> Iterator[None]:
     """Have one Neo4j for all processes of a run: it plans each statement once."""
     # Compiling well pays in a run of many minutes.
-    chosen = {"neo4j_heap": "1g", "neo4j_fast_start": False}
-    with pytest.MonkeyPatch.context() as patch, database(folder, **chosen) as reached:
+    options = {"neo4j_heap": "1g", "neo4j_fast_start": False}
+    with pytest.MonkeyPatch.context() as patch, database(folder, **options) as reached:
         assert reached.neo4j_uri
         patch.setenv(URI_VARIABLE, reached.neo4j_uri)
         patch.setenv(PASSWORD_VARIABLE, reached.neo4j_password.get_secret_value())
@@ -39,15 +39,15 @@ def shared_database(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def database(folder: Path, *, shared: bool = True, **chosen: Any) -> Iterator[Settings]:
-    """Yield settings that reach a Neo4j; what is started here is stopped here.
+def database(folder: Path, *, shared: bool = True, **options: Any) -> Iterator[Settings]:
+    """Yield settings that reach a Neo4j. A Neo4j that this starts is stopped at the end.
 
     ``GRAPHMEM_TEST_NEO4J_URI`` (with ``GRAPHMEM_TEST_NEO4J_PASSWORD``) wins; a user's own ``NEO4J_URI`` is
     never used.
 
     Args:
-        shared: ``False`` starts one in any case, for tests that change what the others rely on.
-        chosen: settings of a Neo4j that is started, such as its heap.
+        shared: ``False`` starts a Neo4j in any case, for tests that change what the others rely on.
+        options: settings of a Neo4j that is started, such as its heap.
     """
     uri = os.environ.get(URI_VARIABLE)
     if uri and shared:
@@ -59,7 +59,7 @@ def database(folder: Path, *, shared: bool = True, **chosen: Any) -> Iterator[Se
             yield _at(running.get_connection_url(), running.password, folder)
         return
     version = os.environ.get(VERSION)
-    own = {"neo4j_fast_start": True} | chosen
+    own = {"neo4j_fast_start": True} | options
     embedded = settings.load(env="test", data_dir=folder, neo4j_version=version, **own)
     try:
         address = asyncio.run(connection(embedded))

@@ -41,8 +41,8 @@ def store_rich_example(call: Call) -> dict[str, str]:
         {"relationship_type": "WORKS_AT", "source_index": 1, "target_index": 3},
         {"relationship_type": "REFERS_TO", "source_index": 2, "target_index": 0},
     ]
-    stored = call("store", entities=items, relationships=links, idempotency_key="first")
-    ids = [entity["entity_id"] for entity in stored["entities"]]
+    answer = call("store", entities=items, relationships=links, idempotency_key="first")
+    ids = [entity["entity_id"] for entity in answer["entities"]]
     ada, byron, king, company, wine = ids[0], ids[1], ids[2], ids[3], ids[4]
     call("store", entities=[{"target_id": ada, "born": 1816, "observed_at": "1990-01-01T00:00:00Z"}])
     call("entities.correct", entity_id=ada, field="born", value=1815, idempotency_key="right")
@@ -52,7 +52,7 @@ def store_rich_example(call: Call) -> dict[str, str]:
     call("entities.merge", source_entity_id=king, target_entity_id=ada)
     call("store", entities=[{"target_id": byron, "title": "Countess"}])
     call("entities.unmerge", source_entity_id=king)
-    keys = [edge["relationship_key"] for edge in stored["relationships_created"]]
+    keys = [edge["relationship_key"] for edge in answer["relationships_created"]]
     call("relationships.delete", relationship_key=keys[2])
     call("relationships.restore", relationship_key=keys[2])
     call("relationships.delete", relationship_key=keys[2])

@@ -97,7 +97,7 @@ class ComparedService(RuleBasedStateMachine):
             self.keyed.append((name, arguments, answer, self.recorded_at))
         return answer
 
-    # What is meant
+    # Requests and facts
 
     def entity(self, who: int) -> str:
         """Return one of the entities there are, or one that nobody knows."""
@@ -136,14 +136,14 @@ class ComparedService(RuleBasedStateMachine):
 
     # What a store means
 
-    def item(self, meant: dict[str, Any]) -> dict[str, Any]:
-        """Return an item with the entity that is meant."""
-        raw = {name: value for name, value in meant.items() if name != "who"}
-        return raw | ({"target_id": self.entity(meant["who"])} if "who" in meant else {})
+    def item(self, draft: dict[str, Any]) -> dict[str, Any]:
+        """Return an item of a store: ``who`` of a draft becomes the id of an entity."""
+        raw = {name: value for name, value in draft.items() if name != "who"}
+        return raw | ({"target_id": self.entity(draft["who"])} if "who" in draft else {})
 
-    def link(self, meant: tuple[str, End, End, Any], items: int) -> dict[str, Any]:
-        """Return a relationship of a store."""
-        kind, *ends, metadata = meant
+    def link(self, draft: tuple[str, End, End, Any], items: int) -> dict[str, Any]:
+        """Return a relationship of a store; an end of a draft is an index or the number of an entity."""
+        kind, *ends, metadata = draft
         raw: dict[str, Any] = {"relationship_type": kind} | (
             {} if metadata is None else {"metadata": metadata}
         )
@@ -189,34 +189,34 @@ class ComparedService(RuleBasedStateMachine):
             ends.append(self.known.root(end) if end in self.known.types else end)
         return "ERR_RELATIONSHIP_TO_ITSELF" if ends[0] == ends[1] else ""
 
-    def stored_item(
-        self, raw: dict[str, Any], subject_id: Any, stored: dict[str, Any], options: dict[str, Any]
+    def add_item(
+        self, raw: dict[str, Any], subject_id: Any, entry: dict[str, Any], options: dict[str, Any]
     ) -> None:
         """Add an item that was stored to the model."""
         subject_id = self.named.get(subject_id, subject_id)
         created = subject_id not in self.known.types
         if created:
             # The first of its name: its id is as the answer says, and the same from now on.
-            name, subject_id = subject_id, stored["entity_id"]
+            name, subject_id = subject_id, entry["entity_id"]
             assert subject_id not in self.known.types
             self.named[name] = subject_id
             self.known = replace(self.known, types={**self.known.types, subject_id: raw["entity_type"]})
         action = "created" if created else "extended" if "target_id" in raw else "matched_existing"
-        assert stored["action"] == action
-        assert self.known.root(subject_id) == self.known.root(stored["entity_id"])
+        assert entry["action"] == action
+        assert self.known.root(subject_id) == self.known.root(entry["entity_id"])
         weights = options | {name: raw[name] for name in RESERVED if name in raw}
-        fact = self.fact(stored["observation_id"], subject_id, "value", weights)
+        fact = self.fact(entry["observation_id"], subject_id, "value", weights)
         fact = replace(
             fact,
             fields={name: value for name, value in raw.items() if name not in RESERVED},
             specificity=float(raw.get("specificity_score", 1)),
         )
-        self.add(fact, placed="observed_at" in weights, deduplicated=stored["deduplicated"])
+        self.add(fact, placed="observed_at" in weights, deduplicated=entry["deduplicated"])
         view = self.known.entity(subject_id)
-        assert stored["version"] == view.get("version", stored["version"])
+        assert entry["version"] == view.get("version", entry["version"])
 
-    def stored_link(
-        self, raw: dict[str, Any], subject_ids: list[Any], stored: dict[str, Any], options: dict[str, Any]
+    def add_link(
+        self, raw: dict[str, Any], subject_ids: list[Any], entry: dict[str, Any], options: dict[str, Any]
     ) -> None:
         """Add a relationship that was stored to the model."""
         ends = []
@@ -225,10 +225,10 @@ class ComparedService(RuleBasedStateMachine):
             ends.append(self.named.get(end, end))
         key = ":".join((raw["relationship_type"], *ends))
         fact = replace(
-            self.fact(stored["observation_id"], key, "create", options), fields=raw.get("metadata") or {}
+            self.fact(entry["observation_id"], key, "create", options), fields=raw.get("metadata") or {}
         )
-        self.add(fact, placed="observed_at" in options, deduplicated=stored["deduplicated"])
-        self.check_edge(key, stored)
+        self.add(fact, placed="observed_at" in options, deduplicated=entry["deduplicated"])
+        self.check_edge(key, entry)
 
     def fact(self, observation_id: str, subject_id: str, kind: str, options: Mapping[str, Any]) -> Fact:
         """Return a fact of the last transaction, with what a request says of its weight."""
@@ -243,12 +243,12 @@ class ComparedService(RuleBasedStateMachine):
             source=options.get("observation_source", "llm_summary"),
         )
 
-    def check_edge(self, key: str, stored: Mapping[str, Any]) -> None:
+    def check_edge(self, key: str, entry: Mapping[str, Any]) -> None:
         """Check what the answer to a write says of a relationship."""
-        assert self.known.shown_key(stored["relationship_key"]) == self.known.shown_key(key)
+        assert self.known.shown_key(entry["relationship_key"]) == self.known.shown_key(key)
         edge = self.known.edges()[self.known.shown_key(key)]
-        assert stored["is_live"] == relationship(self.known, edge)["is_live"]
-        assert stored["version"] == relationship(self.known, edge).get("version", stored["version"])
+        assert entry["is_live"] == relationship(self.known, edge)["is_live"]
+        assert entry["version"] == relationship(self.known, edge).get("version", entry["version"])
 
     # Looking
 

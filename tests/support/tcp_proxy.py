@@ -134,11 +134,13 @@ class Proxy:
             writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection(self._target.hostname, self._target.port)
+        database_reader, database_writer = await asyncio.open_connection(
+            self._target.hostname, self._target.port
+        )
         marked = asyncio.Event()
         ways = [
-            asyncio.create_task(self._forward(reader, writer, back, marked)),
-            asyncio.create_task(self._return(there, writer, marked)),
+            asyncio.create_task(self._forward(reader, writer, database_writer, marked)),
+            asyncio.create_task(self._return(database_reader, writer, marked)),
         ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -146,13 +148,13 @@ class Proxy:
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-            back.transport.abort()
+            database_writer.transport.abort()
 
     async def _forward(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        back: asyncio.StreamWriter,
+        database_writer: asyncio.StreamWriter,
         marked: asyncio.Event,
     ) -> None:
         tail = b""
@@ -165,7 +167,7 @@ class Proxy:
             if late and late[0] in tail[1 - len(late[0]) :] + data:
                 await asyncio.sleep(late[1])
             tail = data[-200:]
-            await self._pass(back, data)
+            await self._pass(database_writer, data)
 
     async def _pause(self, writer: asyncio.StreamWriter, way: asyncio.Event) -> None:
         await self._flowing.wait()
@@ -184,14 +186,14 @@ class Proxy:
             data = data[sip:]
 
     async def _return(
-        self, there: asyncio.StreamReader, writer: asyncio.StreamWriter, marked: asyncio.Event
+        self, database_reader: asyncio.StreamReader, writer: asyncio.StreamWriter, marked: asyncio.Event
     ) -> None:
-        while data := await there.read(65536):
+        while data := await database_reader.read(65536):
             await self._pause(writer, self._answering)
             if marked.is_set():
                 # The first bytes of an answer may come before the work is done: give it time to be durable.
                 with contextlib.suppress(TimeoutError):
-                    while await asyncio.wait_for(there.read(65536), 0.5):
+                    while await asyncio.wait_for(database_reader.read(65536), 0.5):
                         pass
                 self.lost += 1
                 if self._silent_then:

@@ -99,7 +99,7 @@ class ThinWriter:
 
     name: str
     client: ThinClient
-    stored: dict[str, str] = field(default_factory=dict)
+    transaction_ids: dict[str, str] = field(default_factory=dict)
     doubted: int = 0
     replayed: int = 0
     faults: list[str] = field(default_factory=list)
@@ -108,7 +108,7 @@ class ThinWriter:
         """Store until ``stop`` is set."""
         try:
             while not stop.is_set() and not self.faults:
-                self._store(f"{self.name}:{len(self.stored)}")
+                self._store(f"{self.name}:{len(self.transaction_ids)}")
         finally:
             self.client.close()
 
@@ -118,7 +118,7 @@ class ThinWriter:
         for tries in range(TRIES_LIMIT):
             answer = self.client.store({"entities": [item], "idempotency_key": key})
             if "transaction_id" in answer:
-                self.stored[key] = answer["transaction_id"]
+                self.transaction_ids[key] = answer["transaction_id"]
                 self.doubted += tries > 0
                 self.replayed += tries > 0 and answer["replayed"]
                 return
@@ -129,10 +129,10 @@ class ThinWriter:
 
 def reached(writers: list[ThinWriter], more: int, wait_for: Callable[[Callable[[], object]], None]) -> None:
     """Wait until each writer has stored so many more."""
-    counts = [len(writer.stored) + more for writer in writers]
+    counts = [len(writer.transaction_ids) + more for writer in writers]
     wait_for(
         lambda: all(
-            len(writer.stored) >= count or writer.faults
+            len(writer.transaction_ids) >= count or writer.faults
             for writer, count in zip(writers, counts, strict=True)
         )
     )
