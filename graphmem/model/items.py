@@ -150,7 +150,8 @@ class Reader:
     """Reads the parts of one request and collects their faults in ``issues``.
 
     ``alternatives`` returns the identity alternatives of a type's registered schema as this process last read
-    them; the writer checks whether they still hold. ``vocabulary`` has all relationship types by name.
+    them; the writer checks whether they still hold. ``vocabulary`` has all relationship types by name, and
+    ``nearest_type`` proposes one of them for an unknown name.
     """
 
     owner: str
@@ -160,6 +161,7 @@ class Reader:
     vocabulary: Mapping[str, relationship.RelationshipType] = field(
         default_factory=lambda: relationship.BUILTIN
     )
+    nearest_type: relationship.Nearest = relationship.no_nearest
     issues: list[Issue] = field(default_factory=list)
     _unknown_types: int = 0
 
@@ -261,8 +263,9 @@ class Reader:
         before = len(self.issues)
         name = ""
         try:
-            suggest = self._unknown_types < relationship.SUGGESTIONS_LIMIT
-            name = relationship.normalise(raw["relationship_type"], self.vocabulary, suggest=suggest)
+            suggests = self._unknown_types < relationship.SUGGESTIONS_LIMIT
+            nearest = self.nearest_type if suggests else relationship.no_nearest
+            name = relationship.normalise(raw["relationship_type"], self.vocabulary, nearest)
         except relationship.UnknownRelationshipType as exc:
             self._unknown_types += 1
             where = f"{path}.relationship_type"

@@ -11,19 +11,17 @@ describes; no second edge is ever written. Read in either direction, a name mean
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from graphmem.model import spelling
-
 NAME_SHAPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 """The grammar of names in canonical spelling."""
-FIRST_WORD_LEAST: Final = 5
-"""Characters of the shortest first word that says which type is meant; ``HAS`` does not."""
 SUGGESTIONS_LIMIT: Final = 10
-"""Unknown types of one request for which an answer names the nearest known one."""
+"""Unknown types of one request for which an answer names the nearest known one.
+
+To search a thousand types for it takes milliseconds."""
 DESCRIPTION_LIMIT: Final = 1_000
 """Characters of a description."""
 REGISTERED_LIMIT: Final = 1_000
@@ -79,6 +77,14 @@ BUILTIN: Final[Mapping[str, RelationshipType]] = MappingProxyType(
 """The types that every database has."""
 
 
+Nearest = Callable[[str, Collection[str]], str | None]
+"""Returns the known name that was probably meant by an unknown one. Each is in canonical spelling."""
+
+
+def no_nearest(spelled: str, names: Collection[str]) -> None:
+    """Propose no name."""
+
+
 def with_builtin(types: Iterable[str]) -> frozenset[str]:
     """Return these types and all built-in ones.
 
@@ -132,13 +138,12 @@ def is_name(spelled: str) -> bool:
     return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
 
 
-def normalise(name: str, kinds: Mapping[str, RelationshipType], *, suggest: bool = True) -> str:
+def normalise(name: str, kinds: Mapping[str, RelationshipType], nearest: Nearest = no_nearest) -> str:
     """Return the canonical spelling of a known type.
 
     Args:
         kinds: all types of the vocabulary, by name.
-        suggest: whether the error names the type that was probably meant: among a thousand types that takes
-            milliseconds.
+        nearest: finds the type that was probably meant, for the error.
 
     Raises:
         UnknownRelationshipType: the type is not known.
@@ -149,23 +154,10 @@ def normalise(name: str, kinds: Mapping[str, RelationshipType], *, suggest: bool
     backwards = read_backwards(kinds)
     if spelled in backwards:
         raise UnknownRelationshipType(name, inverse_of=backwards[spelled])
-    near = _nearest(spelled, [*kinds, *backwards]) if suggest else None
+    near = nearest(spelled, [*kinds, *backwards])
     if near is None or near in kinds:
         raise UnknownRelationshipType(name, near)
     raise UnknownRelationshipType(name, inverse_of=backwards[near])
-
-
-def _nearest(spelled: str, names: Collection[str]) -> str | None:
-    """Return the name with a near spelling, else the only one with the same first word.
-
-    ``WORKS_FOR`` has the first word of ``WORKS_AT`` alone.
-    """
-    near = spelling.nearest(spelled, names)
-    first = spelled.partition("_")[0]
-    if near is not None or len(first) < FIRST_WORD_LEAST:
-        return near
-    alike = [name for name in names if name.partition("_")[0] == first]
-    return alike[0] if len(alike) == 1 else None
 
 
 def read_backwards(kinds: Mapping[str, RelationshipType]) -> dict[str, str]:

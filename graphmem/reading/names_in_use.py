@@ -7,7 +7,8 @@ from typing import NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
 
-from graphmem.model import schema, spelling
+from graphmem.matching import spelling
+from graphmem.model import schema
 from graphmem.registry import Context
 
 

@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
+from graphmem.matching import spelling
 from graphmem.model import ids, items, membership, reduction, times
 from graphmem.model.items import Issue, Item, Link, Reader
 from graphmem.model.ranks import ObservationSource
@@ -167,7 +168,9 @@ async def accept(
     fields = transaction(context, operation_name, arguments)
     alternatives = context.services.writers.alternatives(owner)
     vocabulary = await context.services.vocabulary.covering(types)
-    reader = Reader(owner, fields["transaction_id"], defaults, alternatives, vocabulary)
+    reader = Reader(
+        owner, fields["transaction_id"], defaults, alternatives, vocabulary, spelling.nearest_type
+    )
     read_items, read_links = parts(reader)
     if reader.issues:
         raise StoreRefused(_message(reader.issues), issues=reader.issues)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, Spelled, invalid
 from graphmem.errors import NotFound
+from graphmem.matching import spelling
 from graphmem.model import ids, membership, relationship
 from graphmem.reading import as_of
 from graphmem.reading.as_of import Clocks
@@ -48,8 +49,9 @@ async def known_types(context: Context, names: Mapping[str, str]) -> list[str]:
     issues: list[dict[str, Any]] = []
     for path, name in names.items():
         try:
-            suggest = len(issues) < relationship.SUGGESTIONS_LIMIT
-            types.append(relationship.normalise(name, known, suggest=suggest))
+            suggests = len(issues) < relationship.SUGGESTIONS_LIMIT
+            nearest = spelling.nearest_type if suggests else relationship.no_nearest
+            types.append(relationship.normalise(name, known, nearest))
         except relationship.UnknownRelationshipType as exc:
             issues.append({"path": path, "message": str(exc), "type": "value_error", **exc.proposal})
     if issues:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from graphmem.model import identity, schema, spelling
+from graphmem.matching import spelling
+from graphmem.model import identity, schema
 from graphmem.model.items import Item
 from graphmem.text import identifiers
 from graphmem.writing import schema_changes

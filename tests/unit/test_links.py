@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmem.matching.spelling import nearest_type
 from graphmem.model import relationship
 from graphmem.model.items import End, Link, Reader
 
@@ -18,7 +19,7 @@ ENDS = {"source_index": 0, "target_entity_id": LONDON}
 
 def reader() -> Reader:
     """Return a reader of one request."""
-    return Reader("owner", "txn_" + "0" * 32)
+    return Reader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
 
 
 def faults(raw: dict[str, Any], count: int = 2) -> list[tuple[str, str]]:

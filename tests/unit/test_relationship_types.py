@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem import cypher
+from graphmem.matching.spelling import nearest_type
 from graphmem.model import relationship
 from graphmem.model.items import Reader
 from graphmem.model.relationship import BUILTIN, INTERNAL, RegistrationRefused, registered
@@ -173,7 +174,7 @@ def test_a_registered_name_is_known_in_any_spelling() -> None:
     with pytest.raises(relationship.UnknownRelationshipType):
         relationship.normalise("mentors_at", BUILTIN)
     with pytest.raises(relationship.UnknownRelationshipType) as unknown:
-        relationship.normalise("mentors_", known)
+        relationship.normalise("mentors_", known, nearest_type)
     assert unknown.value.nearest == "MENTORS_AT"
     with pytest.raises(relationship.UnknownRelationshipType, match="the inverse of MENTORS_AT"):
         relationship.normalise("mentored at", known)
@@ -195,13 +196,13 @@ def test_a_registered_name_is_known_in_any_spelling() -> None:
 )
 def test_an_unknown_type_proposes_a_near_spelling_or_an_inverse(unknown: str, proposal: dict) -> None:
     with pytest.raises(relationship.UnknownRelationshipType) as refused:
-        relationship.normalise(unknown, BUILTIN)
+        relationship.normalise(unknown, BUILTIN, nearest_type)
     assert refused.value.proposal == proposal
     assert ("POST /relationship_types" in str(refused.value)) == (not proposal)
 
 
 def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
-    reader = Reader("owner", "txn_" + "0" * 32)
+    reader = Reader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
     for i in range(30):
         reader.link(i, {"relationship_type": "works_for"}, 0)
     told = [issue.get("nearest") for issue in reader.issues if issue["code"] == "ERR_RELATIONSHIP_TYPE"]

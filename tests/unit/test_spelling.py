@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.model import spelling
+from graphmem.matching import spelling
 
 
 @pytest.mark.parametrize(

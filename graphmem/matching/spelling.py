@@ -8,9 +8,13 @@ replaced: ``city`` is no misspelling of ``cite``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
+from rapidfuzz.distance import OSA
+
+FIRST_WORD_LEAST: Final = 5
+"""Characters of the shortest first word that says which relationship type is meant; ``HAS`` does not."""
 SHORTEST: Final = 3
 """Characters of the shortest name that has near ones."""
 _LONG: Final = 8
@@ -34,6 +38,19 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return best[1] if best else None
 
 
+def nearest_type(spelled: str, names: Collection[str]) -> str | None:
+    """Return the relationship type with a near spelling, else the only one with the same first word.
+
+    ``WORKS_FOR`` has the first word of ``WORKS_AT`` alone.
+    """
+    near = nearest(spelled, names)
+    first = spelled.partition("_")[0]
+    if near is not None or len(first) < FIRST_WORD_LEAST:
+        return near
+    alike = [name for name in names if name.partition("_")[0] == first]
+    return alike[0] if len(alike) == 1 else None
+
+
 def _near_edits(name: str, other: str) -> int | None:
     """Return the number of edits between two different names, ``None`` if they are not near."""
     shorter = min(len(name), len(other))
@@ -44,24 +61,9 @@ def _near_edits(name: str, other: str) -> int | None:
         return None
     if _digits(name) != _digits(other):
         return None
-    edits = _edits(name, other)
+    edits = OSA.distance(name, other, score_cutoff=limit)
     return edits if edits <= limit else None
 
 
 def _digits(name: str) -> list[str]:
     return [character for character in name if character.isdigit()]
-
-
-def _edits(name: str, other: str) -> int:
-    """Return the edits from one name to another, each part edited once (optimal string alignment)."""
-    before: list[int] = []
-    last = list(range(len(other) + 1))
-    for i, character in enumerate(name, 1):
-        row = [i]
-        for j, target in enumerate(other, 1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (character != target))
-            if i > 1 and j > 1 and character == other[j - 2] and name[i - 2] == target:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        before, last = last, row
-    return last[-1]
