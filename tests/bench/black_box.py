@@ -33,10 +33,10 @@ def main() -> None:
         raise SystemExit(f"SERVICE_BENCH: there is no {program}")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(os.environ.get("OUT") or Path(folder) / "figures.json").absolute()
-        chosen = settings.load(data_dir=Path(folder) / "data", port=PORT)
-        chosen.data_path.mkdir()
-        with serving(chosen) as process:
-            database = neo4j_local.status(chosen).pid
+        service_settings = settings.load(data_dir=Path(folder) / "data", port=PORT)
+        service_settings.data_path.mkdir()
+        with serving(service_settings) as process:
+            database = neo4j_local.status(service_settings).pid
             command = [sys.executable, str(program), "--base-url", f"http://127.0.0.1:{PORT}"]
             command += ["--dialect", "spec", "--pid", f"{process.pid},{database}", "--out", str(out)]
             command += ["--sections", os.environ.get("SECTIONS", "a,b,c,d,e,f,j")]

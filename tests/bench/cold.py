@@ -152,7 +152,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--loops", type=int, default=8)
-    chosen = options.parse_args()
+    arguments = options.parse_args()
     console = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="graphmem-cold-") as folder:
         os.environ |= {"GRAPHMEM_DATA_DIR": folder, "GRAPHMEM_OFFLINE": "0"}
@@ -160,7 +160,7 @@ def main() -> None:
         try:
             # The first start ever also makes the database and fetches Neo4j.
             first_store()
-            figures = measure(own, chosen.rounds, chosen.loops, console.print)
+            figures = measure(own, arguments.rounds, arguments.loops, console.print)
         finally:
             _stop_all()
             neo4j_local.stop(own)

@@ -148,25 +148,25 @@ def round_trips(log: Path) -> dict[str, int]:
     return {name: statistics.mode(counts) for name, counts in sorted(seen.items())}
 
 
-def starts(chosen: Settings) -> list[tuple[str, str]]:
+def starts(service_settings: Settings) -> list[tuple[str, str]]:
     """Return what a first and a second start of the database take, and its memory when idle."""
     figures = []
     for what in ("first start", "second start"):
         begin = time.perf_counter()
-        asyncio.run(connection(chosen))
+        asyncio.run(connection(service_settings))
         figures.append((f"Neo4j, {what}", f"{time.perf_counter() - begin:.1f} s"))
         if what == "first start":
-            neo4j_local.stop(chosen)
+            neo4j_local.stop(service_settings)
     time.sleep(20)
-    resident = neo4j_local.status(chosen).resident_bytes or 0
+    resident = neo4j_local.status(service_settings).resident_bytes or 0
     figures.append(("Neo4j, resident when idle", f"{resident / 2**20:.0f} MiB"))
     return figures
 
 
 @contextlib.contextmanager
-def serving(chosen: Settings) -> Iterator[subprocess.Popen[bytes]]:
+def serving(service_settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
     """Run a service, and its embedded database; stop both in the end."""
-    folder = chosen.data_path
+    folder = service_settings.data_path
     environment = {**os.environ, "GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_PORT": str(PORT)}
     errors = folder / "serve.err"
     with errors.open("w") as err:
@@ -180,15 +180,15 @@ def serving(chosen: Settings) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.terminate()
         process.wait(30)
-        neo4j_local.stop(chosen)
+        neo4j_local.stop(service_settings)
 
 
 def main() -> None:
     """Measure and print a table."""
     with tempfile.TemporaryDirectory() as folder:
-        chosen = settings.load(data_dir=Path(folder), port=PORT)
-        rows = starts(chosen)
-        with serving(chosen) as process:
+        service_settings = settings.load(data_dir=Path(folder), port=PORT)
+        rows = starts(service_settings)
+        with serving(service_settings) as process:
             rows += measure(Service())
             resident = psutil.Process(process.pid).memory_info().rss
             rows.append(("service, resident", f"{resident / 2**20:.0f} MiB"))

@@ -203,11 +203,11 @@ def table(reads: dict[str, Read]) -> Table:
 def main() -> None:
     """Measure and print a table."""
     with tempfile.TemporaryDirectory() as folder:
-        chosen = settings.load(data_dir=Path(folder), port=PORT)
-        with serving(chosen) as process:
+        service_settings = settings.load(data_dir=Path(folder), port=PORT)
+        with serving(service_settings) as process:
             service = Service()
             ids = ring(service)
-            address = asyncio.run(connection(chosen))
+            address = asyncio.run(connection(service_settings))
             with (
                 # As the service does: remarks on types without relationships would take most of the time.
                 neo4j.GraphDatabase.driver(

@@ -51,7 +51,7 @@ class Owner:
 @pytest.fixture(scope="module")
 def owner(loop: Loop, services: Services) -> Owner:
     names = [str(uuid.uuid4()) for _ in range(3)]
-    found = Owner("", "", "", "")
+    first_owner = Owner("", "", "", "")
     for name in names:
         run = by_runner(loop, services, name)
         fields = {
@@ -77,14 +77,14 @@ def owner(loop: Loop, services: Services) -> Owner:
         for entity_id in ids[:10]:
             run("entities.delete", entity_id=entity_id)
         hub = {"relationship_type": "PART_OF", "target_entity_id": ids[-1]}
-        related = [{**hub, "source_entity_id": one} for one in ids[10:310]]
+        related = [{**hub, "source_entity_id": source_id} for source_id in ids[10:310]]
         run("relationships.create_many", relationships=related)
         if name == names[0]:
             middle = run("entities.query", limit=1, offset=size // 2)["entities"][0]["entity_id"]
-            found = Owner(name, middle, ids[-1], ids[10])
+            first_owner = Owner(name, middle, ids[-1], ids[10])
     # What was planned while there was little is planned anew.
     loop.run(services.database.script("CALL db.prepareForReplanning(60)"))
-    return found
+    return first_owner
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def profiled(loop: Loop, services: Services, owner: Owner) -> Profile:
             (row,) = [dict(record.items()) async for record in result]
             plan = (await result.consume()).profile
             assert plan is not None
-            return row, sum(one["dbHits"] for one in parts(plan)), {kind(one) for one in parts(plan)}
+            return row, sum(part["dbHits"] for part in parts(plan)), {kind(part) for part in parts(plan)}
 
     return lambda name, **params: loop.run(ask(name, params))
 
@@ -127,8 +127,8 @@ def test_a_page_by_id_costs_a_page(profiled: Profile, owner: Owner, way: Any, st
     assert (len(row["page"]), row["more"], row["total"]) == (LIMIT, True, ENTITIES - 10)
     assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * SOUGHT, hits
     assert not operators & SCANS
-    one, hits, _ = profiled(f"entity.page[{way}]", **{**PAGE, "types": ["alpha"]}, after=after)
-    assert len(one["page"]) == LIMIT
+    alpha_row, hits, _ = profiled(f"entity.page[{way}]", **{**PAGE, "types": ["alpha"]}, after=after)
+    assert len(alpha_row["page"]) == LIMIT
     assert hits < FIXED + PAGE_HITS * LIMIT, hits
 
 
@@ -151,13 +151,13 @@ def test_a_page_in_another_order_costs_a_page(profiled: Profile, owner: Owner, k
 
 @pytest.mark.parametrize("since", ["updated_at", "created_at"])
 def test_what_was_recorded_since_costs_what_it_is(profiled: Profile, since: str) -> None:
-    asked = {**WHICH, "since": since, "key": "name_key", "fields": [], "cut": 0, "most": 20_001}
-    everything, _, _ = profiled("entity.candidates", **asked, updated_since=0, created_since=0)
-    times = sorted(one[5 if since == "updated_at" else 4] for one in everything["candidates"])
+    params = {**WHICH, "since": since, "key": "name_key", "fields": [], "cut": 0, "most": 20_001}
+    everything, _, _ = profiled("entity.candidates", **params, updated_since=0, created_since=0)
+    times = sorted(candidate[5 if since == "updated_at" else 4] for candidate in everything["candidates"])
     latest = times[-1]
     newest = sum(time == latest for time in times)
     assert len(times) == ENTITIES - 10
-    row, hits, operators = profiled("entity.candidates", **asked, updated_since=latest, created_since=latest)
+    row, hits, operators = profiled("entity.candidates", **params, updated_since=latest, created_since=latest)
     assert len(row["candidates"]) == newest < ENTITIES / 2
     assert hits < FIXED + SEEN_HITS * newest, hits
     assert not operators & SCANS
@@ -172,8 +172,8 @@ def test_what_is_equal_costs_what_it_is(profiled: Profile) -> None:
 
 
 def test_an_order_by_a_filterable_field_costs_what_it_reads(profiled: Profile) -> None:
-    asked = {**WHICH, "field": "n", "key": "", "after": "", "beyond": "4", "fields": ["n"], "cut": 500}
-    row, hits, operators = profiled("entity.in_value_order[asc]", **asked, reach=LIMIT)
+    params = {**WHICH, "field": "n", "key": "", "after": "", "beyond": "4", "fields": ["n"], "cut": 500}
+    row, hits, operators = profiled("entity.in_value_order[asc]", **params, reach=LIMIT)
     assert (row["trusted"], row["entries"]) == (True, LIMIT)
     assert hits < FIXED + SEEN_HITS * (2 * LIMIT + SOUGHT), hits
     assert not operators & SCANS
@@ -181,12 +181,12 @@ def test_an_order_by_a_filterable_field_costs_what_it_reads(profiled: Profile) -
 
 def test_a_range_costs_what_is_in_it(profiled: Profile) -> None:
     least, key = comparison.Filter("n", "gte", ENTITIES - 100).ranges, None
-    asked = {
+    params = {
         **WHICH, "field": "n", "ranges": least, "lossy": comparison.EXACT_KEY_LENGTH, "key": key,
         "fields": ["n"],
         "cut": 500, "most": 20_001,
     }  # fmt: skip
-    row, hits, operators = profiled("entity.in_value_range", **asked)
+    row, hits, operators = profiled("entity.in_value_range", **params)
     assert row["trusted"]
     assert 0 < row["entries"] <= 100
     assert hits < FIXED + SEEN_HITS * 2 * (row["entries"] + 1), hits
@@ -222,7 +222,7 @@ SEEN = {**LISTED, "at": times.LATEST, "after": LAST}
             "incoming": True, "type": None, "other": None,
         }),
     ],
-    ids=lambda one: one if isinstance(one, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_other_lists_cost_a_page(profiled: Profile, owner: Owner, name: str, params: dict[str, Any]) -> None:
     """From the start, and from the middle of what has the same time."""

@@ -19,7 +19,7 @@ NAME = "John Smith"
 
 
 def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[str, Any], int]:
-    """Return what is found near one new entity of that name, and how often the store was asked."""
+    """Return the row of a new entity of that name, and the hits of the query."""
     new = duplicate_probe.Profile("new", kind, NAME, {})
     params = duplicate_probe.parameters(duplicate_probe.probes({"new": new}))
 
@@ -30,7 +30,7 @@ def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[st
             (row,) = [dict(record.items()) async for record in result]
             plan = (await result.consume()).profile
             assert plan is not None
-            return row, sum(one["dbHits"] for one in parts(plan))
+            return row, sum(part["dbHits"] for part in parts(plan))
 
     return loop.run(ask())
 
@@ -44,12 +44,12 @@ def test_deleted_namesakes_cost_a_new_one_little(
     for _ in range(0, DELETED, len(items)):
         run("store", entities=items, find_duplicates=False)
     gone: LiteralString = (
-        "MATCH (one:Entity {owner: $owner}) WHERE one.canonical_name = $name SET one.listed = null"
+        "MATCH (entity:Entity {owner: $owner}) WHERE entity.canonical_name = $name SET entity.listed = null"
     )
     loop.run(services.database.script(gone, owner=owner, name=NAME))
     run("store", entities=items[:1])
     for kind, names in (("thing", {NAME, "John Smyth"}), ("person", set[str]())):
-        found, hits = near(loop, services, owner, kind)
+        row, hits = near(loop, services, owner, kind)
         figures(f"{hits} hits near a new {kind} whose name {DELETED} deleted ones bear")
         assert hits < HITS
-        assert {one[2] for one in found["profiles"]} == names
+        assert {profile[2] for profile in row["profiles"]} == names

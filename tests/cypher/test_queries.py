@@ -91,8 +91,8 @@ def plan(
         driver = services.database._driver
         async with driver.session(notifications_min_severity="INFORMATION") as session:
             summary = await (await session.run("EXPLAIN " + text, params)).consume()
-            said = [s.status_description for s in summary.gql_status_objects if s.is_notification]
-            return summary.plan or {}, said
+            remarks = [s.status_description for s in summary.gql_status_objects if s.is_notification]
+            return summary.plan or {}, remarks
 
     return loop.run(explain())
 
@@ -118,9 +118,9 @@ def operators(node: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def test_a_query_is_planned_without_scans_or_cartesian_products_or_remarks(
     name: str, loop: Loop, services: Services, world: None
 ) -> None:
-    found, remarks = plan(loop, services, name)
+    query_plan, remarks = plan(loop, services, name)
     assert not remarks
-    scans = [operator for operator, _ in operators(found) if operator in SCANS]
+    scans = [operator for operator, _ in operators(query_plan) if operator in SCANS]
     assert scans == (["NodeByLabelScan"] if name in NO_INDEX_YET else [])
 
 
@@ -132,9 +132,9 @@ def test_a_query_uses_the_indexes_that_its_header_names(
     source = (PACKAGE / "cypher" / file).with_suffix(".cypher").read_text()
     header = re.search(r"// index   (.*?)\n// cost", source, re.DOTALL)
     assert header is not None
-    found = operators(plan(loop, services, name)[0])
+    steps = operators(plan(loop, services, name)[0])
     # From Neo4j 2026 on, a MERGE by a unique key is an operator of its own, which uses that key's index.
-    seeks = [details for operator, details in found if "Seek" in operator or operator == "MergeUniqueNode"]
+    seeks = [details for operator, details in steps if "Seek" in operator or operator == "MergeUniqueNode"]
     if header[1] != "none":
         assert seeks, "the header names an index and the plan seeks in none"
 
@@ -160,8 +160,8 @@ def test_a_query_can_be_planned_with_every_type_that_may_be_registered(
     """A count of a pattern of some 200 types, for one, is never planned to its end."""
     registered = {f"REGISTERED_{i}_{'X' * 64}"[:64] for i in range(REGISTERED_LIMIT)}
     start = time.monotonic()
-    found, _ = plan(loop, services, name, frozenset(registered | BUILTIN.keys()))
-    assert found
+    query_plan, _ = plan(loop, services, name, frozenset(registered | BUILTIN.keys()))
+    assert query_plan
     assert time.monotonic() - start < 30
 
 
@@ -228,8 +228,8 @@ def test_every_query_is_used_and_every_call_gives_its_parameters() -> None:
     assert {call.name for call in CALLS} == set(FILES)
     for call in CALLS:
         declared = set(cypher.query(FILES[call.name]).params)
-        given = call.params - {"**"}
-        assert given == declared or ("**" in call.params and given <= declared), call.name
+        arguments = call.params - {"**"}
+        assert arguments == declared or ("**" in call.params and arguments <= declared), call.name
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_while_somebody_asks_only_what_comes_first_is_planned_beforehand(
     database = services.database
     planned: list[str] = []
 
-    async def run(name: str, text: str, *given: Any) -> list[dict[str, Any]]:
+    async def run(name: str, text: str, *rest: Any) -> list[dict[str, Any]]:
         if name == "explain":
             planned.append(text)
         return []

@@ -24,8 +24,8 @@ SCANS = {"AllNodesScan", "NodeByLabelScan", "NodeIndexScan", "DirectedRelationsh
 def owner(loop: Loop, services: Services) -> str:
     """An owner with many entities, beside one with some that say the same."""
     owners = [str(uuid.uuid4()) for _ in range(2)]
-    for one, count in zip(owners, (MINE, THEIRS), strict=True):
-        run = by_runner(loop, services, one)
+    for owner_id, count in zip(owners, (MINE, THEIRS), strict=True):
+        run = by_runner(loop, services, owner_id)
         for start in range(0, count, 300):
             items = [
                 {
@@ -61,12 +61,12 @@ def hits(loop: Loop, services: Services, name: str, owner: str | None, **params:
             result = await session.run("PROFILE " + cypher.query(name).text, cypher.bind(name, params, owner))
             return (await result.consume()).profile or {}
 
-    found = list(steps(loop.run(profile())))
-    assert not [(operator, details) for operator, details, _ in found if operator in SCANS]
-    return sum(count for _, _, count in found)
+    plan_steps = list(steps(loop.run(profile())))
+    assert not [(operator, details) for operator, details, _ in plan_steps if operator in SCANS]
+    return sum(count for _, _, count in plan_steps)
 
 
-def asked(query: str, owner: str, **more: Any) -> dict[str, Any]:
+def parameters(query: str, owner: str, **more: Any) -> dict[str, Any]:
     words = wording.parse_query(query, begins=True)
     return {
         "pairs": [], "kinds": list(identifiers.KINDS), "types": [], "vector": None,
@@ -84,34 +84,34 @@ PAGE = 10 * 40
 
 
 def test_a_look_up_reads_a_few_records_for_each_kind(loop: Loop, services: Services, owner: str) -> None:
-    for given in ("x-7", "common rare7", "nobody"):
-        pairs = [list(pair) for pair in identifiers.candidates(given)]
+    for identifier in ("x-7", "common rare7", "nobody"):
+        pairs = [list(pair) for pair in identifiers.candidates(identifier)]
         more = {"pairs": pairs, "kinds": list(identifiers.KINDS), "types": [], "limit": 10}
-        found = hits(loop, services, "entity.find", owner, **more)
-        assert found <= 10 * len(pairs) + 40, given
+        hit_count = hits(loop, services, "entity.find", owner, **more)
+        assert hit_count <= 10 * len(pairs) + 40, identifier
 
 
 def test_words_read_what_they_propose_and_no_more(loop: Loop, services: Services, owner: str) -> None:
     # It begins 111 of their words.
-    assert hits(loop, services, "search.find", owner, **asked("rare7", owner)) <= 111 * 12 + PAGE
-    assert hits(loop, services, "search.find", owner, **asked("rare777", owner)) <= 100
-    assert hits(loop, services, "search.find", owner, **asked("absent", owner)) <= 60
+    assert hits(loop, services, "search.find", owner, **parameters("rare7", owner)) <= 111 * 12 + PAGE
+    assert hits(loop, services, "search.find", owner, **parameters("rare777", owner)) <= 100
+    assert hits(loop, services, "search.find", owner, **parameters("absent", owner)) <= 60
     # 500 of the 2,100 that say it are proposed.
-    assert hits(loop, services, "search.find", owner, **asked("common", owner)) <= 500 * 12 + PAGE
+    assert hits(loop, services, "search.find", owner, **parameters("common", owner)) <= 500 * 12 + PAGE
 
 
 def test_meaning_compares_each_or_asks_the_index(loop: Loop, services: Services, owner: str) -> None:
     (vector,) = LocalEmbedder().vectors(["a common thing"])
     each = {"lucene": None, "vector": vector, "one_by_one_limit": 5_000}
-    assert hits(loop, services, "search.find", owner, **asked("x", owner, **each)) <= MINE * 5 + PAGE
+    assert hits(loop, services, "search.find", owner, **parameters("x", owner, **each)) <= MINE * 5 + PAGE
     by_index = {**each, "one_by_one_limit": 0, "meaning_limit": 10, "index_rows": 100}
-    found = hits(loop, services, "search.find", owner, **asked("x", owner, **by_index))
-    assert found < MINE, "the index is asked, not each of them"
+    hit_count = hits(loop, services, "search.find", owner, **parameters("x", owner, **by_index))
+    assert hit_count < MINE, "the index is asked, not each of them"
 
 
 def test_what_waits_is_counted_without_what_does_not(loop: Loop, services: Services, owner: str) -> None:
-    found = hits(loop, services, "owner.stats", owner, empty="", model=LocalEmbedder.model)
-    assert found <= 60
+    hit_count = hits(loop, services, "owner.stats", owner, empty="", model=LocalEmbedder.model)
+    assert hit_count <= 60
 
 
 def test_the_worker_reads_what_waits(loop: Loop, services: Services, owner: str) -> None:

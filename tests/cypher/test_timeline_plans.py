@@ -62,7 +62,7 @@ def hits(node: dict[str, Any]) -> int:
     return node.get("dbHits", 0) + sum(map(hits, node.get("children", [])))
 
 
-def asked(way: str, *, deep: bool, counted: bool = False) -> dict[str, Any]:
+def parameters(way: str, *, deep: bool, counted: bool = False) -> dict[str, Any]:
     """Return the parameters of a page at the beginning, or somewhere inside."""
     start = (OUTERMOST["until"], "") if way == "desc" else (OUTERMOST["since"] - 1, "~")
     at, after = (times.parse("2026-01-31"), "evt_8") if deep else start
@@ -80,10 +80,10 @@ def test_a_page_reads_what_it_answers(
     loop: Loop, services: Services, owner: str, name: str, of: dict[str, Any], way: str, deep: bool
 ) -> None:
     form = name.format(way=way)
-    found, plan, row = profiled(loop, services, owner, form, **of, **asked(way, deep=deep))
+    hit_count, plan, row = profiled(loop, services, owner, form, **of, **parameters(way, deep=deep))
     size = len(row["page"])
     assert size == (0 if "event_type" in name and deep and way == "desc" else PAGE)
-    assert found <= PER_QUERY + PER_ROW * size
+    assert hit_count <= PER_QUERY + PER_ROW * size
     # The index gives the order: nothing but what both seeks found is ever sorted.
     assert not plan & (SCANS | {"PartialTop", "PartialSort"})
 
@@ -96,10 +96,10 @@ def test_a_page_reads_what_it_answers(
 def test_a_total_reads_the_index_alone(
     loop: Loop, services: Services, owner: str, name: str, of: dict[str, Any], wanted: int
 ) -> None:
-    params = asked("desc", deep=False, counted=True)
-    found, plan, row = profiled(loop, services, owner, name, **of, **params)
+    params = parameters("desc", deep=False, counted=True)
+    hit_count, plan, row = profiled(loop, services, owner, name, **of, **params)
     assert row["total"] == wanted
-    assert found <= PER_QUERY + PER_ROW * PAGE + PER_COUNTED * wanted
+    assert hit_count <= PER_QUERY + PER_ROW * PAGE + PER_COUNTED * wanted
     assert not plan & SCANS
 
 
@@ -110,12 +110,12 @@ def test_the_events_of_an_entity_are_read_from_it(loop: Loop, services: Services
         # What is superseded is not read any more.
         run("store", entities=[{**item, "start": f"{year}-01-01"}])
     stored = run("store", entities=[item])
-    params = {**asked("desc", deep=False), "descending": True}
+    params = {**parameters("desc", deep=False), "descending": True}
     params.pop("counted")
-    found, plan, row = profiled(
+    hit_count, plan, row = profiled(
         loop, services, owner, "event.of_entity", **params, entity_id=stored["entities"][0]["entity_id"],
         event_type=None, entity_type=None,
     )  # fmt: skip
     assert len(row["page"]) == row["total"] == 1
-    assert found <= PER_QUERY + PER_ROW
+    assert hit_count <= PER_QUERY + PER_ROW
     assert not plan & SCANS

@@ -63,7 +63,7 @@ def test_a_dump_is_made_verified_and_restored(
 def test_a_directory_gets_a_dated_file(command: Command, run: Call, owner: str, tmp_path: Path) -> None:
     run("store", entities=[{"entity_type": "person", "name": "Ada Lovelace"}])
     made = json.loads(command("create", tmp_path, "--owner", owner, "--json").stdout)
-    assert [str(one) for one in tmp_path.iterdir()] == [made["path"]]
+    assert [str(path) for path in tmp_path.iterdir()] == [made["path"]]
     assert made["path"].endswith("Z.dump")
 
 
@@ -89,8 +89,8 @@ def test_a_dump_is_not_replaced_by_one_of_nothing(
     command: Command, settings: Settings, dumped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def nobody(maker: Any) -> AsyncIterator[str]:
-        for one in ():
-            yield one
+        for name in ():
+            yield name
 
     monkeypatch.setattr(creating._Creator, "_owners", nobody)
     before = dumped.read_bytes()
@@ -117,7 +117,7 @@ def test_what_a_killed_backup_left_is_removed_by_the_next(
     (tmp_path / ".a.dump.00000000").touch()
     assert command("create", dumped, "--owner", owner, "--force").exit_code == 0
     kept = {name for name, kept in left.items() if kept} | {".a.dump.00000000", "a.dump"}
-    assert {one.name for one in tmp_path.iterdir()} == kept
+    assert {path.name for path in tmp_path.iterdir()} == kept
 
 
 def test_damage_is_told_with_where_it_is(command: Command, dumped: Path) -> None:

@@ -33,11 +33,17 @@ def essence(call: Call) -> dict[str, Any]:
     return {
         "state_hash": stats["state_hash"],
         "sequence": stats["sequence"],
-        "entities": {one["entity_id"]: {name: short(one[name]) for name in names} for one in entities},
-        "relationships": {
-            one["relationship_id"]: {name: one[name] for name in shown} for one in relationships
+        "entities": {
+            entity["entity_id"]: {name: short(entity[name]) for name in names} for entity in entities
         },
-        "observations": sorted([one["id"], one["kind"], one["observed_at"]] for one in observations),
+        "relationships": {
+            relationship["relationship_id"]: {name: relationship[name] for name in shown}
+            for relationship in relationships
+        },
+        "observations": sorted(
+            [observation["id"], observation["kind"], observation["observed_at"]]
+            for observation in observations
+        ),
     }
 
 
@@ -55,17 +61,17 @@ def golden(loop: Loop, services: Services) -> Iterator[Call]:
     wipe(loop, services, OWNER)
 
 
-@pytest.mark.parametrize("name", sorted(one.stem for one in DATA.glob("*.dump")))
+@pytest.mark.parametrize("name", sorted(path.stem for path in DATA.glob("*.dump")))
 def test_a_dump_of_then_restores_to_what_it_was(
     name: str, golden: Call, loop: Loop, services: Services, tmp_path: Path
 ) -> None:
     path, wanted = DATA / f"{name}.dump", json.loads((DATA / f"{name}.json").read_text())
-    found = loop.run(dump.restore(services.database, services.vocabulary, services.writers, path))
-    assert (found.conflict_count, found.verified.manifest.root) == (0, wanted["root"])
+    restored = loop.run(dump.restore(services.database, services.vocabulary, services.writers, path))
+    assert (restored.conflict_count, restored.verified.manifest.root) == (0, wanted["root"])
     assert json.loads(json.dumps(essence(golden))) == wanted["state"]
     again = loop.run(dump.create(services.database, tmp_path / "again", [OWNER]))
     assert again.manifest.root == wanted["root"]
 
 
 def test_there_is_one_of_each_format() -> None:
-    assert {one.name for one in DATA.glob("*.dump")} >= {"format-1.dump"}
+    assert {path.name for path in DATA.glob("*.dump")} >= {"format-1.dump"}

@@ -38,5 +38,5 @@ class Losing(Machine):
 
 @pytest.mark.timeout(3600)
 def test_nothing_shows_that_everything_was_lost_and_restored(loop: Loop, services: Services) -> None:
-    chosen = hypothesis_settings(examples(2), stateful_step_count=12)
-    run_machine(Losing, loop, services, chosen)
+    example_settings = hypothesis_settings(examples(2), stateful_step_count=12)
+    run_machine(Losing, loop, services, example_settings)

@@ -114,7 +114,7 @@ def test_several_owners_are_dumped_in_order(
     for name in reversed(names):
         by_runner(loop, services, name)("store", entities=[{"entity_type": "person", "name": name}])
     made = dumps.create("several", *reversed(names))
-    assert [one.owner for one in made.owners] == names
+    assert [entry.owner for entry in made.owners] == names
     assert made.manifest.root == dumps.create("again", *names).manifest.root
     assert dumps.restore(made).owners == 3
 
@@ -138,7 +138,7 @@ def test_a_file_is_its_owners_alone_and_is_not_replaced_unasked(
         loop.run(dump.create(services.database, made.path, [owner]))
     with pytest.raises(DumpRefused, match="cannot be written"):
         loop.run(dump.create(services.database, dumps.folder / "nowhere" / "x", [owner]))
-    assert [one.name for one in dumps.folder.iterdir()] == ["dump"]
+    assert [path.name for path in dumps.folder.iterdir()] == ["dump"]
 
 
 def test_a_damaged_dump_restores_nothing(run: Call, dumps: Dumps) -> None:
@@ -169,12 +169,12 @@ def test_every_property_of_a_fact_is_in_the_dump(
             {"id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer"},
         ),
     }  # fmt: skip
-    for label, (derived, told) in known.items():
+    for label, (derived, dump_properties) in known.items():
         query: Any = (
             f"MATCH (n:{label}) WHERE n.owner = $o UNWIND keys(n) AS k RETURN collect(DISTINCT k) AS k"
         )
         (row,) = loop.run(services.database.script(query, o=owner))
-        assert set(row["k"]) == derived | told, label
+        assert set(row["k"]) == derived | dump_properties, label
 
 
 def test_a_dump_of_what_is_written_to_is_of_one_moment(
@@ -215,8 +215,8 @@ def test_a_dump_of_what_is_written_to_is_of_one_moment(
     then = container.times.render(made.owners[0].recorded_at)
     page = run("entities.query")["entities"]
     wanted = {
-        one["entity_id"]: run("entities.snapshot", entity_id=one["entity_id"], at_ingested=then)
-        for one in page
+        entity["entity_id"]: run("entities.snapshot", entity_id=entity["entity_id"], at_ingested=then)
+        for entity in page
     }
     dumps.wipe()
     dumps.restore(made)
@@ -224,6 +224,6 @@ def test_a_dump_of_what_is_written_to_is_of_one_moment(
     for entity_id, snapshot in wanted.items():
         if not snapshot["observation_count"]:
             continue
-        found = run("entities.snapshot", entity_id=entity_id)
+        answer = run("entities.snapshot", entity_id=entity_id)
         for name in ("snapshot", "provenance", "version", "observation_count"):
-            assert found[name] == snapshot[name]
+            assert answer[name] == snapshot[name]

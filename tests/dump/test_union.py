@@ -28,56 +28,56 @@ def other(call: Call) -> None:
         {"entity_type": "company", "name": "Royal Society"},
         {"entity_type": "wine", "name": "Ridge", "hidden": 1},
     ], relationships=[{"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 2}])  # fmt: skip
-    ada, byron = (one["entity_id"] for one in stored["entities"][:2])
+    ada, byron = (entity["entity_id"] for entity in stored["entities"][:2])
     call("entities.merge", source_entity_id=ada, target_entity_id=byron)
     call("store", entities=[{"target_id": ada, "died": 1852}])
 
 
 def test_the_union_of_two_histories_is_the_same_in_either_order(run: Call, dumps: Dumps) -> None:
     store_rich_example(run)
-    one = dumps.create("one")
+    rich_dump = dumps.create("one")
     dumps.wipe()
     other(run)
-    two = dumps.create("two")
-    restored = dumps.restore(one)
+    other_dump = dumps.create("two")
+    restored = dumps.restore(rich_dump)
     assert restored.conflict_count == 0
     assert restored.audited_owners == [dumps.owner]
     assert run("server.check_snapshots")["healthy"]
-    first, said = dumps.create("first"), all_answers(run)
+    first, answers = dumps.create("first"), all_answers(run)
     dumps.wipe()
-    dumps.restore(one)
-    dumps.restore(two)
+    dumps.restore(rich_dump)
+    dumps.restore(other_dump)
     assert run("server.check_snapshots")["healthy"]
     second = dumps.create("second")
     assert second.manifest.root == first.manifest.root
     assert first.path.read_bytes()[200:] == second.path.read_bytes()[200:]
     again = all_answers(run)
-    for name, wanted in said.items():
+    for name, wanted in answers.items():
         # When a schema was changed last, and how often merges changed what a relationship shows, are counted.
         if not name.startswith(("schema", "relationships", "related")):
             assert again[name] == wanted, name
     for mine, wanted in zip(
-        again["relationships"]["relationships"], said["relationships"]["relationships"], strict=True
+        again["relationships"]["relationships"], answers["relationships"]["relationships"], strict=True
     ):
         assert {**mine, "version": 0} == {**wanted, "version": 0}
     dumps.wipe()
     dumps.restore(first)
     assert dumps.create("third").manifest.root == first.manifest.root
-    assert run("server.stats")["state_hash"] == said["stats"]["state_hash"]
+    assert run("server.stats")["state_hash"] == answers["stats"]["state_hash"]
 
 
 def test_merges_that_would_make_a_circle_do_not(run: Call, dumps: Dumps) -> None:
     stored = run("store", entities=[ADA, BYRON], observed_at="2020-01-01T00:00:00Z")
-    ada, byron = (one["entity_id"] for one in stored["entities"])
+    ada, byron = (entity["entity_id"] for entity in stored["entities"])
     run("entities.merge", source_entity_id=byron, target_entity_id=ada)
-    one = dumps.create("one")
+    first_dump = dumps.create("one")
     dumps.wipe()
     run("store", entities=[ADA, BYRON], observed_at="2020-01-01T00:00:00Z")
     run("entities.merge", source_entity_id=ada, target_entity_id=byron)
-    dumps.restore(one)
+    dumps.restore(first_dump)
     # The older merge holds.
-    found = run("entities.get", entity_id=byron)
-    assert found["entity_id"] == ada
+    entity = run("entities.get", entity_id=byron)
+    assert entity["entity_id"] == ada
     assert run("server.check_snapshots")["healthy"]
     run("entities.unmerge", source_entity_id=byron)
     assert run("entities.get", entity_id=byron)["entity_id"] == byron
@@ -86,15 +86,17 @@ def test_merges_that_would_make_a_circle_do_not(run: Call, dumps: Dumps) -> None
 def test_a_circle_of_merges_through_others_is_not_closed(run: Call, dumps: Dumps) -> None:
     people = [ADA, BYRON, {"entity_type": "person", "name": "Countess of Lovelace"}]
     stored = run("store", entities=people, observed_at="2020-01-01T00:00:00Z")
-    ada, byron, countess = (one["entity_id"] for one in stored["entities"])
+    ada, byron, countess = (entity["entity_id"] for entity in stored["entities"])
     run("entities.merge", source_entity_id=countess, target_entity_id=ada)
     run("entities.merge", source_entity_id=ada, target_entity_id=byron)
-    one = dumps.create("one")
+    first_dump = dumps.create("one")
     dumps.wipe()
     run("store", entities=people, observed_at="2020-01-01T00:00:00Z")
     run("entities.merge", source_entity_id=ada, target_entity_id=countess)
-    dumps.restore(one)
-    assert {run("entities.get", entity_id=one)["entity_id"] for one in (ada, byron, countess)} == {byron}
+    dumps.restore(first_dump)
+    assert {
+        run("entities.get", entity_id=entity_id)["entity_id"] for entity_id in (ada, byron, countess)
+    } == {byron}
     assert run("server.check_snapshots")["healthy"]
 
 
@@ -123,7 +125,7 @@ def test_an_observation_with_other_content_is_a_conflict(
     assert (conflict.kind, conflict.id) == ("observation", observation)
     assert (conflict.stored, conflict.dumped) == ({"priority": 5.0}, {"priority": 100.0})
     page = run("observations.query", limit=10)["observations"]
-    assert {one["id"]: one["source_priority"] for one in page}[observation] == 5.0
+    assert {row["id"]: row["source_priority"] for row in page}[observation] == 5.0
 
 
 def test_a_transaction_with_other_content_is_a_conflict(
@@ -263,7 +265,7 @@ def test_what_is_another_owners_stays_theirs(run: Call, dumps: Dumps, loop: Loop
         contents = made.manifest.contents
         writer.finish({**contents, "owners": [{**contents["owners"][0], "owner": thief}]})
     restored = dumps.restore(forged)
-    assert [one.kind for one in restored.conflicts] == ["transaction"]
+    assert [conflict.kind for conflict in restored.conflicts] == ["transaction"]
     assert by_runner(loop, services, thief)("server.stats")["total_entities"] == 0
     assert run("entities.get", entity_id=stored["entities"][0]["entity_id"])["version"] == 1
 
@@ -329,8 +331,8 @@ def united(run: Call, dumps: Dumps, *, parted: bool) -> dict[str, str]:
         parted: whether what needs an entity and what says it are restored by different writes.
     """
     company = {"entity_type": "company", "name": "Royal Society"}
-    said = {"entities": [ADA, BYRON, company], "observed_at": "2020-01-01T00:00:00Z"}
-    ada, byron, society = (one["entity_id"] for one in run("store", **said)["entities"])
+    request = {"entities": [ADA, BYRON, company], "observed_at": "2020-01-01T00:00:00Z"}
+    ada, byron, society = (entity["entity_id"] for entity in run("store", **request)["entities"])
     run("entities.merge", source_entity_id=byron, target_entity_id=ada)
     made = run("relationships.create", relationship_type="WORKS_AT", source_entity_id=ada,
                target_entity_id=society, metadata={"since": 1843})  # fmt: skip
@@ -339,11 +341,11 @@ def united(run: Call, dumps: Dumps, *, parted: bool) -> dict[str, str]:
     run("entities.delete", entity_id=society)
     if parted:
         stored = run("store", entities=[{"entity_type": "thing", "n": n} for n in range(2)])
-        one, other = (one["entity_id"] for one in stored["entities"])
-        run("entities.merge", source_entity_id=one, target_entity_id=other)
+        source, target = (entity["entity_id"] for entity in stored["entities"])
+        run("entities.merge", source_entity_id=source, target_entity_id=target)
     first = dumps.create("one")
     dumps.wipe()
-    run("store", **said)
+    run("store", **request)
     assert dumps.restore(first).conflict_count == 0
     return {"ada": ada, "byron": byron, "society": society, "key": made["relationship_key"]}
 
@@ -351,7 +353,7 @@ def united(run: Call, dumps: Dumps, *, parted: bool) -> dict[str, str]:
 @pytest.mark.parametrize("parted", [False, True])
 def test_what_needs_an_entity_waits_until_it_is_there(run: Call, dumps: Dumps, parted: bool) -> None:
     ids = united(run, dumps, parted=parted)
-    whole, said = dumps.create("whole"), all_answers(run)
+    whole, answers = dumps.create("whole"), all_answers(run)
     assert run("entities.get", entity_id=ids["byron"])["entity_id"] == ids["ada"]
     dumps.wipe()
     restored = dumps.restore(whole)
@@ -361,9 +363,9 @@ def test_what_needs_an_entity_waits_until_it_is_there(run: Call, dumps: Dumps, p
     assert run("entities.get", entity_id=ids["byron"])["entity_id"] == ids["ada"]
     again = all_answers(run)
     for name in ("entities", "observations", "stats"):
-        assert again[name] == said[name]
-    assert [one["is_live"] for one in again["relationships"]["relationships"]] == [
-        one["is_live"] for one in said["relationships"]["relationships"]
+        assert again[name] == answers[name]
+    assert [relationship["is_live"] for relationship in again["relationships"]["relationships"]] == [
+        relationship["is_live"] for relationship in answers["relationships"]["relationships"]
     ]
     assert dumps.create("again").manifest.root == whole.manifest.root
     nothing = dumps.restore(whole)

@@ -18,9 +18,9 @@ def local(
     settings: Settings, tmp_path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Settings]:
     """The settings of a local service; it is stopped at the end."""
-    chosen = local_settings(settings, tmp_path / "data")
-    with started_for(monkeypatch, owner, chosen):
-        yield chosen
+    service_settings = local_settings(settings, tmp_path / "data")
+    with started_for(monkeypatch, owner, service_settings):
+        yield service_settings
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def spawned(
     settings: Settings, tmp_path: Path, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Settings]:
     """The settings of a local service that is started as for users; it is stopped at the end."""
-    chosen = local_settings(settings, tmp_path / "data")
-    with started_for(monkeypatch, owner, chosen, spawned=True):
-        yield chosen
+    service_settings = local_settings(settings, tmp_path / "data")
+    with started_for(monkeypatch, owner, service_settings, spawned=True):
+        yield service_settings
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
 ) -> None:
     """A place that is given back within the second is taken; beyond it the answer is a 503 to try again."""
 
-    async def asked(http: httpx.AsyncClient) -> None:
+    async def ask(http: httpx.AsyncClient) -> None:
         async with AsyncExitStack() as held:
             for _ in range(services.database.heavy.places):
                 await held.enter_async_context(services.database.heavy.place())
@@ -72,7 +72,7 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
         async with httpx.AsyncClient(
             transport=transport, base_url="http://localhost", headers=headers
         ) as http:
-            await asked(http)
+            await ask(http)
 
     loop.run(run())
 
@@ -104,5 +104,5 @@ def test_no_more_run_at_once_than_there_are_places(
 
     outcomes = loop.run(many())
     assert most == 2
-    assert all(one is None or isinstance(one, ServiceBusy) for one in outcomes)
+    assert all(outcome is None or isinstance(outcome, ServiceBusy) for outcome in outcomes)
     assert None in outcomes
