@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 import pytest
 
-from graphmem.errors import ServiceUnreachable
+from graphmem.errors import AuthRequired, ServiceUnreachable
 from graphmem.mcp import thin
 from graphmem.mcp.protocol import Protocol, Refusal, ToolCall, recorded
 from graphmem.mcp.toolsets import TOOLSETS
@@ -102,18 +102,35 @@ def test_a_call_has_the_headers_of_its_era() -> None:
     assert newer.progress_token is None
 
 
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("store", "store"),
+        (" store", "=?base64?IHN0b3Jl?="),
+        ("a\r\nb", "=?base64?YQ0KYg==?="),
+        ("=?base64?c3RvcmU=?=", "=?base64?PT9iYXNlNjQ/YzNSdmNtVT0/PQ==?="),
+    ],
+)
+def test_a_name_that_is_no_plain_text_is_a_header_in_base64(name: str, header: str) -> None:
+    call = with_envelope({"method": "tools/call", "params": {"name": name}})
+    assert Protocol(recorded("core")).answer(1, "tools/call", call["params"]).headers["Mcp-Name"] == header
+
+
 class Wire:
     """A client that is read by hand, and a service that answers when the test lets it."""
 
-    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, handshake: bool = True) -> None:
         self.answer: Any = {"content": []}
+        self.refusal: tuple[int, Any] | None = None
         self.may_answer = threading.Event()
         self.sent: list[Any] = []
         self._out, wire = os.pipe()
         self.client = thin.Client(Settings(data_dir=tmp_path), wire)
         self._wire = wire
         monkeypatch.setattr(calling, "send", self._send)
-        self.take(method="initialize", id=0, params=opening("2025-11-25")["params"])
+        self._handshakes = int(handshake)
+        if handshake:
+            self.take(method="initialize", id=0, params=opening("2025-11-25")["params"])
 
     def _send(self, settings: Any, url: str, request: Any, headers: Any, tell: Any) -> tuple[int, bytes]:
         if tell:
@@ -124,6 +141,8 @@ class Wire:
             tell("starting … 5 s")
         if isinstance(self.answer, Exception):
             raise self.answer
+        if self.refusal:
+            return self.refusal[0], orjson.dumps(self.refusal[1])
         return 200, orjson.dumps({"jsonrpc": "2.0", "id": request["id"], "result": self.answer})
 
     def take(self, **message: Any) -> None:
@@ -134,7 +153,7 @@ class Wire:
         self.client.end()
         os.close(self._wire)
         with os.fdopen(self._out, "rb") as out:
-            return [orjson.loads(line) for line in out][1:]
+            return [orjson.loads(line) for line in out][self._handshakes :]
 
 
 @pytest.fixture
@@ -181,6 +200,37 @@ def test_an_error_of_the_service_is_an_error_of_the_tool(wire: Wire) -> None:
     envelope = message["result"]["structuredContent"]
     assert (envelope["error_code"], envelope["message"]) == ("SERVICE_UNREACHABLE", "it ended")
     assert orjson.loads(message["result"]["content"][0]["text"]) == envelope
+
+
+def test_an_error_of_a_call_with_an_envelope_has_the_members_of_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = Wire(tmp_path, monkeypatch, handshake=False)
+    wire.answer = ServiceUnreachable("it ended")
+    wire.may_answer.set()
+    wire.take(id=1, **with_envelope({"method": "tools/call", "params": {"name": "store"}}))
+    (message,) = wire.messages()
+    assert message["result"]["isError"]
+    assert message["result"]["resultType"] == "complete"
+
+
+def test_a_refusal_of_the_service_is_told_under_the_id_of_the_call(wire: Wire) -> None:
+    """MCP answers a message that it refuses by itself; the gate before it answers by an envelope."""
+    fault = {"code": -32602, "message": "Unknown tool"}
+    wire.refusal = 400, {"jsonrpc": "2.0", "id": None, "error": fault}
+    wire.may_answer.set()
+    wire.take(method="tools/call", id="x", params={"name": "store"})
+    (message,) = wire.messages()
+    assert message == {"jsonrpc": "2.0", "id": "x", "error": fault}
+
+
+def test_an_error_envelope_of_the_service_is_an_error_of_the_tool(wire: Wire) -> None:
+    wire.refusal = 401, AuthRequired().envelope("trace")
+    wire.may_answer.set()
+    wire.take(method="tools/call", id=1, params={"name": "store"})
+    (message,) = wire.messages()
+    assert message["result"]["isError"]
+    assert message["result"]["structuredContent"]["error_code"] == AuthRequired.code
 
 
 def test_what_is_no_message_is_refused_and_blank_lines_are_not(wire: Wire) -> None:

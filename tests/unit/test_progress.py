@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
+import pytest
+from rich.console import Console
 from rich.progress import Progress, TaskID
 
+from graphmem.cli import session
 from graphmem.cli.progress import Rate, Remaining, counted_progress
 
 
@@ -39,3 +44,17 @@ def test_no_remaining_time_is_shown_in_the_first_seconds() -> None:
         clock.seconds = seconds
         bar.advance(task, 1)
         assert Remaining().render(bar.tasks[0]).plain == ""
+
+
+def test_a_download_is_drawn_until_all_of_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(file=io.StringIO(), width=100, force_terminal=True)
+    monkeypatch.setattr(session, "stderr", screen)
+    tell = session.fetching()
+    tell("Neo4j", 0, 2_000_000)
+    tell("Neo4j", 1_000_000, 2_000_000)
+    tell("model", 0, 1_000)
+    tell("Neo4j", 2_000_000, 2_000_000)
+    drawn = screen.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
+    assert "Neo4j" in drawn
+    assert "model" in drawn
+    assert "2.0/2.0 MB" in drawn

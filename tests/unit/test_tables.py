@@ -194,6 +194,36 @@ def test_what_an_answer_lacks_to_stay_within_its_size_is_printed() -> None:
     assert "omitted" not in text
 
 
+def test_an_answer_that_only_lacks_whole_parts_names_no_shortened_one() -> None:
+    omitted = {"left_out": {"events": 3, "notes": 1}, "hint": "`next_cursor` goes on"}
+    text = printed("timeline.list", {"events": [], "omitted": omitted})
+    assert "3 events left out; 1 notes left out; `next_cursor` goes on" in text
+    assert "shortened" not in text
+
+
+def test_a_value_that_others_contest_is_followed_by_theirs() -> None:
+    other = {"value": "Ockham", "observed_at": "2026-02-01T09:00:00Z", "observation_id": f"obs_{'1' * 32}"}
+    answer = {**LINES, "lines": [{**LINES["lines"][0], "contested": [other]}]}
+    line, contest = lines("context.retrieve", answer, 160)[2:4]
+    assert "It runs the observatory" in line
+    assert "but Ockham" in contest
+    assert "2026-02-01" in contest
+    assert other["observation_id"] in contest
+
+
+def test_the_relationships_of_a_store_are_listed_with_their_action() -> None:
+    entity = {"entity_id": ID, "entity_type": "person", "canonical_name": "Ada", "action": "created",
+              "version": 1, "identity_basis": "name", "deduplicated": False}  # fmt: skip
+    link = {"source_entity_id": ID, "target_entity_id": ID.replace("0", "a"), "relationship_type": "KNOWS",
+            "action": "created", "deduplicated": False}  # fmt: skip
+    again = {**link, "relationship_type": "WORKS_WITH", "action": "observed", "deduplicated": True}
+    answer = {"entities": [entity], "relationships_created": [link, again]}
+    text = lines("store", answer, 200)
+    knows, works = (next(line for line in text if name in line) for name in ("KNOWS", "WORKS_WITH"))
+    assert knows.split() == ["Ada", "KNOWS", link["target_entity_id"], "created"]
+    assert works.endswith("observed (stored before)")
+
+
 @pytest.mark.parametrize(("columns", "width"), [(None, PIPE_CHARACTERS), ("100", 100)])
 def test_the_lines_of_a_pipe_are_cut_only_where_columns_is_set(columns: str | None, width: int) -> None:
     environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
