@@ -8,6 +8,7 @@ import pytest
 from pydantic import Field
 
 from graphmem.arguments import (
+    ISSUES_LIMIT,
     Arguments,
     EntityId,
     Limit,
@@ -197,6 +198,19 @@ def test_a_dotted_name_is_unknown():
 def test_the_dotted_name_of_a_real_filter_is_unknown():
     assert isinstance(fault(QueryObservations, {"filters.entity_type": "person"}), UnknownField)
     assert read(QueryObservations, "", {"entity_type": "person"}).filters.entity_type == "person"
+
+
+def test_a_request_with_more_names_than_any_operation_takes_is_refused_with_a_hundred_of_them():
+    error = fault(Fetch, {"id": "a", **{f"name{number}": 1 for number in range(ISSUES_LIMIT)}})
+    assert isinstance(error, UnknownField)
+    assert error.details["unknown_fields"] == [f"name{number}" for number in range(ISSUES_LIMIT)]
+    assert paths(error) == ["$"]
+
+
+def test_filters_with_more_names_than_any_object_has_are_refused_once():
+    error = fault(Query, {"filters": {f"name{number}": 1 for number in range(ISSUES_LIMIT + 1)}})
+    assert paths(error) == ["$.filters"]
+    assert "101 members" in str(error)
 
 
 @pytest.mark.parametrize("filters", [None, "kind", 1, [], ["kind"]], ids=ascii)

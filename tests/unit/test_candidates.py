@@ -117,6 +117,14 @@ def test_a_candidate_is_seen_often_enough_and_not_declared():
     assert suggested([]) == {}
 
 
+def test_a_candidate_has_the_confidence_that_is_asked_for():
+    rows = sample(
+        *({"due_date": day, "x": value} for day, value in zip(WHEN, [1, "a", 2, "b", 3], strict=True))
+    )
+    assert suggested(rows) == {"due_date": "date", "x": "string"}
+    assert suggested(rows, min_confidence=0.8) == {"due_date": "date"}
+
+
 def test_confidence_grows_with_type_format_name_and_number():
     def confidence(name: str, values: list) -> float:
         rows = sample(*({name: value} for value in values))

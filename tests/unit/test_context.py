@@ -101,6 +101,24 @@ def test_a_cut_value_is_part_of_the_value(text: str, limit: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question_words", "begin"), [({"engine"}, "…"), ({"absent"}, "word "), (set(), "word ")]
+)
+def test_a_long_value_is_cut_around_the_first_word_of_the_question(
+    question_words: set[str], begin: str
+) -> None:
+    text = "word " * 40 + "engine " + "word " * 40
+    shown, is_cut = context_ranking.excerpt(
+        canonical.encode(text), frozenset(question_words), 40, words.tokens
+    )
+    part = canonical.decode(shown)
+    assert is_cut
+    assert part.startswith(begin)
+    assert part.endswith("…")
+    assert ("engine" in part) == (question_words == {"engine"})
+    assert len(part) <= 42
+
+
+@pytest.mark.parametrize(
     ("question", "named"),
     [
         ("Where does Ada Lovelace work?", "Ada Lovelace"),

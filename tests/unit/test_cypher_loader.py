@@ -124,6 +124,11 @@ def test_a_query_that_is_not_per_owner_and_asks_for_one_is_refused():
         parsed(HEADER + "// tenancy global: no reason.\n" + TEXT)
 
 
+def test_a_header_without_a_query_is_refused():
+    with pytest.raises(ValueError, match="there is no query below the header"):
+        parsed(HEADER + "// Why: nothing follows.\n")
+
+
 @pytest.mark.parametrize(
     "source",
     [

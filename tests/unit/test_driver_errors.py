@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import neo4j.exceptions
 import pytest
 
-from graphmem.database.driver_errors import translate
+from graphmem.database.driver_errors import setting_error, translate
 from graphmem.errors import DatabaseCrowded, DatabaseFull, DatabaseTimeout, InternalError, Unavailable
+from graphmem.settings import load
 
 SECRET = "what only the log may say"
 ROOTS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError)
@@ -27,6 +28,11 @@ def classes(*roots: type[Exception]) -> Iterator[type[Exception]]:
     for root in roots:
         yield root
         yield from classes(*root.__subclasses__())
+
+
+def hydrated(code: str) -> Exception:
+    """Return the error that the driver makes of a code of the server."""
+    return neo4j.exceptions.Neo4jError._hydrate_neo4j(code=code, message=SECRET)
 
 
 def class_name(kind: type[Exception]) -> str:
@@ -53,8 +59,7 @@ def test_an_exception_of_the_driver_is_a_fault_of_ours_or_may_pass(kind: type[Ex
     ],
 )
 def test_a_code_of_the_server_is_what_it_says(code: str, kind: type[Exception]) -> None:
-    error = neo4j.exceptions.Neo4jError._hydrate_neo4j(code=code, message=SECRET)
-    assert isinstance(translate(error), kind)
+    assert isinstance(translate(hydrated(code)), kind)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +84,23 @@ def test_memory_that_others_take_is_told_from_a_limit_of_its_own(setting: str, k
 @pytest.mark.parametrize("exc", [OSError(SECRET), TimeoutError(SECRET), ConnectionResetError(SECRET)])
 def test_a_fault_of_the_network_may_pass(exc: Exception) -> None:
     assert isinstance(translate(exc), Unavailable)
+
+
+@pytest.mark.parametrize(
+    ("exc", "setting", "word"),
+    [
+        (neo4j.exceptions.AuthError("no"), "NEO4J_PASSWORD", "refuses the user 'reader'"),
+        (neo4j.exceptions.ConfigurationError("no scheme"), "NEO4J_URI", "no scheme"),
+        (ValueError("no port"), "NEO4J_URI", "no port"),
+        (hydrated("Neo.ClientError.Database.DatabaseNotFound"), "NEO4J_DATABASE", "no database 'absent'"),
+        (hydrated("Neo.ClientError.Statement.SyntaxError"), None, ""),
+        (neo4j.exceptions.ServiceUnavailable("gone"), None, ""),
+    ],
+)
+def test_a_start_that_fails_names_the_setting_that_is_wrong(
+    exc: Exception, setting: str | None, word: str
+) -> None:
+    settings = load(neo4j_uri="bolt://db:7687", neo4j_username="reader", neo4j_database="absent")
+    error = setting_error(exc, settings)
+    assert (error and error.details) == (setting and {"setting": setting})
+    assert word in str(error)

@@ -32,6 +32,16 @@ def test_a_run_that_began_before_a_connection_was_lost_does_not_count() -> None:
     assert runs.expects("RETURN 1")
 
 
+def test_a_plan_that_was_made_before_a_connection_was_lost_does_not_count() -> None:
+    runs = FirstRuns()
+    began = runs.server_life
+    runs.planned("RETURN 1", began)
+    assert runs.has_plan("RETURN 1")
+    runs.failed(ConnectionResetError())
+    runs.planned("RETURN 1", began)
+    assert not runs.has_plan("RETURN 1")
+
+
 def test_texts_beyond_the_limit_are_forgotten_by_their_last_run() -> None:
     runs = FirstRuns()
     for number in range(TEXTS_LIMIT):

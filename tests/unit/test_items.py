@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import canonical, identity, ids, times
-from graphmem.model.items import DEFAULT_PRIORITY, RESERVED, Defaults, Item, Reader
+from graphmem.model.items import DEFAULT_PRIORITY, ISSUES_LIMIT, RESERVED, Defaults, Item, Reader
 
 OWNER = "00000000-0000-0000-0000-000000000000"
 TRANSACTION = "txn_" + "0" * 32
@@ -349,3 +349,23 @@ def test_a_request_with_values_of_100_levels_has_a_hash():
 def test_a_value_of_101_levels_is_refused_whatever_identifies():
     for about in ({"entity_type": "recipe"}, {"target_id": TARGET}, {**ADA, "intent": "create_new"}):
         assert faults({**about, "deep": nested(101)}) == [("ERR_VALUE", "$.entities[0].deep" + "[0]" * 100)]
+
+
+def test_no_more_than_a_hundred_faults_of_a_request_are_told():
+    read = reader()
+    for index in range(ISSUES_LIMIT + 1):
+        assert read.item(index, "no object") is None
+    assert [issue.get("index") for issue in read.issues] == list(range(ISSUES_LIMIT))
+
+
+def test_an_item_is_identified_by_the_registered_schema_of_its_type():
+    registered = {"wine": (("label", "year"), (identity.CONTENT,))}
+    read = Reader(OWNER, TRANSACTION, alternatives=registered.get)
+    wine = {"entity_type": "wine", "label": "Ternmoon", "year": 2019, "name": "a name"}
+    item, same, other = (read.item(0, {**wine, **more}) for more in ({}, {"name": "x"}, {"year": 2020}))
+    assert item is not None
+    assert same is not None
+    assert other is not None
+    assert (item.basis, item.entity_id) == ("label+year", same.entity_id)
+    assert other.entity_id != item.entity_id
+    assert taken(wine).basis == "name"

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from graphmem.model import canonical, identity, schema
 from graphmem.model.ranks import ObservationSource
-from graphmem.model.rules import PLAIN, Rules
+from graphmem.model.rules import PLAIN, Converter, Rules, convert
 from graphmem.model.schema import Document, SchemaInvalid
 from graphmem.model.schema.shapes import FIELDS_LIMIT, TEXT_LIMIT
 from tests.support.schemas import DOCUMENTS, WINE, wine
@@ -186,6 +186,24 @@ def test_converters_are_their_functions():
         "wine", {"fields": {"a": {"type": "date", "converters": [long, "timestamp_s_to_iso"]}}}
     )
     assert document.fields["a"].converters == ("timestamp_ms_to_iso", "timestamp_s_to_iso")
+
+
+@pytest.mark.parametrize(
+    ("converter", "count", "date"),
+    [
+        ("timestamp_s_to_iso", 1_769_853_600, "2026-01-31T10:00:00.000000Z"),
+        ("timestamp_ms_to_iso", 1_769_853_600_250, "2026-01-31T10:00:00.250000Z"),
+        ("timestamp_nanos_to_iso", 1_769_853_600_000_001_999, "2026-01-31T10:00:00.000001Z"),
+        ("timestamp_s_to_iso", 1e300, None),
+        ("timestamp_s_to_iso", True, None),
+        ("timestamp_s_to_iso", "1769853600", None),
+    ],
+)
+def test_a_converter_of_times_takes_numbers_that_are_times(
+    converter: Converter, count: object, date: str | None
+):
+    converted = convert(canonical.encode(count), "date", (converter,))
+    assert converted == (date and canonical.encode(date))
 
 
 def test_every_fault_is_told_of_and_no_more_than_a_hundred():

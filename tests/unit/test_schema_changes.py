@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from graphmem.model import canonical, schema
 from graphmem.model.rules import Rules
 from graphmem.model.schema import Active, SchemaInvalid, UnknownType
+from graphmem.model.schema.shapes import FIELDS_LIMIT, TEXT_LIMIT
 from tests.support.schemas import DOCUMENTS, NAMES, WINE, wine
 
 
@@ -104,6 +105,17 @@ def test_an_update_that_changes_nothing_is_refused():
 def test_a_fault_of_an_update_is_named_by_its_place(asked: dict, path: str, code: str):
     with refuses(path=path, code=code):
         updated(registered(), **asked)
+
+
+def test_an_update_that_makes_a_schema_too_large_is_refused():
+    fields = {f"f{number}": "string" for number in range(FIELDS_LIMIT)}
+    with refuses(path="$.fields", code="ERR_TOO_LARGE"):
+        updated(registered(fields=fields, canonical_name_fields=None), new_fields={"more": "string"})
+    with refuses(path="$.hidden_fields", code="ERR_TOO_LARGE"):
+        updated(registered(hidden_fields=[f"h{number}" for number in range(FIELDS_LIMIT)]), remove=["price"])
+    half = "x" * (TEXT_LIMIT // 2)
+    with refuses(code="ERR_TOO_LARGE"):
+        updated(registered(agent_instructions=half), settings={"store_warnings": half})
 
 
 def test_a_field_declared_anew_keeps_what_is_not_said_of_it():

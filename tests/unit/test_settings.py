@@ -19,6 +19,8 @@ from graphmem.settings import load
         ("NEO4J_URI", "localhost:7687", "bolt://host:7687"),
         ("NEO4J_URI", "bolt://", "bolt://host:7687"),
         ("SERVICE_BEARER_TOKEN", "short", "needs 32"),
+        ("SERVICE_BEARER_TOKEN", "a token of more than thirty-two characters", "without spaces"),
+        ("SERVICE_BEARER_TOKEN", "é" * 32, "ASCII"),
     ],
 )
 def test_a_setting_that_cannot_be_says_what_can(
