@@ -39,18 +39,18 @@ def test_a_clock_that_is_set_hides_nothing_and_confuses_no_order(
         clock.append(step)
         for count in range(3):
             recorded.append(rest("store", entities=[{**THING, "n": 10 * number + count}])["recorded_at"])
-    assert all(one < other for one, other in pairwise(recorded))
+    assert all(earlier < later for earlier, later in pairwise(recorded))
     (entity,) = rest("entities.query")["entities"]
-    said = {"entity_id": entity["entity_id"]}
+    subject = {"entity_id": entity["entity_id"]}
     # The last one that was written is the newest, whatever the clock said.
     assert entity["snapshot"]["n"] == 10 * (len(steps) - 1) + 2
     values = [10 * number + count for number in range(len(steps)) for count in range(3)]
     for moment, value in zip(recorded, values, strict=True):
-        for asked in ("at", "at_ingested"):
-            assert rest("entities.snapshot", **said, **{asked: moment})["snapshot"]["n"] == value
-    listed = rest("observations.query", filters=said)["observations"]
-    assert [one["recorded_at"] for one in listed] == recorded[::-1]
-    assert [one["fields"]["n"] for one in listed] == values[::-1]
+        for argument in ("at", "at_ingested"):
+            assert rest("entities.snapshot", **subject, **{argument: moment})["snapshot"]["n"] == value
+    listed = rest("observations.query", filters=subject)["observations"]
+    assert [observation["recorded_at"] for observation in listed] == recorded[::-1]
+    assert [observation["fields"]["n"] for observation in listed] == values[::-1]
 
 
 def test_what_is_turned_and_corrected_after_the_clock_went_back_holds(rest: Call, clock: list[int]) -> None:
@@ -59,32 +59,32 @@ def test_what_is_turned_and_corrected_after_the_clock_went_back_holds(rest: Call
         entities=[{**THING, "n": 1}, {"entity_type": "thing", "name": "u"}],
         relationships=[{"relationship_type": "PART_OF", "source_index": 0, "target_index": 1}],
     )
-    one, other = (item["entity_id"] for item in stored["entities"])
+    source_id, target_id = (item["entity_id"] for item in stored["entities"])
     (edge,) = (made["relationship_key"] for made in stored["relationships_created"])
     clock.append(-HOUR)
-    rest("entities.correct", entity_id=one, field="n", value=2)
-    assert rest("entities.get", entity_id=one)["snapshot"]["n"] == 2
+    rest("entities.correct", entity_id=source_id, field="n", value=2)
+    assert rest("entities.get", entity_id=source_id)["snapshot"]["n"] == 2
     rest("relationships.delete", relationship_key=edge)
     assert rest("relationships.list")["relationships"] == []
     rest("relationships.restore", relationship_key=edge)
     assert len(rest("relationships.list")["relationships"]) == 1
     for _ in range(2):
-        rest("entities.delete", entity_id=one)
-        assert [item["entity_id"] for item in rest("entities.query")["entities"]] == [other]
-        rest("entities.restore", entity_id=one)
+        rest("entities.delete", entity_id=source_id)
+        assert [item["entity_id"] for item in rest("entities.query")["entities"]] == [target_id]
+        rest("entities.restore", entity_id=source_id)
         assert len(rest("entities.query")["entities"]) == 2
-    rest("entities.merge", source_entity_id=one, target_entity_id=other)
+    rest("entities.merge", source_entity_id=source_id, target_entity_id=target_id)
     assert len(rest("entities.query")["entities"]) == 1
-    rest("entities.unmerge", source_entity_id=one)
-    assert rest("entities.get", entity_id=one)["snapshot"]["n"] == 2
+    rest("entities.unmerge", source_entity_id=source_id)
+    assert rest("entities.get", entity_id=source_id)["snapshot"]["n"] == 2
     assert rest("server.check_snapshots")["healthy"]
 
 
 def test_a_time_that_the_service_gave_is_no_future_to_it(rest: Call, clock: list[int]) -> None:
     recorded = rest("store", entities=[{**THING, "n": 1}])["recorded_at"]
     clock.append(-HOUR)
-    (stored,) = rest("store", entities=[{**THING, "n": 2, "observed_at": recorded}])["entities"]
-    assert rest("entities.get", entity_id=stored["entity_id"])["observation_count"] == 2
+    (entity,) = rest("store", entities=[{**THING, "n": 2, "observed_at": recorded}])["entities"]
+    assert rest("entities.get", entity_id=entity["entity_id"])["observation_count"] == 2
 
 
 @pytest.fixture
@@ -123,6 +123,6 @@ def test_processes_whose_clocks_differ_have_one_order(rest: Call, late: httpx.Cl
         # Each sees what the other wrote, at once.
         assert rest("entities.get", entity_id=subject_id)["snapshot"]["n"] == count
         assert late.get(f"/entities/{subject_id}").json()["snapshot"]["n"] == count
-    assert all(one < other for one, other in pairwise(recorded))
+    assert all(earlier < later for earlier, later in pairwise(recorded))
     moment = {"entity_id": subject_id, "at": recorded[-1]}
     assert late.post("/get_entity_snapshot", json=moment).json()["snapshot"]["n"] == 11

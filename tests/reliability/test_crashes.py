@@ -61,12 +61,12 @@ def test_what_was_acknowledged_outlives_many_kills(
         what = EVERY[number % len(EVERY)]
         every.append(asyncio.run(kill_under_load(victims, what, CLIENTS, 1.5, dice)))
         figures(f"{number:4} {what:8} {every[-1]}")
-    slowest = max(one.seconds for one in every)
+    slowest = max(report.seconds for report in every)
     sums = {
-        name: sum(getattr(one, name) for one in every)
+        name: sum(getattr(report, name) for report in every)
         for name in ("acknowledged", "doubted", "replayed", "reads")
     }
-    wrong = [one.wrong for one in every if one.wrong]
+    wrong = [report.wrong for report in every if report.wrong]
     figures(f"{len(every)} cycles {sums}, slowest {slowest:.1f} s, wrong: {wrong}")
     assert not wrong
     replayed_alone(victims, loop, services)
@@ -77,10 +77,12 @@ def replayed_alone(victims: KillableService, loop: Loop, services: Services) -> 
     path = victims.folder / "dump"
 
     async def hashes() -> dict[str, str]:
-        async with open_services(victims.settings) as there:
-            rows = await there.database.script("MATCH (o:Owner) RETURN o.id AS id, o.state_hash AS hash")
+        async with open_services(victims.settings) as victim_services:
+            rows = await victim_services.database.script(
+                "MATCH (o:Owner) RETURN o.id AS id, o.state_hash AS hash"
+            )
             kept = {row["id"]: row["hash"] for row in rows}
-            await dump.create(there.database, path, list(kept))
+            await dump.create(victim_services.database, path, list(kept))
         await dump.restore(services.database, services.vocabulary, services.writers, path)
         return kept
 
@@ -92,7 +94,7 @@ def replayed_alone(victims: KillableService, loop: Loop, services: Services) -> 
 # What the comparison would find
 
 
-def there(
+def transaction_row(
     key: str, sequence: int, observations: int = 1, recorded_at: int | None = None
 ) -> dict[str, object]:
     at = sequence if recorded_at is None else recorded_at
@@ -103,19 +105,19 @@ def there(
 @pytest.mark.parametrize(
     ("rows", "wrong"),
     [
-        ([there("a", 1), there("b", 2)], set()),
-        ([there("a", 1)], {"lost"}),
-        ([there("a", 1), {**there("b", 2), "id": "another"}], {"lost"}),
-        ([there("a", 1), there("b", 2, observations=0)], {"torn"}),
-        ([there("a", 1), there("b", 2), there("b", 3)], {"twice"}),
-        ([there("a", 1), there("b", 3)], {"disorder"}),
-        ([there("a", 1), there("b", 2, recorded_at=1)], {"disorder"}),
-        ([there("a", 1), there("b", 2), there("c", 3)], {"faults"}),
+        ([transaction_row("a", 1), transaction_row("b", 2)], set()),
+        ([transaction_row("a", 1)], {"lost"}),
+        ([transaction_row("a", 1), {**transaction_row("b", 2), "id": "another"}], {"lost"}),
+        ([transaction_row("a", 1), transaction_row("b", 2, observations=0)], {"torn"}),
+        ([transaction_row("a", 1), transaction_row("b", 2), transaction_row("b", 3)], {"twice"}),
+        ([transaction_row("a", 1), transaction_row("b", 3)], {"disorder"}),
+        ([transaction_row("a", 1), transaction_row("b", 2, recorded_at=1)], {"disorder"}),
+        ([transaction_row("a", 1), transaction_row("b", 2), transaction_row("c", 3)], {"faults"}),
     ],
 )
 def test_the_comparison_finds_what_is_wrong(rows: list[dict[str, object]], wrong: set[str]) -> None:
-    found, ledger = CrashReport(), Ledger()
+    report, ledger = CrashReport(), Ledger()
     for key in "ab":
         ledger.sent.append(SentWrite("o", key, "/store", {}, 1, answer={"transaction_id": f"t{key}"}))
-    compare(found, ledger, "o", rows)
-    assert set(found.wrong) == wrong
+    compare(report, ledger, "o", rows)
+    assert set(report.wrong) == wrong

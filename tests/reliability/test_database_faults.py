@@ -191,14 +191,14 @@ def test_a_commit_that_stays_in_doubt_is_said_to(locking: Faulty) -> None:
 
 
 def at_once(faulty: Faulty, count: int) -> list[Outcome]:
-    async def one(i: int) -> Outcome:
+    async def store(i: int) -> Outcome:
         try:
             return await faulty.ask("store", entities=[{"entity_type": "thing", "name": f"n{i}"}])
         except GraphmemError as exc:
             return exc
 
     async def every() -> list[Outcome]:
-        return await asyncio.gather(*(one(i) for i in range(count)))
+        return await asyncio.gather(*(store(i) for i in range(count)))
 
     return faulty.loop.run(every())
 
@@ -244,16 +244,16 @@ def test_one_request_that_cannot_be_decided_does_not_fail_the_others(faulty: Fau
 
 def test_a_caller_that_leaves_does_not_take_the_others_along(faulty: Faulty) -> None:
     async def leaving() -> list[Any]:
-        asked = [
+        tasks = [
             asyncio.create_task(faulty.ask("store", entities=[{"entity_type": "thing", "name": f"n{i}"}]))
             for i in range(6)
         ]
         await asyncio.sleep(0)
-        asked[2].cancel()
-        return await asyncio.gather(*asked, return_exceptions=True)
+        tasks[2].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
 
     outcomes = faulty.loop.run(leaving())
-    assert [i for i, one in enumerate(outcomes) if not isinstance(one, dict)] == [2]
+    assert [i for i, outcome in enumerate(outcomes) if not isinstance(outcome, dict)] == [2]
     assert faulty.call("store", entities=[ADA])["entities_created"] == 1
 
 
@@ -262,6 +262,6 @@ def test_more_than_may_wait_is_refused_as_busy(faulty: Faulty) -> None:
     services = faulty.services
     writers = Writers(services.database, settings, services.embedder)
     outcomes = at_once(replace(faulty, services=replace(faulty.services, writers=writers)), 10)
-    busy = [one for one in outcomes if isinstance(one, ServiceBusy)]
+    busy = [outcome for outcome in outcomes if isinstance(outcome, ServiceBusy)]
     assert (len(busy), len(outcomes) - len(busy)) == (8, 2)
     assert faulty.call("server.stats")["sequence"] == 2

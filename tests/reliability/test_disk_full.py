@@ -67,9 +67,9 @@ class Client:
 
     def store(self, key: str) -> httpx.Response:
         """Store once, whatever comes of it; a repeat of a key is the same request."""
-        said = {"entity_type": "thing", "name": key, "said": f"zebra {key}", "text": "x" * 100_000}
-        known = [one for one in self.ledger.sent if one.key == key]
-        sent = known[0] if known else SentWrite(OWNER, key, "/store", {"entities": [said]}, 1)
+        item = {"entity_type": "thing", "name": key, "said": f"zebra {key}", "text": "x" * 100_000}
+        known = [write for write in self.ledger.sent if write.key == key]
+        sent = known[0] if known else SentWrite(OWNER, key, "/store", {"entities": [item]}, 1)
         if not known:
             self.ledger.sent.append(sent)
         answer = self.http.post("/store", json={**sent.body, "idempotency_key": key})
@@ -79,10 +79,10 @@ class Client:
 
     def finds(self, sent: SentWrite) -> bool:
         """Return whether what was stored is found by its words."""
-        asked = {"identifier": f"zebra {sent.key}", "limit": 5}
-        answer = self.http.post("/retrieve_entity_by_identifier", json=asked).json()
-        (stored,) = sent.answer["entities"] if sent.answer else [{}]
-        return stored.get("entity_id") in [one["entity_id"] for one in answer["entities"]]
+        body = {"identifier": f"zebra {sent.key}", "limit": 5}
+        answer = self.http.post("/retrieve_entity_by_identifier", json=body).json()
+        (entity,) = sent.answer["entities"] if sent.answer else [{}]
+        return entity.get("entity_id") in [hit["entity_id"] for hit in answer["entities"]]
 
     def fill(self, most: int) -> httpx.Response | None:
         """Store until that fails; return the answer that says so."""
@@ -125,10 +125,10 @@ def settled(client: Client, victims: KillableService, figures: Figures) -> None:
     assert client.fill(5) is None
     check = client.http.post("/health_check_snapshots", json={}).json()
     assert check["healthy"], check
-    found = CrashReport()
-    compare(found, client.ledger, OWNER, victims.ask(TRANSACTIONS, owner=OWNER))
-    assert not found.wrong
-    assert found.acknowledged == len(client.ledger.sent)
+    report = CrashReport()
+    compare(report, client.ledger, OWNER, victims.ask(TRANSACTIONS, owner=OWNER))
+    assert not report.wrong
+    assert report.acknowledged == len(client.ledger.sent)
     # The index of words follows the commits: what it could not write then, it must have written by now.
     unsaid = [sent.key for sent in client.ledger.sent if not client.finds(sent)]
     assert not unsaid

@@ -77,7 +77,7 @@ class Doom:
         process = forks().start(self.settings, self.folder, *words, worker=worker, **armed)
         assert process.wait() == failpoints.KILLED, (self.folder / "console").read_text()
 
-    def asked(self, place: str, path: str, body: dict[str, Any]) -> None:
+    def dies_during_request(self, place: str, path: str, body: dict[str, Any]) -> None:
         """Have a service die at a failpoint while it is asked, ``@2`` at its second pass: no answer comes."""
         port = free_port()
         step, _, number = place.partition("@")
@@ -114,14 +114,14 @@ def stored_once(rest: Call, done: bool, before: int = 0) -> None:
 
 
 def healthy(rest: Call) -> bool:
-    found = rest("server.check_snapshots")
-    assert found["healthy"], found
-    return found["counts_compared"]
+    report = rest("server.check_snapshots")
+    assert report["healthy"], report
+    return report["counts_compared"]
 
 
 @pytest.mark.parametrize("place", STORES)
 def test_a_store_that_was_not_answered_is_stored_once(doom: Doom, rest: Call, place: str) -> None:
-    doom.asked(place, "/store", {**STORE, **KEY})
+    doom.dies_during_request(place, "/store", {**STORE, **KEY})
     stored_once(rest, STORES[place])
 
 
@@ -130,7 +130,7 @@ def test_a_store_under_the_lock_that_was_not_answered_is_stored_once(
     doom: Doom, rest: Call, place: str
 ) -> None:
     rest("store", entities=[{"entity_type": "other", "name": "first"}])
-    doom.asked(place, "/store", {**STORE, **KEY})
+    doom.dies_during_request(place, "/store", {**STORE, **KEY})
     stored_once(rest, LOCKED[place], before=1)
 
 
@@ -138,14 +138,14 @@ def test_what_was_folded_again_for_a_store_leaves_no_half_of_it(doom: Doom, rest
     rest("store", entities=ITEMS)
     rest("schemas.register", schema=SCHEMA)
     # The first turn folds again, and the second would store.
-    doom.asked("after:write.turn", "/store", {**STORE, **KEY})
+    doom.dies_during_request("after:write.turn", "/store", {**STORE, **KEY})
     stored_once(rest, NOT, before=2)
 
 
 @pytest.mark.parametrize("place", TAKEN_OVER)
 def test_a_schema_that_was_not_answered_is_registered_once(doom: Doom, rest: Call, place: str) -> None:
     rest("store", entities=ITEMS)
-    doom.asked(place, "/register_schema", {"schema": SCHEMA, **KEY})
+    doom.dies_during_request(place, "/register_schema", {"schema": SCHEMA, **KEY})
     assert rest("schemas.register", schema=SCHEMA, **KEY)["replayed"] is (place == "after:commit")
     assert rest("server.stats")["sequence"] == 2
     assert rest("entities.query")["entities"][0]["snapshot"]["n"] == "1"
@@ -153,9 +153,9 @@ def test_a_schema_that_was_not_answered_is_registered_once(doom: Doom, rest: Cal
 
 @pytest.mark.parametrize("place", TAKEN_OVER)
 def test_a_merge_that_was_not_answered_is_merged_once(doom: Doom, rest: Call, place: str) -> None:
-    one, other = (item["entity_id"] for item in rest("store", **STORE)["entities"])
-    body = {"source_entity_id": one, "target_entity_id": other, **KEY}
-    doom.asked(place, "/entities/merge", body)
+    source_id, target_id = (item["entity_id"] for item in rest("store", **STORE)["entities"])
+    body = {"source_entity_id": source_id, "target_entity_id": target_id, **KEY}
+    doom.dies_during_request(place, "/entities/merge", body)
     assert rest("entities.merge", **body)["replayed"] is (place == "after:commit")
     assert rest("server.stats")["sequence"] == 2
     assert healthy(rest)
@@ -167,7 +167,7 @@ def test_a_type_that_was_not_answered_is_registered_once(
 ) -> None:
     name = "CUT_SHORT"
     try:
-        doom.asked(place, "/relationship_types", {"relationship_type": name})
+        doom.dies_during_request(place, "/relationship_types", {"relationship_type": name})
         answer = rest("relationship_types.register", relationship_type=name)
         assert answer["created"] is place.startswith("before")
         assert not rest("relationship_types.register", relationship_type=name)["created"]
@@ -182,7 +182,7 @@ def test_counters_that_were_being_set_right_are_right_or_wrong_as_they_were(
     rest("store", **STORE)
     wrong = "MATCH (n:Count {owner: $o, type: 'thing'}) SET n.total = 9"
     loop.run(services.database.script(wrong, o=owner))
-    doom.asked(place, "/health_check_snapshots", {"auto_fix": True})
+    doom.dies_during_request(place, "/health_check_snapshots", {"auto_fix": True})
     assert rest("server.check_snapshots")["healthy"] is place.startswith("after")
     rest("server.check_snapshots", auto_fix=True)
     assert healthy(rest)
@@ -217,9 +217,9 @@ def test_work_that_was_cut_short_is_finished_by_the_next(
 def test_a_restore_that_was_cut_short_goes_on_where_it_is_begun_again(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, tmp_path: Path, place: str
 ) -> None:
-    one, other = (item["entity_id"] for item in rest("store", **STORE)["entities"])
-    rest("entities.merge", source_entity_id=one, target_entity_id=other)
-    rest("entities.unmerge", source_entity_id=one)
+    source_id, target_id = (item["entity_id"] for item in rest("store", **STORE)["entities"])
+    rest("entities.merge", source_entity_id=source_id, target_entity_id=target_id)
+    rest("entities.unmerge", source_entity_id=source_id)
     kept = rest("server.stats")
     dumps = Dumps(loop, services, owner, tmp_path)
     made = dumps.create()
@@ -269,10 +269,10 @@ def test_there_is_no_step_that_writes_at_which_nothing_died() -> None:
     assert set(failpoints.places()) >= COVERED
 
 
-@pytest.mark.parametrize("said", ["x", "before:nothing=exit", "after:answer=exit", "before:commit=fall"])
-def test_what_is_no_failpoint_is_refused(said: str) -> None:
+@pytest.mark.parametrize("text", ["x", "before:nothing=exit", "after:answer=exit", "before:commit=fall"])
+def test_what_is_no_failpoint_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationInvalid, match="no failpoint"):
-        failpoints.arm(load(env="test", failpoints=said))
+        failpoints.arm(load(env="test", failpoints=text))
 
 
 @pytest.mark.parametrize("env", ["development", "production", "demo"])

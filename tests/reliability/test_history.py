@@ -117,7 +117,7 @@ def test_what_all_clients_see_is_one_history(
 ) -> None:
     rest("schemas.register", schema=SCHEMA)
     made = rest("store", entities=[{"entity_type": "journal", "name": name, "log": []} for name in LISTS])
-    subject_ids = dict(zip(LISTS, (one["entity_id"] for one in made["entities"]), strict=True))
+    subject_ids = dict(zip(LISTS, (entity["entity_id"] for entity in made["entities"]), strict=True))
     recorder = Recorder(urls, owner, subject_ids)
 
     async def record() -> None:
@@ -162,8 +162,8 @@ async def cutting(proxy: Proxy, loop: Loop, recorder: Recorder, end: float) -> N
 
 
 def history(*events: Append | Read, **final: str) -> History:
-    appends = [one for one in events if isinstance(one, Append)]
-    reads = [one for one in events if isinstance(one, Read)]
+    appends = [event for event in events if isinstance(event, Append)]
+    reads = [event for event in events if isinstance(event, Read)]
     return History(appends, reads, {name: tuple(values) for name, values in final.items()})
 
 
@@ -226,6 +226,6 @@ def test_a_history_that_can_be_is_fine(fine: History) -> None:
     ],
 )  # fmt: skip
 def test_every_anomaly_is_found(anomaly: str, wrong: History) -> None:
-    found = wrong.anomalies()
-    assert found
-    assert any(one.startswith(anomaly) for one in found), found
+    anomalies = wrong.anomalies()
+    assert anomalies
+    assert any(text.startswith(anomaly) for text in anomalies), anomalies

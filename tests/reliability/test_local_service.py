@@ -68,15 +68,15 @@ def finish(connection: socket.socket) -> bytes:
 
 
 def test_a_call_starts_the_service_and_further_calls_use_it(spawned: Settings) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     assert calling.greet(place(spawned)) is None
-    first = calling.ensure(spawned, told.append)
+    first = calling.ensure(spawned, messages.append)
     assert (first["version"], first["state"]) == (__version__, greeting.READY)
     assert store(spawned)["entities_created"] == 1
     assert store(spawned)["replayed"]
     assert total(spawned) == 1
     assert calling.ensure(spawned)["pid"] == first["pid"]
-    assert all("…" in line for line in told)
+    assert all("…" in line for line in messages)
 
 
 def test_the_socket_is_for_this_user_only_and_gone_after_a_stop(local: Settings) -> None:
@@ -324,13 +324,13 @@ def test_the_environment_of_the_service_holds_the_settings_and_no_others(
 ) -> None:
     monkeypatch.setenv("GRAPHMEM_BASE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("NEO4J_URI", "bolt://elsewhere:1")
-    chosen = Settings(data_dir=tmp_path, sandbox=True, allowed_hosts=("a", "b")).model_copy(
+    service_settings = Settings(data_dir=tmp_path, sandbox=True, allowed_hosts=("a", "b")).model_copy(
         update={"neo4j_uri": None}
     )
-    environ = calling.environment(chosen)
+    environ = calling.environment(service_settings)
     assert {"GRAPHMEM_BASE_URL", "NEO4J_URI"}.isdisjoint(environ)
     for name in set(os.environ) - set(environ):
         monkeypatch.delenv(name)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    assert Settings() == chosen.model_copy(update={"base_url": None})
+    assert Settings() == service_settings.model_copy(update={"base_url": None})

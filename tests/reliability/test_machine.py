@@ -61,20 +61,20 @@ class Machine(ComparedService):
 
     @rule(
         items=st.lists(NAMED | TARGETED, min_size=1, max_size=3), links=st.lists(LINK, max_size=2),
-        said=OBSERVATION_OPTIONS, keyed=KEYED, commit=st.sampled_from([True] * 7 + [False]),
+        options=OBSERVATION_OPTIONS, keyed=KEYED, commit=st.sampled_from([True] * 7 + [False]),
     )  # fmt: skip
     def store(
         self,
         items: list[dict[str, Any]],
         links: list[tuple[str, End, End, Any]],
-        said: dict[str, Any],
+        options: dict[str, Any],
         keyed: bool,
         commit: bool,
     ) -> None:
-        raw, said = [self.item(self.timed(one)) for one in items], self.timed(said)
-        related = [self.link(one, len(raw)) for one in links]
-        arguments = {"entities": raw, "relationships": related, **said}
-        subject_ids = [one.get("target_id") or self.called(one) for one in raw]
+        raw, options = [self.item(self.timed(item)) for item in items], self.timed(options)
+        related = [self.link(link, len(raw)) for link in links]
+        arguments = {"entities": raw, "relationships": related, **options}
+        subject_ids = [item.get("target_id") or self.called(item) for item in raw]
         refused = self.refused_items(raw) + self.refused_links(related, subject_ids)
         if not commit:
             answer = self.loop.run(self.outcome("store", arguments | {"commit": False}))
@@ -84,29 +84,29 @@ class Machine(ComparedService):
             answer = self.loop.run(self.outcome("store", arguments))
             assert isinstance(answer, GraphmemError), answer
             assert answer.code == REFUSED, answer
-            assert [(one["code"], one["index"]) for one in answer.details["issues"]] == refused
+            assert [(issue["code"], issue["index"]) for issue in answer.details["issues"]] == refused
             return
         answer = self.write("store", arguments, None, keyed)
         assert answer["recorded_at"] == self.recorded_at
-        for one, subject_id, stored in zip(raw, subject_ids, answer["entities"], strict=True):
-            self.add_item(one, subject_id, stored, said)
-        for one, stored in zip(related, answer["relationships_created"], strict=True):
-            self.add_link(one, subject_ids, stored, said)
-        for stored in answer["entities"]:
-            view = self.known.entity(stored["entity_id"])
-            agrees(stored["entity_snapshot_after"], view["snapshot"], "$.snapshot")
-            assert stored["canonical_name"] == view["canonical_name"]
+        for item, subject_id, entity in zip(raw, subject_ids, answer["entities"], strict=True):
+            self.add_item(item, subject_id, entity, options)
+        for link, relationship in zip(related, answer["relationships_created"], strict=True):
+            self.add_link(link, subject_ids, relationship, options)
+        for entity in answer["entities"]:
+            view = self.known.entity(entity["entity_id"])
+            agrees(entity["entity_snapshot_after"], view["snapshot"], "$.snapshot")
+            assert entity["canonical_name"] == view["canonical_name"]
 
-    @rule(who=ENTITY_NUMBER, fields=FIELDS, said=OBSERVATION_OPTIONS, keyed=KEYED)
-    def observe(self, who: int, fields: dict[str, Any], said: dict[str, Any], keyed: bool) -> None:
-        entity, fields, said = self.entity(who), fields or {"a": 1}, self.timed(said)
+    @rule(who=ENTITY_NUMBER, fields=FIELDS, options=OBSERVATION_OPTIONS, keyed=KEYED)
+    def observe(self, who: int, fields: dict[str, Any], options: dict[str, Any], keyed: bool) -> None:
+        entity, fields, options = self.entity(who), fields or {"a": 1}, self.timed(options)
         refused = None if entity in self.known.types else NOT_FOUND
-        arguments = {"entity_id": entity, "fields": fields, **said}
+        arguments = {"entity_id": entity, "fields": fields, **options}
         answer = self.write("observations.create", arguments, refused, keyed)
         if answer is None:
             return
-        fact = replace(self.fact(answer["observation_id"], entity, "value", said), fields=fields)
-        self.add(fact, placed="observed_at" in said)
+        fact = replace(self.fact(answer["observation_id"], entity, "value", options), fields=fields)
+        self.add(fact, placed="observed_at" in options)
         view = self.known.entity(entity)
         agrees(answer, {name: view[name] for name in ("snapshot", "entity_type", "canonical_name")})
 
@@ -150,26 +150,28 @@ class Machine(ComparedService):
         related=st.lists(
             st.tuples(st.sampled_from(EDGES), ENTITY_NUMBER, ENTITY_NUMBER, METADATA), min_size=1, max_size=2
         ),
-        said=OBSERVATION_OPTIONS, keyed=KEYED,
+        options=OBSERVATION_OPTIONS, keyed=KEYED,
     )  # fmt: skip
-    def relate(self, related: list[tuple[str, int, int, Any]], said: dict[str, Any], keyed: bool) -> None:
+    def relate(self, related: list[tuple[str, int, int, Any]], options: dict[str, Any], keyed: bool) -> None:
         raw = [
             self.link((kind, ("entity_id", source), ("entity_id", target), metadata), 1)
             for kind, source, target, metadata in related
         ]
-        refused, said = REFUSED if self.refused_links(raw, []) else None, self.timed(said)
+        refused, options = REFUSED if self.refused_links(raw, []) else None, self.timed(options)
         if len(raw) == 1:
-            answer = self.write("relationships.create", {**raw[0], **said}, refused, keyed)
-            stored = [answer]
+            answer = self.write("relationships.create", {**raw[0], **options}, refused, keyed)
+            rows = [answer]
         else:
-            answer = self.write("relationships.create_many", {"relationships": raw, **said}, refused, keyed)
-            stored = answer and answer["relationships"]
+            answer = self.write(
+                "relationships.create_many", {"relationships": raw, **options}, refused, keyed
+            )
+            rows = answer and answer["relationships"]
         if answer is None:
             return
-        for one, what in zip(raw, stored, strict=True):
-            self.add_link(one, [], what, said)
+        for link, row in zip(raw, rows, strict=True):
+            self.add_link(link, [], row, options)
         if len(raw) == 1:
-            edge = self.known.edges()[self.known.shown_key(stored[0]["relationship_key"])]
+            edge = self.known.edges()[self.known.shown_key(rows[0]["relationship_key"])]
             agrees(answer["snapshot"], shown(edge.states, named=False), "$.snapshot")
 
     @precondition(lambda self: self.edge(0))
@@ -187,17 +189,17 @@ class Machine(ComparedService):
         if kind == "either":
             kind = "delete" if counted(self.known, edge) else "restore"
         living = [member for member in edge.members if self.known.lives(member)]
-        meant = living if kind == "delete" else [] if living else edge.members
+        members = living if kind == "delete" else [] if living else edge.members
         names = ("relationship_type", "source_entity_id", "target_entity_id")
         named = {
             "key": {"relationship_key": key},
             "id": {"relationship_key": edge_id(key)},
             "triple": dict(zip(names, key.split(":"), strict=True)),
         }[by]
-        answer = self.write(f"relationships.{kind}", named, None if meant else NOT_FOUND, keyed)
+        answer = self.write(f"relationships.{kind}", named, None if members else NOT_FOUND, keyed)
         if answer is None:
             return
-        self.turned_edge(answer, kind, list(meant))
+        self.turned_edge(answer, kind, list(members))
 
     def turned_edge(self, answer: dict[str, Any], kind: str, members: list[str]) -> None:
         """Add the deletion or restoration of every member of a relationship to the model."""
@@ -207,13 +209,17 @@ class Machine(ComparedService):
                 {"relationship_key": answer["relationship_key"], "include_deleted": True},
             )
         )
-        made = [one["id"] for one in history["observations"] if one["recorded_at"] == self.recorded_at]
+        made = [
+            observation["id"]
+            for observation in history["observations"]
+            if observation["recorded_at"] == self.recorded_at
+        ]
         assert len(made) == len(members)
         assert answer["observation_id"] == min(made)
         for member, observation_id in zip(sorted(members), sorted(made), strict=True):
             fact = self.fact(observation_id, member, kind, {})
             # What was created ahead of the clock is deleted, or restored, a moment after that.
-            last = [one.observed_at for one in self.known.of(member) if one.kind in TURNS][-1]
+            last = [turn.observed_at for turn in self.known.of(member) if turn.kind in TURNS][-1]
             after = max(fact.observed_at, later(last, microseconds=1))
             self.add(replace(fact, observed_at=after), placed=False)
         self.check_edge(members[0], answer)
@@ -223,27 +229,27 @@ class Machine(ComparedService):
     @rule(who=ENTITY_NUMBER, into=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
     def merge(self, who: int, into: int, apt: bool, keyed: bool) -> None:
         known = self.known
-        one, other = self.entity(who), self.entity(into + (who == into))
+        source, target = self.entity(who), self.entity(into + (who == into))
         among = [root for root in known.types if known.parent(root) is None and known.lives(root)]
         if apt and len(among) > 1:
-            one = among.pop(who % len(among))
-            other = among[into % len(among)]
+            source = among.pop(who % len(among))
+            target = among[into % len(among)]
         refused = None
-        if one not in known.types or other not in known.types:
+        if source not in known.types or target not in known.types:
             refused = NOT_FOUND
-        elif one == other or any(not known.lives(end) or known.parent(end) for end in (one, other)):
+        elif source == target or any(not known.lives(end) or known.parent(end) for end in (source, target)):
             refused = INVALID
-        arguments = {"source_entity_id": one, "target_entity_id": other, "merge_reason": "x"}
+        arguments = {"source_entity_id": source, "target_entity_id": target, "merge_reason": "x"}
         answer = self.write("entities.merge", arguments, refused, keyed)
         if answer is not None:
-            self.merged(answer, one, other)
+            self.merged(answer, source, target)
 
     @precondition(lambda self: any(map(self.known.parent, self.known.types)))
     @rule(who=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
     def unmerge(self, who: int, apt: bool, keyed: bool) -> None:
         known, entity = self.known, self.entity(who)
         if apt:
-            among = [one for one in known.types if known.parent(one)]
+            among = [member for member in known.types if known.parent(member)]
             entity = among[who % len(among)]
         refused = NOT_FOUND if entity not in known.types or known.parent(entity) is None else None
         answer = self.write("entities.unmerge", {"source_entity_id": entity}, refused, keyed)
@@ -263,9 +269,9 @@ class Machine(ComparedService):
             "relationships_repointed": sum(any(end in moved for end in key.split(":")) for key in keys),
         }
         agrees(answer, counted)
-        asked = {"filters": {"entity_id": entity}, "include_deleted": True, "limit": 500}
-        listed = self.loop.run(self.outcome("observations.query", asked))["observations"]
-        (made,) = [one for one in listed if one["recorded_at"] == self.recorded_at]
+        arguments = {"filters": {"entity_id": entity}, "include_deleted": True, "limit": 500}
+        listed = self.loop.run(self.outcome("observations.query", arguments))["observations"]
+        (made,) = [observation for observation in listed if observation["recorded_at"] == self.recorded_at]
         self.add(replace(self.fact(made["id"], entity, kind, {}), target=target), placed=False)
 
     # Schemas
@@ -283,7 +289,9 @@ class Machine(ComparedService):
         document = {"entity_type": kind, "fields": fields, "hidden_fields": gone, **settings}
         closed = {"additional_fields": "hide", "mismatch": "hide"}
         schema = Schema(hidden=frozenset(gone)).updated({}, [], closed | model_settings(settings))
-        schema = replace(schema, fields={name: Declared(**one) for name, one in fields.items()})
+        schema = replace(
+            schema, fields={name: Declared(**declaration) for name, declaration in fields.items()}
+        )
         refused = UNFIT if is_refused(schema) else None
         answer = self.write("schemas.register", {"schema": document}, refused, keyed)
         if answer is not None:
@@ -345,9 +353,13 @@ class Machine(ComparedService):
         then = self.known.as_of(None, recorded_at)
         if name == "store":
             assert (answer["entities_created"], answer["observations_created"]) == (0, 0)
-            for one, before in zip(answer["entities"], first["entities"], strict=True):
-                same(one, before, "entity_id", "observation_id", "version", "action")
-                agrees(one["entity_snapshot_after"], then.entity(one["entity_id"])["snapshot"], "$.snapshot")
+            for entity, before in zip(answer["entities"], first["entities"], strict=True):
+                same(entity, before, "entity_id", "observation_id", "version", "action")
+                agrees(
+                    entity["entity_snapshot_after"],
+                    then.entity(entity["entity_id"])["snapshot"],
+                    "$.snapshot",
+                )
         elif name in ("entities.correct", "observations.create"):
             same(answer, first, "entity_id", "observation_id", "version")
             agrees(answer["snapshot"], then.entity(arguments["entity_id"])["snapshot"], "$.snapshot")
@@ -364,8 +376,8 @@ def same(answer: Mapping[str, Any], before: Mapping[str, Any], *names: str) -> N
     """Check that two answers say the same under some names."""
     for name in names:
         if name == "relationships":
-            for one, other in zip(answer[name], before[name], strict=True):
-                same(one, other, *other.keys() - CHANGING)
+            for row, row_before in zip(answer[name], before[name], strict=True):
+                same(row, row_before, *row_before.keys() - CHANGING)
         else:
             assert exactly(answer[name]) == exactly(before[name]), name
 
@@ -391,5 +403,5 @@ def otherwise(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.timeout(3600)  # a failure is made small before it is told
 def test_every_read_agrees_with_the_model_after_every_write(loop: Loop, services: Services) -> None:
-    chosen = hypothesis_settings(examples(3), stateful_step_count=15)
-    run_machine(Machine, loop, services, chosen)
+    example_settings = hypothesis_settings(examples(3), stateful_step_count=15)
+    run_machine(Machine, loop, services, example_settings)

@@ -82,8 +82,8 @@ class Pair:
         answers = await asyncio.gather(
             *(http.post(url + sent.path, json=body, headers=headers) for url in self.urls)
         )
-        client.errors += [one.text for one in answers if not one.is_success]
-        first, second = (one.json() for one in answers)
+        client.errors += [answer.text for answer in answers if not answer.is_success]
+        first, second = (answer.json() for answer in answers)
         if first.get("transaction_id") != second.get("transaction_id"):
             client.errors.append(f"two answers to {sent.key}: {first} and {second}")
         if first.get("replayed") == second.get("replayed"):
@@ -109,37 +109,37 @@ def pair(settings: Settings, tmp_path: Path) -> Iterator[Pair]:
 
 def planned(owners: list[str], each: int, dice: random.Random) -> list[Client]:
     """Return what every client is to send: to entities that all share, and to some of its own."""
-    found = []
+    clients = []
     for number in range(CLIENTS):
         sends = []
         owner = owners[number % len(owners)]
         for count in range(each):
             at = f"2026-01-{dice.randrange(1, 29):02}T00:{count // 60:02}:{count % 60:02}Z"
-            said: dict[str, Any] = {"observed_at": at, f"c{number}": count, "last": f"{number} {count}"}
-            shared = [{"entity_type": "thing", "name": f"n{dice.randrange(5)}", **said}]
-            own = [{"entity_type": "thing", "name": f"own {number} {i}", **said} for i in range(9)]
+            fields: dict[str, Any] = {"observed_at": at, f"c{number}": count, "last": f"{number} {count}"}
+            shared = [{"entity_type": "thing", "name": f"n{dice.randrange(5)}", **fields}]
+            own = [{"entity_type": "thing", "name": f"own {number} {i}", **fields} for i in range(9)]
             items = shared + own * (count % 3 == 0)
             links = (
                 [{"relationship_type": "PART_OF", "source_index": 1, "target_index": 0}] if items[1:] else []
             )
             body = {"entities": items, "relationships": links, "observed_at": at}
             sends.append(SentWrite(owner, f"{number}:{count}", "/store", body, len(items) + len(links)))
-        found.append(Client(owner, number % 2, sends))
-    return found
+        clients.append(Client(owner, number % 2, sends))
+    return clients
 
 
-async def sent(pair: Pair, clients: list[Client]) -> None:
+async def send_all(pair: Pair, clients: list[Client]) -> None:
     """Send it all, every client one after the other; kill one service while much is still to be sent."""
     begun = asyncio.Event()
     left = len(clients)
 
     async def run(number: int, client: Client) -> None:
         nonlocal left
-        for count, one in enumerate(client.sends):
+        for count, write in enumerate(client.sends):
             if count == BOTH and number % 4 == 0:
-                await pair.twice(http, client, one)
+                await pair.twice(http, client, write)
             else:
-                await pair.send(http, client, one)
+                await pair.send(http, client, write)
             if count == BOTH:
                 # Nobody goes on before all of those that go to both are answered.
                 left -= 1
@@ -156,10 +156,10 @@ async def sent(pair: Pair, clients: list[Client]) -> None:
 
 def alone(loop: Loop, services: Services, clients: list[Client], dice: random.Random) -> None:
     """Write the same by one process, a client after the other."""
-    writes = [one for client in dice.sample(clients, len(clients)) for one in client.sends]
+    writes = [request for client in dice.sample(clients, len(clients)) for request in client.sends]
 
-    async def write(one: SentWrite) -> None:
-        await REGISTRY["store"].run(services, full_actor(one.owner), one.body)
+    async def write(request: SentWrite) -> None:
+        await REGISTRY["store"].run(services, full_actor(request.owner), request.body)
 
     async def every() -> None:
         for start in range(0, len(writes), 20):
@@ -184,24 +184,24 @@ def test_two_processes_are_as_one_and_one_goes_on_alone(
     whose = [str(uuid.uuid4()) for _ in range(owners)]
     clients = planned(whose, each, dice)
     start = time.monotonic()
-    asyncio.run(sent(pair, clients))
+    asyncio.run(send_all(pair, clients))
     seconds = time.monotonic() - start
     # No deadlock, no lost turn, no transient error reaches a client, whichever service it had.
     assert [error for client in clients for error in client.errors][:3] == []
     assert pair.gone
     assert any(client.moved for client in clients)
-    found, ledger = CrashReport(), Ledger(sent=[one for client in clients for one in client.sends])
+    report, ledger = CrashReport(), Ledger(sent=[write for client in clients for write in client.sends])
     hashes = {}
     for owner in whose:
         rows = loop.run(services.database.script(TRANSACTIONS, owner=owner))
-        compare(found, ledger, owner, rows)
+        compare(report, ledger, owner, rows)
         run = by_runner(loop, services, owner)
         assert run("server.check_snapshots")["healthy"]
         stats = run("server.stats")
         hashes[owner] = (stats["state_hash"], stats["sequence"], stats["total_observations"])
         wipe(loop, services, owner)
-    assert not found.wrong, found.wrong
-    assert found.acknowledged == CLIENTS * each
+    assert not report.wrong, report.wrong
+    assert report.acknowledged == CLIENTS * each
     figures(f"{CLIENTS * each} writes of {owners} owners in {seconds:.1f} s")
     alone(loop, services, clients, dice)
     for owner, kept in hashes.items():

@@ -39,11 +39,11 @@ class TestFetch:
         lock.read.cache_clear()
 
     def test_fetches_once_and_tells_how_far_it_is(self, repository, settings):
-        told: list[tuple[str, int, int]] = []
-        class_path = neo4j_local.fetch(settings, lambda *each: told.append(each))
+        progress: list[tuple[str, int, int]] = []
+        class_path = neo4j_local.fetch(settings, lambda *each: progress.append(each))
         assert [path.name for path in class_path] == ["one-1.0.jar", "three-1.0.jar", "two-1.0.jar"]
-        assert told[-1] == ("Neo4j 1.2.3", 1_100_000, 1_100_000)
-        assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+        assert progress[-1] == ("Neo4j 1.2.3", 1_100_000, 1_100_000)
+        assert [done for _, done, _ in progress] == sorted(done for _, done, _ in progress)
         assert neo4j_local.fetch(settings) == class_path
         assert len(repository.downloads) == 3
         assert stat.S_IMODE(class_path[0].parent.stat().st_mode) == 0o700

@@ -190,18 +190,18 @@ class TestRunning:
         (tmp_path / "link").symlink_to(settings.data_path)
         aside = settings.data_path / ".." / settings.data_path.name
         for name in (tmp_path / "link", aside):
-            there = engine_settings(name)
-            assert neo4j_local.status(there).pid == neo4j_local.status(settings).pid
-            assert neo4j_local.ensure(there, probe) == connection
+            other_settings = engine_settings(name)
+            assert neo4j_local.status(other_settings).pid == neo4j_local.status(settings).pid
+            assert neo4j_local.ensure(other_settings, probe) == connection
 
     def test_is_found_though_it_was_started_by_another_name(self, running, tmp_path, monkeypatch):
         settings, _ = running
         (tmp_path / "link").symlink_to(settings.data_path)
         pid = neo4j_local.status(settings).pid
         command = psutil.Process(pid).cmdline()
-        there = [word.replace(str(settings.data_path), str(tmp_path / "link")) for word in command]
-        assert there != command
-        monkeypatch.setattr(psutil.Process, "cmdline", lambda self: there if self.pid == pid else [])
+        other_command = [word.replace(str(settings.data_path), str(tmp_path / "link")) for word in command]
+        assert other_command != command
+        monkeypatch.setattr(psutil.Process, "cmdline", lambda self: other_command if self.pid == pid else [])
         assert neo4j_local.status(settings).pid == pid
 
     def test_database_opened_by_something_else(self, running, monkeypatch):
@@ -411,9 +411,9 @@ class TestDataDirectory:
         with monkeypatch.context() as patch:
             deny(patch, tmp_path / folder)
             refused = CliRunner().invoke(app, words)
-        said = json.loads(refused.stderr)
-        assert (refused.exit_code, said["error_code"]) == (6, "DATA_DIRECTORY_REFUSED")
-        assert "give it permission" in said["message"]
+        error = json.loads(refused.stderr)
+        assert (refused.exit_code, error["error_code"]) == (6, "DATA_DIRECTORY_REFUSED")
+        assert "give it permission" in error["message"]
 
     def test_sizes_leave_out_what_cannot_be_read(self, tmp_path, monkeypatch):
         settings = engine_settings(tmp_path)

@@ -39,7 +39,7 @@ def do(faulty: Faulty, act: str, *arguments: Any, **how: Any) -> None:
 def many(faulty: Faulty, count: int, name: str = "entities.query") -> list[dict[str, Any] | GraphmemError]:
     """Ask so often at the same time; every answer, or error."""
 
-    async def one(i: int) -> dict[str, Any] | GraphmemError:
+    async def ask(i: int) -> dict[str, Any] | GraphmemError:
         arguments = {"entities": [{**ADA, "n": i}]} if name == "store" else {}
         try:
             return await faulty.ask(name, **arguments)
@@ -47,7 +47,7 @@ def many(faulty: Faulty, count: int, name: str = "entities.query") -> list[dict[
             return exc
 
     async def every() -> list[dict[str, Any] | GraphmemError]:
-        return await asyncio.gather(*map(one, range(count)))
+        return await asyncio.gather(*map(ask, range(count)))
 
     return faulty.loop.run(every())
 
@@ -72,7 +72,7 @@ def test_a_slow_network_is_slow_and_no_more(faulty: Faulty, delay: float, sip: i
     for _ in range(2):
         assert faulty.call("store", entities=[ADA])["success"]
     assert len(faulty.call("entities.query")["entities"]) == 1
-    assert [one for one in many(faulty, 8, "store") if isinstance(one, GraphmemError)] == []
+    assert [outcome for outcome in many(faulty, 8, "store") if isinstance(outcome, GraphmemError)] == []
     do(faulty, "resume")
     assert faulty.call("server.stats")["sequence"] == 10
 
@@ -98,8 +98,8 @@ def test_a_network_that_is_too_slow_is_told_in_time(faulty: Faulty) -> None:
         ("store", "deafen"),
         ("entities.query", "mute"),
         *(
-            pytest.param(*one, marks=pytest.mark.long)
-            for one in (
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (
                 ("store", "mute"),
                 ("entities.query", "deafen"),
             )
@@ -184,7 +184,7 @@ def test_a_connection_that_breaks_in_the_midst_of_an_answer(faulty: Faulty, keep
 
 @pytest.mark.parametrize("name", ["store", "entities.query"])
 def test_connections_that_were_forgotten_are_given_up_after_the_first(faulty: Faulty, name: str) -> None:
-    assert not any(isinstance(one, GraphmemError) for one in many(faulty, 10))
+    assert not any(isinstance(outcome, GraphmemError) for outcome in many(faulty, 10))
     assert faulty.proxy.connections >= 10
     do(faulty, "forget")
     arguments = {"entities": [ADA]} if name == "store" else {}

@@ -58,15 +58,15 @@ Request = tuple[str, dict[str, Any]]
 
 def requests(items: list[dict[str, Any]], links: list[Any], shuffle: random.Random) -> list[Request]:
     """Return the observations as stores and relationships, in random order and batches."""
-    rest, found = list(items), list[Request]()
+    rest, calls = list(items), list[Request]()
     shuffle.shuffle(rest)
     while rest:
         size = shuffle.choice([1, 1, 2, 3, len(rest)])
-        found.append(("store", {"entities": rest[:size]}))
+        calls.append(("store", {"entities": rest[:size]}))
         rest = rest[size:]
     for link in links:
-        found.insert(shuffle.randint(0, len(found)), ("store", related(*link)))
-    return found
+        calls.insert(shuffle.randint(0, len(calls)), ("store", related(*link)))
+    return calls
 
 
 def related(
@@ -109,9 +109,9 @@ class Owner:
         entities = self.run("entities.query", limit=500)["entities"]
         edges = self.run("relationships.list", limit=500)["relationships"]
         stats = self.run("server.stats")
-        said = {one.get("entity_id") or one["relationship_key"]: timeless(one) for one in entities + edges}
+        answers = {row.get("entity_id") or row["relationship_key"]: timeless(row) for row in entities + edges}
         counted = {name: count for name, count in stats.items() if name.startswith(("total_", "state_hash"))}
-        return {**said, "stats": exactly(counted)}
+        return {**answers, "stats": exactly(counted)}
 
     def wipe(self) -> None:
         """Remove everything, so that the same facts can be stored again under the same ids."""
@@ -123,7 +123,7 @@ class Owner:
 
 def timeless(answer: dict[str, Any]) -> str:
     """Return an answer as text, without what tells of the one run."""
-    return exactly({name: one for name, one in answer.items() if name not in ("created_at", "version")})
+    return exactly({name: value for name, value in answer.items() if name not in ("created_at", "version")})
 
 
 @examples(8)
@@ -143,14 +143,14 @@ def test_order_batches_and_writers_leave_no_trace(
 ) -> None:
     owner = Owner(loop, services)
     ways: list[Callable[[list[Request]], None]] = [owner.one_by_one, owner.at_once]
-    found: list[dict[str, str]] = []
+    states: list[dict[str, str]] = []
     for seed, write in zip(seeds, ways, strict=True):
         if typed:
             owner.run("schemas.register", schema=SCHEMA)
         write(requests(items, links, random.Random(seed)))
-        found.append(owner.state())
+        states.append(owner.state())
         owner.wipe()
-    assert found[0] == found[1]
+    assert states[0] == states[1]
 
 
 @examples(8)
@@ -167,26 +167,29 @@ def test_two_owners_with_the_same_facts_have_the_same_snapshots(
     # Equal times are decided by ids, which differ between owners.
     items = [{**item, "observed_at": f"2026-01-01T00:00:{place:02d}Z"} for place, item in enumerate(items)]
     links = [(*link[:-1], f"2026-01-02T00:00:{place:02d}Z") for place, link in enumerate(links)]
-    found = []
+    outcomes = []
     for shuffled in (random.Random(seed), random.Random(seed + 1)):
         owner = Owner(loop, services)
         calls = requests(items, links, shuffled)
-        place = schema_at % (len(calls) + 1) if found else 0
+        place = schema_at % (len(calls) + 1) if outcomes else 0
         calls.insert(place, ("schemas.register", {"schema": SCHEMA}))
         owner.one_by_one(calls)
-        found.append(snapshots(owner))
-    assert found[0] == found[1]
+        outcomes.append(snapshots(owner))
+    assert outcomes[0] == outcomes[1]
 
 
 def snapshots(owner: Owner) -> list[str]:
     """Return the snapshots of an owner, each field with what its winners say; without any id."""
     listed = owner.run("observations.query", limit=500)["observations"]
-    said = {one["id"]: [one["observed_at"], one["fields"], one["source_priority"]] for one in listed}
-    found = []
-    for one in owner.run("entities.query", limit=500)["entities"]:
+    observations = {
+        observation["id"]: [observation["observed_at"], observation["fields"], observation["source_priority"]]
+        for observation in listed
+    }
+    rows = []
+    for entity in owner.run("entities.query", limit=500)["entities"]:
         winners = {
-            name: sorted(exactly(said[each]) for each in ids.split(","))
-            for name, ids in one["provenance"].items()
+            name: sorted(exactly(observations[each]) for each in ids.split(","))
+            for name, ids in entity["provenance"].items()
         }
-        found.append(exactly([one["entity_type"], one["canonical_name"], one["snapshot"], winners]))
-    return sorted(found)
+        rows.append(exactly([entity["entity_type"], entity["canonical_name"], entity["snapshot"], winners]))
+    return sorted(rows)

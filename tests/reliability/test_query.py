@@ -43,7 +43,7 @@ FILTER = (
         st.sampled_from(["contains", "contains_word"]), st.sampled_from(sorted(NEEDLES)),
     )
 )  # fmt: skip
-ASKED = st.fixed_dictionaries(
+ENTITY_FILTERS = st.fixed_dictionaries(
     {},
     optional={
         "entity_type": st.sampled_from(TYPES),
@@ -56,7 +56,11 @@ ASKED = st.fixed_dictionaries(
     },
 )
 QUESTION = st.tuples(
-    ASKED, st.sampled_from(SORTS), st.sampled_from(["asc", "desc"]), st.integers(1, 4), st.integers(0, 8)
+    ENTITY_FILTERS,
+    st.sampled_from(SORTS),
+    st.sampled_from(["asc", "desc"]),
+    st.integers(1, 4),
+    st.integers(0, 8),
 )
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 
@@ -85,29 +89,31 @@ class World:
                 continue
             stored = self.run("store", entities=some, observed_at=day)
             at = self.now()
-            for one, item in zip(stored["entities"], some, strict=True):
-                id_, kind, name = one["entity_id"], item["entity_type"], item["name"]
+            for entity, item in zip(stored["entities"], some, strict=True):
+                id_, kind, name = entity["entity_id"], item["entity_type"], item["name"]
                 self.known[id_] = KnownEntity(id_, kind, name, at, at, 1, day)
 
     def turn(self, what: str, first: int, second: int) -> None:
         """Do something to entities, where it can be done."""
-        live = [one for one in self.known.values() if not one.deleted and one.into is None]
+        live = [
+            candidate for candidate in self.known.values() if not candidate.deleted and candidate.into is None
+        ]
         if not live:
             return
-        one, other = live[first % len(live)], live[second % len(live)]
+        entity, other = live[first % len(live)], live[second % len(live)]
         if what == "again":
-            item = {"target_id": one.id, "h": uuid.uuid4().hex, "observed_at": "2026-01-02"}
+            item = {"target_id": entity.id, "h": uuid.uuid4().hex, "observed_at": "2026-01-02"}
             self.run("store", entities=[item])
         elif what == "delete" and len(live) > 2:
-            self.run("entities.delete", entity_id=one.id)
-            one.deleted = True
-        elif what == "merge" and one is not other and one.type == other.type and len(live) > 2:
-            self.run("entities.merge", source_entity_id=one.id, target_entity_id=other.id)
-            one.into = other.id
+            self.run("entities.delete", entity_id=entity.id)
+            entity.deleted = True
+        elif what == "merge" and entity is not other and entity.type == other.type and len(live) > 2:
+            self.run("entities.merge", source_entity_id=entity.id, target_entity_id=other.id)
+            entity.into = other.id
             other.updated = self.now()
         else:
             return
-        one.updated = self.now()
+        entity.updated = self.now()
 
     def declare(self, kind: str, fields: str) -> None:
         """Declare fields of a type filterable, and no longer the others."""
@@ -122,27 +128,27 @@ class World:
         page = self.run("entities.query", include_deleted=True, include_merged=True, limit=500)
         rows = {row["entity_id"]: row for row in page["entities"]}
         assert rows.keys() == self.known.keys()
-        for one in self.known.values():
-            row = rows[one.id]
-            one.count, one.observed = row["observation_count"], row["last_observation_at"]
-            one.fields = {name: row["snapshot"][name] for name in "fg" if name in row["snapshot"]}
+        for entity in self.known.values():
+            row = rows[entity.id]
+            entity.count, entity.observed = row["observation_count"], row["last_observation_at"]
+            entity.fields = {name: row["snapshot"][name] for name in "fg" if name in row["snapshot"]}
             # Of two names of one day that were merged, either may hold.
-            one.name, one.created = row["canonical_name"], row["created_at"]
-            assert row["state"] == ("merged" if one.into else "deleted" if one.deleted else "live")
-            assert row.get("merged_to_entity_id") == one.into
+            entity.name, entity.created = row["canonical_name"], row["created_at"]
+            assert row["state"] == ("merged" if entity.into else "deleted" if entity.deleted else "live")
+            assert row.get("merged_to_entity_id") == entity.into
         return list(self.known.values())
 
-    def pages(self, asked: dict[str, Any], **rest: Any) -> Iterator[dict[str, Any]]:
+    def pages(self, arguments: dict[str, Any], **rest: Any) -> Iterator[dict[str, Any]]:
         """Yield every page, by its cursor."""
-        page = self.run("entities.query", **asked, **rest)
+        page = self.run("entities.query", **arguments, **rest)
         yield page
         while "next_cursor" in page:
-            page = self.run("entities.query", **asked, **rest, cursor=page["next_cursor"])
+            page = self.run("entities.query", **arguments, **rest, cursor=page["next_cursor"])
             yield page
 
 
 def ids(page: dict[str, Any]) -> list[str]:
-    return [one["entity_id"] for one in page["entities"]]
+    return [entity["entity_id"] for entity in page["entities"]]
 
 
 @examples(10)
@@ -168,7 +174,7 @@ def test_every_page_is_that_of_a_plain_model(
     world = World(faces.by_runner(loop, services, str(uuid.uuid4())))
     world.store(items[:2])
     for step in range(7):
-        for _, kind, fields in (one for one in declared if one[0] == step):
+        for _, kind, fields in (declaration for declaration in declared if declaration[0] == step):
             world.declare(kind, fields)
         if step == 3:
             world.store(items[2:])
@@ -177,24 +183,24 @@ def test_every_page_is_that_of_a_plain_model(
     if worked:
         fold_all(loop, services, world.run)
     everything = world.settle()
-    times = sorted({time for one in everything for time in (one.created, one.updated)})
-    for asked, sort_by, sort_order, limit, offset in questions:
-        filters = dict(asked)
+    times = sorted({time for entity in everything for time in (entity.created, entity.updated)})
+    for options, sort_by, sort_order, limit, offset in questions:
+        filters = dict(options)
         for name in ("updated_since", "created_since"):
             if name in filters:
                 filters[name] = times[filters[name] % len(times)]
         wanted = expected_ids(everything, filters, sort_by, sort_order)
-        given = {"filters": filters, "sort_by": sort_by, "sort_order": sort_order, "limit": limit}
-        walked = list(world.pages(given))
-        said = f"{given}"
-        assert [one for page in walked for one in ids(page)] == wanted, said
-        assert all(len(page["entities"]) == limit for page in walked[:-1]), said
-        assert not any("truncated" in page for page in walked), said
-        part = world.run("entities.query", **given, offset=offset, include_total_count=True)
-        assert (ids(part), part["total"]) == (wanted[offset : offset + limit], len(wanted)), said
-        assert ("next_cursor" in part) == (offset + limit < len(wanted)), said
-    found = world.run("server.check_snapshots")
-    assert found["healthy"], found
+        arguments = {"filters": filters, "sort_by": sort_by, "sort_order": sort_order, "limit": limit}
+        walked = list(world.pages(arguments))
+        message = f"{arguments}"
+        assert [entity_id for page in walked for entity_id in ids(page)] == wanted, message
+        assert all(len(page["entities"]) == limit for page in walked[:-1]), message
+        assert not any("truncated" in page for page in walked), message
+        part = world.run("entities.query", **arguments, offset=offset, include_total_count=True)
+        assert (ids(part), part["total"]) == (wanted[offset : offset + limit], len(wanted)), message
+        assert ("next_cursor" in part) == (offset + limit < len(wanted)), message
+    report = world.run("server.check_snapshots")
+    assert report["healthy"], report
 
 
 @examples(10)
@@ -216,16 +222,16 @@ def test_as_of_a_time_every_page_is_what_was_answered_then(
         world.turn(*turn)
     for now, every in then:
         for kind, wanted in every.items():
-            asked: dict[str, Any] = {"at_ingested": now, **({"entity_type": kind} if kind else {})}
+            arguments: dict[str, Any] = {"at_ingested": now, **({"entity_type": kind} if kind else {})}
             limit = data.draw(st.integers(1, 4))
-            walked = [one for page in world.pages(asked, limit=limit) for one in page["entities"]]
-            told = ("entity_id", "canonical_name", "version", "observation_count", "snapshot", "state")
-            assert [[one[name] for name in told] for one in walked] == [
-                [one[name] for name in told] for one in wanted
+            walked = [entity for page in world.pages(arguments, limit=limit) for entity in page["entities"]]
+            names = ("entity_id", "canonical_name", "version", "observation_count", "snapshot", "state")
+            assert [[entity[name] for name in names] for entity in walked] == [
+                [entity[name] for name in names] for entity in wanted
             ]
-            part = world.run("entities.query", **asked, limit=limit, offset=1, include_total_count=True)
+            part = world.run("entities.query", **arguments, limit=limit, offset=1, include_total_count=True)
             assert (ids(part), part["total"]) == (
-                [one["entity_id"] for one in wanted[1 : 1 + limit]], len(wanted)
+                [entity["entity_id"] for entity in wanted[1 : 1 + limit]], len(wanted)
             )  # fmt: skip
 
 
@@ -239,8 +245,8 @@ def test_pages_tile_while_others_write(loop: Loop, services: Services, owner: st
         {"entity_type": "moving", "name": f"n{i % 5}", "tag": f"m{i}", "intent": "create_new", "f": i % 3}
         for i in range(40)
     ]
-    wanted = {one["entity_id"] for one in run("store", entities=still)["entities"]}
-    moved = [one["entity_id"] for one in run("store", entities=moving)["entities"]]
+    wanted = {entity["entity_id"] for entity in run("store", entities=still)["entities"]}
+    moved = [entity["entity_id"] for entity in run("store", entities=moving)["entities"]]
     actor = full_actor(owner, client="test")
 
     async def ask(name: str, **arguments: Any) -> Any:
@@ -264,14 +270,14 @@ def test_pages_tile_while_others_write(loop: Loop, services: Services, owner: st
             for sort_by in SORTS:
                 for filters in ({}, {"snapshot_filters": {"f": {"op": "gte", "value": 0}}}):
                     met: list[str] = []
-                    asked = {"sort_by": sort_by, "sort_order": "desc", "limit": 30, "filters": filters}
-                    page = await ask("entities.query", **asked)
+                    arguments = {"sort_by": sort_by, "sort_order": "desc", "limit": 30, "filters": filters}
+                    page = await ask("entities.query", **arguments)
                     met += ids(page)
                     while "next_cursor" in page:
-                        page = await ask("entities.query", **asked, cursor=page["next_cursor"])
+                        page = await ask("entities.query", **arguments, cursor=page["next_cursor"])
                         met += ids(page)
-                    found = [one for one in met if one in wanted]
-                    assert sorted(found) == sorted(wanted), sort_by
+                    still_ids = [entity_id for entity_id in met if entity_id in wanted]
+                    assert sorted(still_ids) == sorted(wanted), sort_by
         finally:
             done.set()
             await writing

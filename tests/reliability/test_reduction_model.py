@@ -33,10 +33,10 @@ ITEMS = st.fixed_dictionaries(
 )
 
 
-def item(said: dict[str, Any]) -> dict[str, Any]:
+def item(observation: dict[str, Any]) -> dict[str, Any]:
     """Return an item about the one entity of a case."""
-    rest = {name: value for name, value in said.items() if name != "fields"}
-    return {"entity_type": "thing", "id": "the one", **said["fields"], **rest}
+    rest = {name: value for name, value in observation.items() if name != "fields"}
+    return {"entity_type": "thing", "id": "the one", **observation["fields"], **rest}
 
 
 def store(loop: Loop, services: Services, owner: str, batches: list[list[dict[str, Any]]]) -> str:
@@ -48,7 +48,7 @@ def store(loop: Loop, services: Services, owner: str, batches: list[list[dict[st
         return await asyncio.gather(*calls)
 
     answers = [canonical.decode(body) for body in loop.run(all_at_once())]
-    (entity_id,) = {one["entity_id"] for answer in answers for one in answer["entities"]}
+    (entity_id,) = {entity["entity_id"] for answer in answers for entity in answer["entities"]}
     return entity_id
 
 
@@ -72,26 +72,31 @@ def facts(observations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return listed observations as the plain model takes them."""
     return [
         {
-            **one,
-            "fields": one["fields"]
-            | ({"canonical_name": one["canonical_name"]} if "canonical_name" in one else {}),
+            **observation,
+            "fields": observation["fields"]
+            | ({"canonical_name": observation["canonical_name"]} if "canonical_name" in observation else {}),
         }
-        for one in observations
+        for observation in observations
     ]
 
 
 @examples(20)
-@given(said=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32), data=st.data())
+@given(observations=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32), data=st.data())
 def test_folded_and_recomputed_snapshots_equal_the_plain_model(
-    loop: Loop, services: Services, said: list[dict[str, Any]], seed: int, data: st.DataObject
+    loop: Loop, services: Services, observations: list[dict[str, Any]], seed: int, data: st.DataObject
 ) -> None:
     owner = str(uuid.uuid4())
     run = by_runner(loop, services, owner)
-    entity_id = store(loop, services, owner, batched([item(one) for one in said], random.Random(seed)))
+    entity_id = store(
+        loop,
+        services,
+        owner,
+        batched([item(observation) for observation in observations], random.Random(seed)),
+    )
     listed = run("observations.query", filters={"entity_id": entity_id}, limit=500)["observations"]
     known = facts(listed)
     clocks = st.none() | st.sampled_from(
-        sorted({one[k] for one in listed for k in ("observed_at", "recorded_at")})
+        sorted({observation[k] for observation in listed for k in ("observed_at", "recorded_at")})
     )
     cuts = [(None, None), (times.render(times.LATEST), None), (data.draw(clocks), data.draw(clocks))]
     for at, at_ingested in cuts:
@@ -106,41 +111,53 @@ def test_folded_and_recomputed_snapshots_equal_the_plain_model(
 
 
 @examples(10)
-@given(said=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32))
+@given(observations=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32))
 def test_nothing_that_was_acknowledged_is_missing(
-    loop: Loop, services: Services, said: list[dict[str, Any]], seed: int
+    loop: Loop, services: Services, observations: list[dict[str, Any]], seed: int
 ) -> None:
     owner = str(uuid.uuid4())
     run = by_runner(loop, services, owner)
-    entity_id = store(loop, services, owner, batched([item(one) for one in said], random.Random(seed)))
+    entity_id = store(
+        loop,
+        services,
+        owner,
+        batched([item(observation) for observation in observations], random.Random(seed)),
+    )
     listed = run("observations.query", filters={"entity_id": entity_id}, limit=500, include_total_count=True)
     # What has a time of its own is one fact however often it is said; what has none is another each time.
-    timed = {exactly(one) for one in said if "observed_at" in one}
-    untimed = [exactly(one) for one in said if "observed_at" not in one]
+    timed = {exactly(observation) for observation in observations if "observed_at" in observation}
+    untimed = [exactly(observation) for observation in observations if "observed_at" not in observation]
     assert listed["total"] == len(listed["observations"]) == len(timed) + len(untimed)
     assert run("server.stats")["total_observations"] == listed["total"]
 
 
 @examples(5)
 @given(
-    said=st.lists(
-        ITEMS.map(lambda one: {"observed_at": "2026-01-01T00:00:00Z", **one}), min_size=2, max_size=12
+    observations=st.lists(
+        ITEMS.map(lambda observation: {"observed_at": "2026-01-01T00:00:00Z", **observation}),
+        min_size=2,
+        max_size=12,
     ),
     seeds=st.tuples(st.integers(0, 2**32), st.integers(0, 2**32)),
 )
 def test_the_order_of_arrival_does_not_matter(
-    loop: Loop, services: Services, said: list[dict[str, Any]], seeds: tuple[int, int]
+    loop: Loop, services: Services, observations: list[dict[str, Any]], seeds: tuple[int, int]
 ) -> None:
     owner = str(uuid.uuid4())
     run = by_runner(loop, services, owner)
-    found = []
+    answers = []
     for seed in seeds:
-        entity_id = store(loop, services, owner, batched([item(one) for one in said], random.Random(seed)))
+        entity_id = store(
+            loop,
+            services,
+            owner,
+            batched([item(observation) for observation in observations], random.Random(seed)),
+        )
         answer = run("entities.get", entity_id=entity_id)
         # When it was recorded is of the one run, and so is how many transactions it came in.
-        found.append(exactly({k: v for k, v in answer.items() if k not in ("created_at", "version")}))
+        answers.append(exactly({k: v for k, v in answer.items() if k not in ("created_at", "version")}))
         wipe(loop, services, owner, entity_id)
-    assert found[0] == found[1]
+    assert answers[0] == answers[1]
 
 
 def wipe(loop: Loop, services: Services, owner: str, entity_id: str) -> None:

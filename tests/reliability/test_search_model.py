@@ -37,8 +37,6 @@ STEPS = st.lists(
     ),
     max_size=4,
 )
-MANY = st.lists(ITEMS, min_size=1, max_size=6)
-ASKED = st.lists(TEXTS, min_size=1, max_size=4)
 THING = {"entity_type": "thing", "note": 1}
 DENSE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")
 
@@ -71,7 +69,7 @@ def texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
     inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    return [text for one in inner for text in texts(one)]
+    return [text for part in inner for text in texts(part)]
 
 
 def says(entity: dict[str, Any], query: str, begins: bool) -> bool:
@@ -106,15 +104,15 @@ def names(entity: dict[str, Any]) -> set[str]:
     """Return what an entity is called."""
     held = entity["snapshot"]
     aliases = [text for text in held.get("aliases", []) if isinstance(text, str)]
-    return {fold(one) for one in (entity["canonical_name"], held.get("name", ""), *aliases)} - {""}
+    return {fold(name) for name in (entity["canonical_name"], held.get("name", ""), *aliases)} - {""}
 
 
 def change(run: Call, ids: list[str], steps: list[Any]) -> None:
     """Correct, delete, restore and merge; what cannot be is left."""
     from graphmem.errors import GraphmemError
 
-    for what, one, other, value in steps:
-        entity, into = ids[one % len(ids)], ids[other % len(ids)]
+    for what, number, into_number, value in steps:
+        entity, into = ids[number % len(ids)], ids[into_number % len(ids)]
         try:
             if what == "correct":
                 run("entities.correct", entity_id=entity, field="note", value=value)
@@ -140,13 +138,13 @@ def test_words_find_what_a_plain_reading_finds(
     loop: Loop, services: Services, items: list[dict[str, Any]], steps: list[Any], queries: list[str]
 ) -> None:
     run = by_runner(loop, services, str(uuid.uuid4()))
-    stored = run("store", entities=items, find_duplicates=False)["entities"]
-    change(run, list(dict.fromkeys(one["entity_id"] for one in stored)), steps)
+    entities = run("store", entities=items, find_duplicates=False)["entities"]
+    change(run, list(dict.fromkeys(entity["entity_id"] for entity in entities)), steps)
     listed = run("entities.query", limit=500)["entities"]
     for query in [*queries, *(query[: len(query) // 2 + 1] for query in queries)]:
         explained = run("search.explain", search=query, limit=500)
-        (text,) = [one["hits"] for one in explained["strategies"] if one["strategy"] == "text"]
-        wanted = {one["entity_id"] for one in listed if says(one, query, True)}
+        (text,) = [strategy["hits"] for strategy in explained["strategies"] if strategy["strategy"] == "text"]
+        wanted = {entity["entity_id"] for entity in listed if says(entity, query, True)}
         assert {hit["entity_id"] for hit in text} == wanted, query
         scores = [(-hit["score"], hit["entity_id"]) for hit in text]
         assert scores == sorted(scores)
@@ -163,21 +161,23 @@ def test_a_look_up_finds_what_a_plain_reading_finds(
     loop: Loop, services: Services, items: list[dict[str, Any]], steps: list[Any], queries: list[str]
 ) -> None:
     run = by_runner(loop, services, str(uuid.uuid4()))
-    stored = run("store", entities=items, find_duplicates=False)["entities"]
-    change(run, list(dict.fromkeys(one["entity_id"] for one in stored)), steps)
+    entities = run("store", entities=items, find_duplicates=False)["entities"]
+    change(run, list(dict.fromkeys(entity["entity_id"] for entity in entities)), steps)
     listed = run("entities.query", limit=500)["entities"]
-    asked = [*queries, *(one["canonical_name"].upper() for one in listed)]
-    for query in asked:
+    all_queries = [*queries, *(entity["canonical_name"].upper() for entity in listed)]
+    for query in all_queries:
         for kind in (None, "gadget"):
-            found = run("entities.find", identifier=query, entity_type=kind, limit=500)
-            among = [one for one in listed if kind in (None, one["entity_type"])]
-            by_email = [one for one in among if fold(query) == fold(one["snapshot"].get("email", ""))]
-            by_name = [one for one in among if fold(query) in names(one)]
-            by_text = [one for one in among if says(one, query, False)]
+            answer = run("entities.find", identifier=query, entity_type=kind, limit=500)
+            among = [entity for entity in listed if kind in (None, entity["entity_type"])]
+            by_email = [
+                entity for entity in among if fold(query) == fold(entity["snapshot"].get("email", ""))
+            ]
+            by_name = [entity for entity in among if fold(query) in names(entity)]
+            by_text = [entity for entity in among if says(entity, query, False)]
             stages = {"identifier": by_email, "name": by_name, "text": by_text}
             mode = next((name for name, hits in stages.items() if hits), None)
-            assert found["match_mode"] == mode if mode else found["match_mode"] in ("none", "meaning")
+            assert answer["match_mode"] == mode if mode else answer["match_mode"] in ("none", "meaning")
             if mode:
-                wanted = {one["entity_id"] for one in stages[mode]}
-                assert {one["entity_id"] for one in found["entities"]} == wanted, (query, mode)
-                assert found["total"] == len(wanted)
+                wanted = {entity["entity_id"] for entity in stages[mode]}
+                assert {entity["entity_id"] for entity in answer["entities"]} == wanted, (query, mode)
+                assert answer["total"] == len(wanted)

@@ -139,12 +139,12 @@ def test_a_socket_that_cannot_be_bound_is_left_to_others(
     def refuse(path: Path) -> None:
         raise OSError("no sockets here")
 
-    told: list[str] = []
-    chosen = load(env="test", data_dir=tmp_path)
+    messages: list[str] = []
+    service_settings = load(env="test", data_dir=tmp_path)
     monkeypatch.setattr(beside, "bind", refuse)
-    assert beside.take_socket(chosen, told.append) is None
-    assert told == ["commands cannot call this service, because it has no socket: no sockets here"]
-    assert not is_locked(place(chosen))
+    assert beside.take_socket(service_settings, messages.append) is None
+    assert messages == ["commands cannot call this service, because it has no socket: no sockets here"]
+    assert not is_locked(place(service_settings))
 
 
 def test_a_call_starts_a_database_that_was_stopped_on_purpose_beside_serve(

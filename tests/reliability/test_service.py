@@ -40,10 +40,10 @@ def begun(service: Service) -> Iterator[socket.socket]:
 
 
 def received(connection: socket.socket) -> bytes:
-    found = b""
+    answer = b""
     while part := connection.recv(65536):
-        found += part
-    return found
+        answer += part
+    return answer
 
 
 # The end
@@ -140,7 +140,7 @@ def test_what_was_acknowledged_is_there_whatever_ends_the_service(
     call = faces.by_runner(loop, services, owner)
     kept, offset = set(), 0
     while page := call("entities.query", limit=500, offset=offset)["entities"]:
-        kept |= {one["canonical_name"] for one in page}
+        kept |= {entity["canonical_name"] for entity in page}
         offset += 500
     assert set(acknowledged) <= kept
     stats = call("server.stats")
@@ -163,10 +163,10 @@ def test_a_port_that_is_taken_is_told(settings: Settings, tmp_path: Path, owner:
             timeout=60,
         )
     assert (result.returncode, result.stdout) == (6, "")
-    said = " ".join(result.stderr.split())
-    assert f"127.0.0.1:{port} cannot be bound" in said
-    assert "--port" in said
-    assert "Traceback" not in said
+    message = " ".join(result.stderr.split())
+    assert f"127.0.0.1:{port} cannot be bound" in message
+    assert "--port" in message
+    assert "Traceback" not in message
 
 
 # Logs
@@ -194,9 +194,9 @@ def test_every_line_of_a_request_has_its_trace_and_none_has_a_secret(
     for canary in (TOKEN, "canary-query", "canary-body", "canary-wrong", "canary-cookie"):
         assert canary not in everything, canary
     assert "Traceback" not in everything
-    told = {line.get("trace_id") for line in lines}
+    trace_ids = {line.get("trace_id") for line in lines}
     for answer in traces:
-        assert answer.headers["x-trace-id"] in told or answer.request.url.path == "/mcp"
+        assert answer.headers["x-trace-id"] in trace_ids or answer.request.url.path == "/mcp"
     ours = [
         line for line in lines if line["logger"] in ("graphmem.operation", "graphmem.http", "graphmem.graph")
     ]

@@ -42,8 +42,8 @@ def test_a_database_that_was_stopped_stays_so_until_it_is_asked_for(tmp_path: Pa
         assert answer.status_code == 503
         assert answer.headers["Retry-After"]
         assert victims.service
-        said = [line for line in victims.service.log if "on purpose" in line["event"]]
-        assert len(said) == 1
+        lines = [line for line in victims.service.log if "on purpose" in line["event"]]
+        assert len(lines) == 1
 
         assert db("start").exit_code == 0
         wait_for(healthy)

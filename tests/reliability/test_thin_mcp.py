@@ -56,10 +56,10 @@ def total(local: Settings) -> int:
 def test_with_nothing_running_it_lists_and_then_stores(
     local: Settings, talk: Callable[..., Any], mode: Mode
 ) -> None:
-    told: list[str] = []
+    messages: list[str] = []
 
     async def progress(progress: float, total: float | None, message: str | None) -> None:
-        told.append(message or "")
+        messages.append(message or "")
 
     async def conversation(client: Client) -> Any:
         names = [tool.name for tool in (await client.list_tools()).tools]
@@ -73,8 +73,8 @@ def test_with_nothing_running_it_lists_and_then_stores(
     assert (names, ready) == (list(TOOLSETS["core"].tools()), False)
     assert stored.structured_content["entities_created"] == 1
     assert json.loads(stored.content[0].text) == stored.structured_content
-    assert told
-    assert all("…" in line for line in told)
+    assert messages
+    assert all("…" in line for line in messages)
     assert (refused.is_error, refused.structured_content["error_code"]) == (True, "ERR_UNKNOWN_FIELD")
     assert total(local) == 1
 

@@ -31,7 +31,7 @@ ITEMS = st.lists(
     ),
     max_size=12,
 )
-ASKED = st.fixed_dictionaries(
+ARGUMENTS = st.fixed_dictionaries(
     {"order": st.sampled_from(["asc", "desc"]), "limit": st.integers(1, 5)},
     optional={
         "event_type": st.sampled_from(["Due", "StartDate", "Seen"]),
@@ -57,7 +57,7 @@ def store(run: Call, items: list[Any]) -> list[dict[str, Any]]:
         if deleted:
             run("entities.delete", entity_id=entity_id)
             continue
-        said = {
+        field_times = {
             (name, text)
             for name, value in fields.items()
             for text in (value if isinstance(value, list) else [value])
@@ -65,17 +65,17 @@ def store(run: Call, items: list[Any]) -> list[dict[str, Any]]:
         }
         events += [
             {"entity_id": entity_id, "entity_type": kind, "event_type": FIELDS[name], "text": text}
-            for name, text in said
+            for name, text in field_times
         ]
     return events
 
 
-def fits(event: dict[str, Any], asked: dict[str, Any]) -> bool:
+def fits(event: dict[str, Any], arguments: dict[str, Any]) -> bool:
     when = instant(event["text"])
     return (
-        all(event[name] == asked[name] for name in ("event_type", "entity_type") if name in asked)
-        and ("start_date" not in asked or when >= instant(asked["start_date"]))
-        and ("end_date" not in asked or when < instant(asked["end_date"]))
+        all(event[name] == arguments[name] for name in ("event_type", "entity_type") if name in arguments)
+        and ("start_date" not in arguments or when >= instant(arguments["start_date"]))
+        and ("end_date" not in arguments or when < instant(arguments["end_date"]))
     )
 
 
@@ -84,28 +84,32 @@ def plainly(event: dict[str, Any]) -> list[str]:
 
 
 @examples(10)
-@given(items=ITEMS, others=ITEMS, every=st.lists(ASKED, min_size=3, max_size=6))
+@given(items=ITEMS, others=ITEMS, every=st.lists(ARGUMENTS, min_size=3, max_size=6))
 def test_pages_tile_what_a_plain_model_sorts(
     loop: Loop, services: Services, items: list[Any], others: list[Any], every: list[dict[str, Any]]
 ) -> None:
     run, stranger = (by_runner(loop, services, str(uuid.uuid4())) for _ in range(2))
     events = store(run, items)
     store(stranger, others)
-    for asked in every:
-        if {"start_date", "end_date"} <= asked.keys() and instant(asked["start_date"]) > instant(
-            asked["end_date"]
+    for arguments in every:
+        if {"start_date", "end_date"} <= arguments.keys() and instant(arguments["start_date"]) > instant(
+            arguments["end_date"]
         ):
-            asked = {**asked, "start_date": asked["end_date"], "end_date": asked["start_date"]}
-        found: list[dict[str, Any]] = []
-        page = run("timeline.list", **asked, include_total_count=True)
+            arguments = {
+                **arguments,
+                "start_date": arguments["end_date"],
+                "end_date": arguments["start_date"],
+            }
+        rows: list[dict[str, Any]] = []
+        page = run("timeline.list", **arguments, include_total_count=True)
         while True:
-            assert 1 <= len(page["events"]) <= asked["limit"] or not found
-            found += page["events"]
+            assert 1 <= len(page["events"]) <= arguments["limit"] or not rows
+            rows += page["events"]
             if "next_cursor" not in page:
                 break
-            page = run("timeline.list", **asked, include_total_count=True, cursor=page["next_cursor"])
-        wanted = [event for event in events if fits(event, asked)]
+            page = run("timeline.list", **arguments, include_total_count=True, cursor=page["next_cursor"])
+        wanted = [event for event in events if fits(event, arguments)]
         assert page["total"] == len(wanted)
-        assert sorted(map(plainly, found)) == sorted(map(plainly, wanted))
-        order = [(instant(one["text"]), one["id"]) for one in found]
-        assert order == sorted(order, reverse=asked["order"] == "desc")
+        assert sorted(map(plainly, rows)) == sorted(map(plainly, wanted))
+        order = [(instant(event["text"]), event["id"]) for event in rows]
+        assert order == sorted(order, reverse=arguments["order"] == "desc")

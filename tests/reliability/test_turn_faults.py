@@ -44,16 +44,16 @@ class Broken:
     def store(self, count: int = 1, **more: Any) -> list[Any]:
         """Store so many things at once; return answers and errors."""
 
-        async def one(i: int) -> Any:
-            said = {"entities": [{"entity_type": "thing", "name": f"n{i}"}], **more}
+        async def send(i: int) -> Any:
+            arguments = {"entities": [{"entity_type": "thing", "name": f"n{i}"}], **more}
             try:
-                answer = await REGISTRY["store"].run(self.services, full_actor(self.owner), said)
+                answer = await REGISTRY["store"].run(self.services, full_actor(self.owner), arguments)
             except GraphmemError as exc:
                 return exc
             return canonical.decode(answer)
 
         async def every() -> list[Any]:
-            return await asyncio.gather(*map(one, range(count)))
+            return await asyncio.gather(*map(send, range(count)))
 
         return self.loop.run(every())
 
@@ -94,7 +94,7 @@ async def lost_for_long(write: Write) -> Any:
 def test_memory_that_others_take_is_waited_for_together(broken: Broken) -> None:
     broken.database.faults = [rolled_back(DatabaseCrowded)] * 3
     begin = time.monotonic()
-    assert all(isinstance(one, dict) for one in broken.store(5))
+    assert all(isinstance(outcome, dict) for outcome in broken.store(5))
     assert (len(broken.database.turns), len(broken.database.turns[-1]["transactions"])) == (4, 5)
     assert time.monotonic() - begin > 0.3, "it did not wait"
 
@@ -104,17 +104,17 @@ def test_memory_that_others_take_for_long_is_told_and_no_fault_of_a_request(
     broken: Broken, count: int
 ) -> None:
     broken.database.faults = [rolled_back(DatabaseCrowded)] * 100
-    found = broken.store(count)
-    told = [(type(one), one.code, one.status, one.details) for one in found]
-    assert told == [(DatabaseCrowded, "DB_OUT_OF_MEMORY", 503, {"in_doubt": False})] * count
+    errors = broken.store(count)
+    summaries = [(type(error), error.code, error.status, error.details) for error in errors]
+    assert summaries == [(DatabaseCrowded, "DB_OUT_OF_MEMORY", 503, {"in_doubt": False})] * count
     assert len(broken.database.turns) < 20
 
 
 def test_one_request_that_does_not_fit_is_told_so_and_the_others_are_written(broken: Broken) -> None:
     broken.database.faults = [rolled_back(DatabaseFull)] * 2
-    found = broken.store(3, find_duplicates=False)
-    assert [type(one) for one in found] == [TransactionTooLarge, dict, dict]
-    assert found[0].details == {"in_doubt": False}
+    outcomes = broken.store(3, find_duplicates=False)
+    assert [type(outcome) for outcome in outcomes] == [TransactionTooLarge, dict, dict]
+    assert outcomes[0].details == {"in_doubt": False}
 
 
 # Doubt
@@ -142,14 +142,14 @@ def test_what_ends_a_request_after_a_write_that_was_not_answered_says_so(
 @pytest.mark.parametrize("before", [[], [not_answered]], ids=["at once", "in doubt"])
 def test_who_loses_until_it_is_late_takes_the_lock(broken: Broken, before: list[Fault]) -> None:
     broken.database.faults = [*before, lost_for_long]
-    assert [one["entities_created"] for one in broken.store(3)] == [1, 1, 1]
+    assert [answer["entities_created"] for answer in broken.store(3)] == [1, 1, 1]
     assert len(broken.database.turns) == len(before) + 2
 
 
 def test_what_is_tried_alone_after_a_doubt_is_no_doubt_once_it_is_written(broken: Broken) -> None:
     broken.database.faults = [not_answered, rolled_back(InternalError)]
-    assert all(isinstance(one, dict) for one in broken.store(3))
-    assert [len(one["transactions"]) for one in broken.database.turns] == [3, 3, 1, 1, 1]
+    assert all(isinstance(outcome, dict) for outcome in broken.store(3))
+    assert [len(turn["transactions"]) for turn in broken.database.turns] == [3, 3, 1, 1, 1]
 
 
 # Around a turn
@@ -164,7 +164,7 @@ class FailingTracer(Tracer):
 
 def test_a_fault_of_tracing_answers_the_callers_of_the_turn(broken: Broken) -> None:
     broken.database.tracer = FailingTracer()
-    assert [type(one) for one in broken.store(3)] == [InternalError] * 3
+    assert [type(outcome) for outcome in broken.store(3)] == [InternalError] * 3
     broken.database.tracer = NO_TRACES
     assert isinstance(broken.store()[0], dict)
 

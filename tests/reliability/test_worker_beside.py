@@ -14,7 +14,10 @@ from tests.support.faces import Call
 
 Beside = Callable[..., list[dict[str, Any]]]
 """``beside(change, params, name, owner, **rest)``: what a query answers that met a change under way."""
-NEWER = "SET one.of = 'newer', one.model = 'm', one.vector = null, one.fresh = null REMOVE one:Vector"
+NEWER = (
+    "SET meaning.of = 'newer', meaning.model = 'm', meaning.vector = null, meaning.fresh = null "
+    "REMOVE meaning:Vector"
+)
 """What a turn writes of another text, whose vector is made later."""
 
 
@@ -32,17 +35,17 @@ def beside(loop: Loop, services: Services) -> Beside:
         raise AssertionError(f"{name} waits for nothing")
 
     async def run(
-        change: LiteralString, given: dict[str, Any], name: str, owner: str | None, rest: dict[str, Any]
+        change: LiteralString, params: dict[str, Any], name: str, owner: str | None, rest: dict[str, Any]
     ) -> list[dict[str, Any]]:
         async with services.database._driver.session() as session:
             tx = await session.begin_transaction()
-            await (await tx.run(change, given)).consume()
-            asked = asyncio.create_task(services.database.write(name, owner, **rest))
+            await (await tx.run(change, params)).consume()
+            task = asyncio.create_task(services.database.write(name, owner, **rest))
             await blocked(name)
             await tx.commit()
-        return await asked
+        return await task
 
-    return lambda change, given, name, owner, **rest: loop.run(run(change, given, name, owner, rest))
+    return lambda change, params, name, owner, **rest: loop.run(run(change, params, name, owner, rest))
 
 
 @pytest.fixture
@@ -53,10 +56,11 @@ def subject_id(run: Call) -> str:
 
 def meaning(loop: Loop, services: Services, subject_id: str) -> dict[str, Any] | None:
     text: LiteralString = (
-        "MATCH (one:Meaning {entity_id: $subject_id}) RETURN properties(one) AS held, labels(one) AS labels"
+        "MATCH (meaning:Meaning {entity_id: $subject_id}) "
+        "RETURN properties(meaning) AS properties, labels(meaning) AS labels"
     )
     rows = loop.run(services.database.script(text, subject_id=subject_id))
-    return {**rows[0]["held"], "labels": rows[0]["labels"]} if rows else None
+    return {**rows[0]["properties"], "labels": rows[0]["labels"]} if rows else None
 
 
 @pytest.mark.parametrize("goes", [False, True])
@@ -66,8 +70,8 @@ def test_a_vector_of_what_was_said_before_is_not_set(
     before = meaning(loop, services, subject_id)
     assert before is not None
     rows = [{"id": subject_id, "was": before["of"], "of": before["of"], "vector": before["vector"]}]
-    change: LiteralString = "MATCH (one:Meaning {entity_id: $subject_id}) " + (
-        "DELETE one" if goes else NEWER
+    change: LiteralString = "MATCH (meaning:Meaning {entity_id: $subject_id}) " + (
+        "DELETE meaning" if goes else NEWER
     )
     assert beside(change, {"subject_id": subject_id}, "meaning.set", None, model="late", rows=rows) == [
         {"done": 0}
@@ -87,11 +91,11 @@ def test_a_vector_that_is_gone_is_not_put_into_the_index(
     while loop.run(services.database.write("meaning.place", None, limit=1_000))[0]["placed"]:
         pass
     text: LiteralString = (
-        "MATCH (one:Meaning {entity_id: $subject_id}) REMOVE one:Vector SET one.fresh = 'thing'"
+        "MATCH (meaning:Meaning {entity_id: $subject_id}) REMOVE meaning:Vector SET meaning.fresh = 'thing'"
     )
     loop.run(services.database.script(text, subject_id=subject_id))
-    change: LiteralString = "MATCH (one:Meaning {entity_id: $subject_id}) " + (
-        "DELETE one" if goes else NEWER
+    change: LiteralString = "MATCH (meaning:Meaning {entity_id: $subject_id}) " + (
+        "DELETE meaning" if goes else NEWER
     )
     # What it counts are entities of all owners, those of tests in other processes included.
     assert beside(change, {"subject_id": subject_id}, "meaning.place", None, limit=1_000)
@@ -103,12 +107,12 @@ def test_rules_that_came_meanwhile_are_still_to_be_folded_by(
     loop: Loop, services: Services, beside: Beside, run: Call, owner: str
 ) -> None:
     run("schemas.register", entity_type="thing", schema={"fields": {"n": {"type": "number"}}})
-    head: LiteralString = "MATCH (one:Schema {owner: $owner, head: 'thing'}) "
-    change: LiteralString = head + "SET one.projection = 'newer', one.pending = true"
-    (row,) = loop.run(services.database.script(head + "RETURN one.projection AS projection", owner=owner))
-    found = beside(
+    head: LiteralString = "MATCH (schema:Schema {owner: $owner, head: 'thing'}) "
+    change: LiteralString = head + "SET schema.projection = 'newer', schema.pending = true"
+    (row,) = loop.run(services.database.script(head + "RETURN schema.projection AS projection", owner=owner))
+    rows = beside(
         change, {"owner": owner}, "schema.folded", owner, type="thing", projection=row["projection"]
     )
-    assert found == []
-    (row,) = loop.run(services.database.script(head + "RETURN one.pending AS pending", owner=owner))
+    assert rows == []
+    (row,) = loop.run(services.database.script(head + "RETURN schema.pending AS pending", owner=owner))
     assert row["pending"] is True
