@@ -49,12 +49,13 @@ class Availability:
 
     async def _check(self) -> None:
         try:
-            await self._database.verify()
+            # A health check is public: it does not tell the address of the database.
+            await self._database.verify(with_address=False)
             self._know(None)
         except Unavailable as exc:
             self._know(exc)
         except GraphmemError:
-            # A wrong setting. The log has it; a health check, which is public, does not tell it.
+            # A wrong setting. The log has it, and a health check does not tell it.
             self._know(DatabaseUnavailable())
 
     def _know(self, error: Unavailable | None) -> None:

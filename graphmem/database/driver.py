@@ -28,6 +28,7 @@ from graphmem.database.driver_errors import (
     TIME_LIMIT_CODES,
     TIMEOUT_CODES,
     FirstRunTimeout,
+    caller_error,
     setting_error,
     translate,
 )
@@ -266,8 +267,10 @@ class Database:
             raise self._failed("script", exc) from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
 
-    async def verify(self) -> None:
+    async def verify(self, *, with_address: bool = True) -> None:
         """Ask the database once whether it answers.
+
+        ``with_address``: whether the message of a failure may hold the address of the database.
 
         Raises:
             ConfigurationInvalid: the address, the user or the database name is wrong.
@@ -276,7 +279,8 @@ class Database:
         try:
             await self._run("server.ping", self.query_text("server.ping"), 5.0, {})
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
-            raise setting_error(exc, self._settings) or self._failed("server.ping", exc) from exc
+            failure = setting_error(exc, self._settings)
+            raise failure or self._failed("server.ping", exc, with_address=with_address) from exc
 
     def query_text(self, name: str, types: frozenset[str] | None = None) -> LiteralString:
         """Return the text of a query. ``types`` fills the place for relationship types, if it has one."""
@@ -384,8 +388,8 @@ class Database:
             self.metrics.statement(name, time.perf_counter() - start)
         failpoints.reach("after", name)
 
-    def _failed(self, name: str, exc: BaseException) -> GraphmemError:
-        error = translate(exc)
+    def _failed(self, name: str, exc: BaseException, *, with_address: bool = True) -> GraphmemError:
+        error = caller_error(exc, self._settings, with_address=with_address)
         self.metrics.database_error(error.code)
         log = _log.error if isinstance(error, InternalError) else _log.warning
         log(

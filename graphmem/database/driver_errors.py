@@ -5,7 +5,7 @@ from __future__ import annotations
 import neo4j
 import neo4j.exceptions
 
-from graphmem.database.first_runs import FIRST_RUN_SECONDS
+from graphmem.database.first_runs import CONNECTION_LOST, FIRST_RUN_SECONDS
 from graphmem.errors import (
     ConfigurationInvalid,
     DatabaseCrowded,
@@ -91,6 +91,26 @@ def translate(exc: BaseException) -> GraphmemError:
     ):
         return DatabaseUnavailable()
     return InternalError()
+
+
+def caller_error(exc: BaseException, settings: Settings, *, with_address: bool = True) -> GraphmemError:
+    """Return the error for callers: as :func:`translate`, and of a lost database the message names the fix.
+
+    ``with_address``: whether the message may hold the address of the database.
+    """
+    error = translate(exc)
+    if not isinstance(error, DatabaseUnavailable) or not isinstance(exc, CONNECTION_LOST):
+        return error
+    if settings.neo4j_uri is not None:
+        name = f"the database at {settings.neo4j_address} (NEO4J_URI)" if with_address else "the database"
+        return DatabaseUnavailable(
+            f"{name} cannot be reached: try again in a moment; if it is down, start it, or correct NEO4J_URI"
+        )
+    if settings.stop_file.exists():
+        return DatabaseUnavailable("the embedded Neo4j was stopped on purpose: `graphmem db start` starts it")
+    return DatabaseUnavailable(
+        "the embedded Neo4j cannot be reached: try again in a moment, or start it with `graphmem db start`"
+    )
 
 
 def setting_error(exc: BaseException, settings: Settings) -> SetupError | None:

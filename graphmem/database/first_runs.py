@@ -20,7 +20,8 @@ TEXTS_LIMIT: Final = 1_000
 TRANSACTION: Final = "transaction"
 """Stands for the statements of an explicit transaction: its limit is set before they are known."""
 
-_CONNECTION_LOST = (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired, OSError)
+CONNECTION_LOST = (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired, OSError)
+"""The errors of a server that is not there: it does not listen, or its connections broke."""
 
 
 class FirstRuns:
@@ -76,7 +77,7 @@ class FirstRuns:
 
     def failed(self, exc: BaseException) -> None:
         """Forget every text if the error says that a connection was lost."""
-        if isinstance(exc, _CONNECTION_LOST):
+        if isinstance(exc, CONNECTION_LOST):
             self._texts.clear()
             self._planned.clear()
             self.server_life += 1

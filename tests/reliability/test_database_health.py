@@ -43,6 +43,11 @@ def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: F
     answer = get("/api/health/ready")
     assert (answer.status_code, answer.json()["error_code"]) == (503, "DB_CONNECTION_FAILED")
     assert answer.json()["details"]["retryable"] is True
+    # Everybody may ask for health, so only other callers read the address.
+    assert faulty.proxy.uri not in answer.json()["message"]
+    answer = get("/stats")
+    assert (answer.status_code, answer.json()["error_code"]) == (503, "DB_CONNECTION_FAILED")
+    assert f"the database at {faulty.proxy.uri} (NEO4J_URI) cannot be reached" in answer.json()["message"]
     faulty.do(faulty.proxy.resume)
     time.sleep(STATE_SECONDS)
     assert get("/health/ready").status_code == 200
@@ -160,9 +165,9 @@ def test_health_asks_the_database_once_a_second_at_most(
     get, pings = getter(faulty), []
     verify = faulty.services.database.verify
 
-    async def counted() -> None:
+    async def counted(**options: bool) -> None:
         pings.append(time.monotonic())
-        await verify()
+        await verify(**options)
 
     monkeypatch.setattr(faulty.services.database, "verify", counted)
     end = time.monotonic() + 1.5 * STATE_SECONDS

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import neo4j.exceptions
 import pytest
 
-from graphmem.database.driver_errors import setting_error, translate
-from graphmem.errors import DatabaseCrowded, DatabaseFull, DatabaseTimeout, InternalError, Unavailable
-from graphmem.settings import load
+from graphmem.database.driver_errors import caller_error, setting_error, translate
+from graphmem.errors import (
+    DatabaseCrowded,
+    DatabaseFull,
+    DatabaseTimeout,
+    DatabaseUnavailable,
+    InternalError,
+    Unavailable,
+)
+from graphmem.settings import Settings, load
 
 SECRET = "what only the log may say"
 ROOTS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError)
@@ -104,3 +112,32 @@ def test_a_start_that_fails_names_the_setting_that_is_wrong(
     error = setting_error(exc, settings)
     assert (error and error.details) == (setting and {"setting": setting})
     assert word in str(error)
+
+
+def lost(settings: Settings, exc: Exception | None = None, *, with_address: bool = True) -> str:
+    """Return the message for callers of a database that is not there."""
+    exc = exc or neo4j.exceptions.ServiceUnavailable(SECRET)
+    error = caller_error(exc, settings, with_address=with_address)
+    assert (type(error), error.details) == (DatabaseUnavailable, {})
+    return str(error)
+
+
+def test_the_message_of_a_lost_embedded_database_names_the_command_that_starts_it(tmp_path: Path) -> None:
+    settings = load(env="test", data_dir=tmp_path).model_copy(update={"neo4j_uri": None})
+    assert lost(settings) == lost(settings, ConnectionResetError(SECRET))
+    assert lost(settings).endswith("try again in a moment, or start it with `graphmem db start`")
+    settings.stop_file.touch()
+    assert lost(settings) == "the embedded Neo4j was stopped on purpose: `graphmem db start` starts it"
+
+
+def test_the_message_of_another_lost_database_names_its_address_and_its_setting(tmp_path: Path) -> None:
+    settings = load(env="test", data_dir=tmp_path, neo4j_uri="bolt://graph.example:7687")
+    assert "bolt://graph.example:7687 (NEO4J_URI) cannot be reached" in lost(settings)
+    assert "graph.example" not in lost(settings, with_address=False)
+    assert "correct NEO4J_URI" in lost(settings, with_address=False)
+
+
+def test_the_message_of_a_database_that_answers_an_error_names_no_start_of_it(tmp_path: Path) -> None:
+    settings = load(env="test", data_dir=tmp_path).model_copy(update={"neo4j_uri": None})
+    error = hydrated("Neo.DatabaseError.General.UnknownError")
+    assert lost(settings, error) == DatabaseUnavailable.default_message()
