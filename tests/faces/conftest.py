@@ -29,14 +29,14 @@ TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
 def together(loop: Loop, services: Services, owner: str) -> Together:
     """Call one operation many times at once; each outcome is the answer or the error."""
 
-    async def one(name: str, arguments: dict[str, Any]) -> Any:
+    async def outcome(name: str, arguments: dict[str, Any]) -> Any:
         try:
             return canonical.decode(await REGISTRY[name].run(services, full_actor(owner), arguments))
         except GraphmemError as exc:
             return exc
 
     async def every(name: str, calls: Sequence[dict[str, Any]]) -> list[Any]:
-        return await asyncio.gather(*(one(name, arguments) for arguments in calls))
+        return await asyncio.gather(*(outcome(name, arguments) for arguments in calls))
 
     return lambda name, calls: loop.run(every(name, calls))
 
@@ -50,36 +50,39 @@ def exact() -> Callable[[Any], str]:
 @pytest.fixture(scope="session")
 def service(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service without a token, with an owner of its own."""
-    with running(settings, tmp_path_factory.mktemp("service"), str(uuid.uuid4())) as found:
-        yield found
+    with running(settings, tmp_path_factory.mktemp("service"), str(uuid.uuid4())) as running_service:
+        yield running_service
 
 
 @pytest.fixture(scope="session")
 def guarded(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service that wants a token."""
     folder = tmp_path_factory.mktemp("guarded")
-    with running(settings, folder, str(uuid.uuid4()), SERVICE_BEARER_TOKEN=TOKEN) as found:
-        yield found
+    with running(settings, folder, str(uuid.uuid4()), SERVICE_BEARER_TOKEN=TOKEN) as running_service:
+        yield running_service
 
 
 @pytest.fixture
 def look(settings: Settings, loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
-    """Examine the database of this run, or what else is said; environment variables in capitals."""
+    """Examine the database of this run. Arguments are settings; in capitals, environment variables."""
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
 
-    def run(deep: bool = False, **given: Any) -> list[Finding]:
-        variables = {name: value for name, value in given.items() if name.isupper()}
+    def run(deep: bool = False, **arguments: Any) -> list[Finding]:
+        variables = {name: value for name, value in arguments.items() if name.isupper()}
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        here = {"neo4j_uri": settings.neo4j_uri, "neo4j_password": settings.neo4j_password, "env": "test",
-                "data_dir": folder, "port": free_port()}  # fmt: skip
-        here |= {name: value for name, value in given.items() if not name.isupper()}
-        found = loop.run(examine(here, deep, variables))
-        for one in found:
-            assert one.status in ("ok", "warn", "fail")
-            assert (one.status == "ok") == (not one.fix) or one.check == "everything else", one
-            assert not one.fix or (one.fix[0].isupper() and len(one.fix) < 400), one
-        return found
+        overrides = {
+            "neo4j_uri": settings.neo4j_uri, "neo4j_password": settings.neo4j_password, "env": "test",
+            "data_dir": folder, "port": free_port(),
+        }  # fmt: skip
+        overrides |= {name: value for name, value in arguments.items() if not name.isupper()}
+        findings = loop.run(examine(overrides, deep, variables))
+        for finding in findings:
+            assert finding.status in ("ok", "warn", "fail")
+            is_ok = finding.status == "ok"
+            assert is_ok == (not finding.fix) or finding.check == "everything else", finding
+            assert not finding.fix or (finding.fix[0].isupper() and len(finding.fix) < 400), finding
+        return findings
 
     return run

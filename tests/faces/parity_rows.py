@@ -58,15 +58,15 @@ def unknown(name: str) -> Row:
 
 def by_example(name: str) -> list[Row]:
     """Return a row that succeeds and one that fails, from the declaration of an operation."""
-    return [Row(name, stored(dict(REGISTRY[name].example))), unknown(name)]
+    return [Row(name, with_stored_ids(dict(REGISTRY[name].example))), unknown(name)]
 
 
-def stored(example: Any) -> Any:
+def with_stored_ids(example: Any) -> Any:
     """Return the arguments of an example about what the test stored."""
     if isinstance(example, dict):
-        return {name: stored(value) for name, value in example.items()}
+        return {name: with_stored_ids(value) for name, value in example.items()}
     if isinstance(example, list):
-        return [stored(value) for value in example]
+        return [with_stored_ids(value) for value in example]
     return STORED.get(example, example) if isinstance(example, str) else example
 
 

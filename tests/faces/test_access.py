@@ -181,10 +181,10 @@ def test_mcp_wants_the_token_too(guarded: Service, loop: Loop) -> None:
 
     with pytest.raises(BaseException) as refused:
         loop.run(connect())
-    said = refused.value
-    while isinstance(said, BaseExceptionGroup):
-        said = said.exceptions[0]
-    assert isinstance(said, MCPError | httpx.HTTPStatusError) or "401" in repr(said)
+    error = refused.value
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, MCPError | httpx.HTTPStatusError) or "401" in repr(error)
 
 
 # Actors
@@ -227,7 +227,7 @@ def test_a_public_route_acts_for_no_owner(loop: Loop, services: Services) -> Non
         return b"{}"
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Operation, "run", lambda self, *given: run(*given))
+        patch.setattr(Operation, "run", lambda self, *arguments: run(*arguments))
         assert sender(loop, create_app(services))("GET", "/server-info").status_code == 200
     assert [(actor.owner, actor.scopes) for actor in actors] == [("", frozenset({Scope.READ}))]
 
@@ -270,7 +270,7 @@ def test_a_short_token_is_refused(token: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "variables", "said"),
+    ("words", "variables", "setting"),
     [
         (["--host", "0.0.0.0"], {}, "SERVICE_BEARER_TOKEN"),
         (["--env", "production"], {}, "SERVICE_BEARER_TOKEN"),
@@ -279,12 +279,12 @@ def test_a_short_token_is_refused(token: str) -> None:
     ],
 )
 def test_a_service_that_may_not_start_says_what_to_set(
-    settings: Settings, tmp_path: Path, words: list[str], variables: dict[str, str], said: str
+    settings: Settings, tmp_path: Path, words: list[str], variables: dict[str, str], setting: str
 ) -> None:
     environ = environment(settings, tmp_path, **variables)
     result = CliRunner().invoke(command_line, ["serve", "--port", str(free_port()), *words], env=environ)
     assert (result.exit_code, result.stdout) == (ConfigurationInvalid.exit_code, "")
-    assert said in re.sub(r"\s", "", result.stderr)
+    assert setting in re.sub(r"\s", "", result.stderr)
     assert "Traceback" not in result.stderr
 
 

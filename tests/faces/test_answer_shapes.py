@@ -17,7 +17,7 @@ ACME = {"entity_type": "company", "name": "Acme", "city": "London"}
 WORKS_AT = {
     "relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1, "metadata": {"since": 1840},
 }  # fmt: skip
-SHAPED = [name for name, one in REGISTRY.items() if "provenance" in one.arguments.model_fields]
+SHAPED = [name for name, operation in REGISTRY.items() if "provenance" in operation.arguments.model_fields]
 LISTS = {
     "entities.find": {"identifier": "Ada Lovelace"},
     "entities.query": {"entity_type": "person"},
@@ -32,8 +32,8 @@ SINGLE = {"entities.get": {"entity_id": "$ada"}, "entities.snapshot": {"entity_i
 @pytest.fixture
 def ids(run: Call) -> dict[str, str]:
     """The ids of Ada and of Acme, who have a relationship."""
-    stored = run("store", entities=[ADA, ACME], relationships=[WORKS_AT])
-    ada, acme = (entity["entity_id"] for entity in stored["entities"])
+    answer = run("store", entities=[ADA, ACME], relationships=[WORKS_AT])
+    ada, acme = (entity["entity_id"] for entity in answer["entities"])
     return {"$ada": ada, "$acme": acme}
 
 
@@ -81,7 +81,7 @@ def test_provenance_is_left_out_named_or_told_whole(run: Call, ids: dict[str, st
     observations = full.pop("provenance_observations")
     assert full == whole
     assert observations.keys() >= set(ada_of(whole)["provenance"].values())
-    assert {one["entity_id"] for one in observations.values()} <= set(ids.values())
+    assert {observation["entity_id"] for observation in observations.values()} <= set(ids.values())
 
 
 def test_expand_provenance_is_provenance_full_unless_provenance_is_given(
@@ -92,8 +92,8 @@ def test_expand_provenance_is_provenance_full_unless_provenance_is_given(
         "entities.snapshot", entity_id=ids["$ada"], provenance="full"
     )
     assert "provenance_observations" not in run("entities.snapshot", **ada, provenance="ids")
-    one = run("entities.snapshot", **ada, fields=["role"])
-    assert set(one["provenance_observations"]) == set(one["provenance"].values())
+    entity = run("entities.snapshot", **ada, fields=["role"])
+    assert set(entity["provenance_observations"]) == set(entity["provenance"].values())
 
 
 def test_as_of_a_time_answers_are_shaped_too(run: Call, ids: dict[str, str]) -> None:

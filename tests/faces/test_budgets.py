@@ -15,7 +15,9 @@ from graphmem.registry import REGISTRY
 from tests.support.faces import Call
 
 COUNT = 40
-BUDGETED = {name for name, one in REGISTRY.items() if "max_characters" in one.arguments.model_fields}
+BUDGETED = {
+    name for name, operation in REGISTRY.items() if "max_characters" in operation.arguments.model_fields
+}
 HUB = {"entity_type": "company", "name": "Acme"}
 LISTS: dict[str, tuple[str, dict[str, Any]]] = {
     "entities.query": ("entities", {"entity_type": "task", "sort_by": "canonical_name"}),
@@ -53,8 +55,8 @@ def hub(run: Call) -> str:
     links = [
         {"relationship_type": "RELATED_TO", "source_index": COUNT, "target_index": i} for i in range(COUNT)
     ]
-    stored = run("store", entities=[*items(1), HUB], relationships=links)
-    return stored["entities"][COUNT]["entity_id"]
+    answer = run("store", entities=[*items(1), HUB], relationships=links)
+    return answer["entities"][COUNT]["entity_id"]
 
 
 def filled(arguments: dict[str, Any], hub: str) -> dict[str, Any]:
@@ -118,11 +120,11 @@ def test_a_search_goes_on_by_offset(run: Call, hub: str) -> None:
 
 def test_a_look_up_says_how_many_hits_it_leaves_out(run: Call) -> None:
     run("store", entities=[{"entity_type": "person", "name": "Ada", "email": f"{i}@x.org"} for i in range(9)])
-    found = run("entities.find", identifier="Ada", max_characters=2_000)
-    assert found["total"] == 9
-    assert found["omitted"]["left_out"] == {"entities": 9 - len(found["entities"])}
-    assert "max_characters" in found["omitted"]["hint"]
-    assert size(found) <= 2_000
+    page = run("entities.find", identifier="Ada", max_characters=2_000)
+    assert page["total"] == 9
+    assert page["omitted"]["left_out"] == {"entities": 9 - len(page["entities"])}
+    assert "max_characters" in page["omitted"]["hint"]
+    assert size(page) <= 2_000
 
 
 def test_what_a_walk_leaves_out_is_counted_with_what_follows(run: Call, hub: str) -> None:
@@ -212,12 +214,12 @@ def test_a_store_answers_ids_rather_than_what_it_was_sent(run: Call, mcp: Call) 
     arguments = {"entities": items(2), "idempotency_key": "budget"}
     whole = run("store", **arguments)
     for budget, has_snapshots in ((size(whole) - 100, True), (12_000, False), (500, False)):
-        stored = run("store", **arguments, max_characters=budget)
-        ids = [(one["entity_id"], one["observation_id"]) for one in stored["entities"]]
-        assert ids == [(one["entity_id"], one["observation_id"]) for one in whole["entities"]]
-        assert any("entity_snapshot_after" in one for one in stored["entities"]) == has_snapshots
-        assert has_snapshots == ("left_out" not in stored["omitted"]) == ("shortened" in stored["omitted"])
-        assert size(stored) <= max(budget, COUNT * 400)
+        answer = run("store", **arguments, max_characters=budget)
+        ids = [(entry["entity_id"], entry["observation_id"]) for entry in answer["entities"]]
+        assert ids == [(entry["entity_id"], entry["observation_id"]) for entry in whole["entities"]]
+        assert any("entity_snapshot_after" in entry for entry in answer["entities"]) == has_snapshots
+        assert has_snapshots == ("left_out" not in answer["omitted"]) == ("shortened" in answer["omitted"])
+        assert size(answer) <= max(budget, COUNT * 400)
     assert size(mcp("store", **arguments)) <= DEFAULTS["max_characters"]
 
 
@@ -256,9 +258,9 @@ def test_an_explanation_and_a_history_stay_within_a_size(run: Call, hub: str) ->
     note = run("store", entities=[LARGE])["entities"][0]["entity_id"]
     for i in range(20):
         run("observations.create", entity_id=note, fields={"text": f"{i}" * 5_000})
-    told = run("entities.provenance", entity_id=note, field="text", max_characters=2_000)
-    assert size(told) <= 2_000
-    assert told["omitted"]["shortened"]
+    provenance = run("entities.provenance", entity_id=note, field="text", max_characters=2_000)
+    assert size(provenance) <= 2_000
+    assert provenance["omitted"]["shortened"]
     link = run("relationships.list", entity_id=hub, limit=1)["relationships"][0]
     key = link["relationship_key"]
     ends = {name: link[name] for name in ("relationship_type", "source_entity_id", "target_entity_id")}

@@ -70,7 +70,7 @@ CITED: dict[Callable[[Call], dict[str, Any]], str] = {
 """Calls whose answer or error cites an operation."""
 
 
-def said(cause: Callable[[Call], dict[str, Any]], call: Call) -> str:
+def answer_text(cause: Callable[[Call], dict[str, Any]], call: Call) -> str:
     """Return the answer or the error of a call as text."""
     try:
         return json.dumps(cause(call))
@@ -90,7 +90,7 @@ def test_an_operation_is_named_as_the_face_names_it(
         "cli": f"`graphmem {' '.join(operation.command)}`",
     }
     for face, name in names.items():
-        text = said(cause, request.getfixturevalue(face))
+        text = answer_text(cause, request.getfixturevalue(face))
         assert name in text, face
         assert [other for other in names.values() if other != name and other in text] == []
         assert bool(ROUTE.search(text)) == (face == "rest")
@@ -102,7 +102,7 @@ def test_the_command_line_names_commands_of_a_service_too(service: Service) -> N
             return json.loads(client.call(REGISTRY[name], arguments))
 
     for cause in (no_relationship, undeclared_field):
-        text = said(cause, call)
+        text = answer_text(cause, call)
         assert f"`graphmem {' '.join(REGISTRY[CITED[cause]].command)}`" in text
         assert not ROUTE.search(text)
 
@@ -113,11 +113,11 @@ def test_stored_text_is_never_reworded(call: Call) -> None:
         "title": "POST /store",
         "text": "GET /entities and POST /list_observations",
     }
-    stored = call("store", entities=[note])["entities"][0]
-    assert call("entities.get", entity_id=stored["entity_id"])["snapshot"]["text"] == note["text"]
+    entity = call("store", entities=[note])["entities"][0]
+    assert call("entities.get", entity_id=entity["entity_id"])["snapshot"]["text"] == note["text"]
     assert (
         call("entities.query", search="observations")["entities"][0]["snapshot"]
-        == stored["entity_snapshot_after"]
+        == entity["entity_snapshot_after"]
         == {"title": note["title"], "text": note["text"]}
     )
 

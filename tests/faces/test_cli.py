@@ -43,8 +43,8 @@ def command(
     return run
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
 @pytest.fixture
@@ -53,14 +53,14 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def stored(run: Call) -> list[str]:
-    """Entities of which every text tries to steer a terminal."""
+def odd_ids(run: Call) -> list[str]:
+    """The ids of entities, a relationship and an event of which every text tries to steer a terminal."""
     odd = {"entity_type": "thing", "name": ODD, ODD: ODD, "x": [ODD, {ODD: ODD}], f"{ODD} date": "2026-01-31"}
     links = [{"relationship_type": "OWNS", "source_index": 0, "target_index": 1, "metadata": {ODD: ODD}}]
-    stored = run("store", entities=[odd, ADA], relationships=links)
-    (link,) = stored["relationships_created"]
+    answer = run("store", entities=[odd, ADA], relationships=links)
+    (link,) = answer["relationships_created"]
     (event,) = run("timeline.list")["events"]
-    return [*ids(stored), link["relationship_key"], link["relationship_id"], event["id"]]
+    return [*ids(answer), link["relationship_key"], link["relationship_id"], event["id"]]
 
 
 ENDS = {"relationship_type": "OWNS", "source_entity_id": "$one", "target_entity_id": "$two"}
@@ -108,8 +108,8 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-def words(name: str, stored: list[str]) -> list[str]:
-    known: dict[str, str] = dict(zip(("$one", "$two", "$key", "$link", "$event"), stored, strict=True))
+def words(name: str, odd_ids: list[str]) -> list[str]:
+    known: dict[str, str] = dict(zip(("$one", "$two", "$key", "$link", "$event"), odd_ids, strict=True))
 
     def fill(value: Any) -> Any:
         if isinstance(value, dict):
@@ -121,12 +121,12 @@ def words(name: str, stored: list[str]) -> list[str]:
     return argv(name, fill(CALLS[name]))
 
 
-def before(command: Command, stored: list[str], name: str) -> None:
+def before(command: Command, odd_ids: list[str], name: str) -> None:
     """Do what a command needs to have been done."""
     if name.endswith(".restore"):
-        assert command(*words(name.replace("restore", "delete"), stored)).exit_code == 0
+        assert command(*words(name.replace("restore", "delete"), odd_ids)).exit_code == 0
     if name == "entities.unmerge":
-        assert command(*words("entities.merge", stored)).exit_code == 0
+        assert command(*words("entities.merge", odd_ids)).exit_code == 0
 
 
 def test_every_command_is_tried_here() -> None:
@@ -134,9 +134,9 @@ def test_every_command_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_nothing_that_was_stored_steers_a_terminal(command: Command, stored: list[str], name: str) -> None:
-    before(command, stored, name)
-    result = command(*[word for word in words(name, stored) if word != "--json"])
+def test_nothing_that_was_stored_steers_a_terminal(command: Command, odd_ids: list[str], name: str) -> None:
+    before(command, odd_ids, name)
+    result = command(*[word for word in words(name, odd_ids) if word != "--json"])
     assert (result.exit_code, result.stderr) == (0, ""), result.stderr
     assert result.stdout.strip()
     controls = set(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", result.stdout))
@@ -144,9 +144,9 @@ def test_nothing_that_was_stored_steers_a_terminal(command: Command, stored: lis
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_json_is_one_document_and_nothing_else(command: Command, stored: list[str], name: str) -> None:
-    before(command, stored, name)
-    result = command(*words(name, stored))
+def test_json_is_one_document_and_nothing_else(command: Command, odd_ids: list[str], name: str) -> None:
+    before(command, odd_ids, name)
+    result = command(*words(name, odd_ids))
     assert (result.exit_code, result.stderr) == (0, "")
     assert isinstance(json.loads(result.stdout), dict)
     assert result.stdout.count("\n") == 1
@@ -164,12 +164,12 @@ def test_an_empty_memory_is_shown(command: Command) -> None:
 
 @pytest.mark.usefixtures("wide")
 def test_a_table_says_who_said_what(command: Command, run: Call) -> None:
-    (one,) = run("store", entities=[ADA], observation_source="human")["entities"]
-    shown = command("entities", "snapshot", one["entity_id"]).stdout
+    (entity,) = run("store", entities=[ADA], observation_source="human")["entities"]
+    shown = command("entities", "snapshot", entity["entity_id"]).stdout
     for text in (
         "Ada Lovelace",
         "1815",
-        one["observation_id"],
+        entity["observation_id"],
         "human",
         "anonymous via test",
         "[bold]x[/bold] [/] :smile:",
@@ -189,7 +189,7 @@ def test_a_table_of_what_was_stored_says_what_happened(command: Command) -> None
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "said"),
+    ("line", "code", "error_code"),
     [
         ("entities get ent_000000000000000000000000", 4, "RESOURCE_NOT_FOUND"),
         ("entities list --limit 0", 2, "VALIDATION_INVALID_FORMAT"),
@@ -208,17 +208,17 @@ def test_a_table_of_what_was_stored_says_what_happened(command: Command) -> None
     ],
 )
 def test_an_error_is_told_on_stderr_with_its_exit_code(
-    command: Command, line: str, code: int, said: str
+    command: Command, line: str, code: int, error_code: str
 ) -> None:
     for_people = command(*line.split())
     assert (for_people.exit_code, for_people.stdout) == (code, "")
-    assert f"error {said}:" in for_people.stderr
+    assert f"error {error_code}:" in for_people.stderr
     assert "trace_id" in for_people.stderr
     assert "Traceback" not in for_people.stderr
     for_programs = command("--json", *line.split())
     assert (for_programs.exit_code, for_programs.stdout) == (code, "")
     envelope = json.loads(for_programs.stderr)
-    assert envelope["error_code"] == said
+    assert envelope["error_code"] == error_code
     assert set(envelope) == {"error_code", "message", "details", "trace_id", "timestamp"}
 
 
@@ -318,8 +318,8 @@ def test_a_file_name_that_is_no_text_is_told_in_the_envelope(command: Command) -
     ],
 )  # fmt: skip
 def test_a_value_that_cannot_be_json_is_text(command: Command, run: Call, text: str, value: Any) -> None:
-    (one,) = ids(run("store", entities=[ADA]))
-    result = command("entities", "correct", one, "role", "--value", text, "--json")
+    (entity_id,) = ids(run("store", entities=[ADA]))
+    result = command("entities", "correct", entity_id, "role", "--value", text, "--json")
     assert json.loads(result.stdout)["value"] == value
 
 
@@ -374,10 +374,10 @@ def test_the_version_is_told(command: Command) -> None:
 
 @pytest.mark.parametrize("words", [["--query", "Ada Lovelace"], ["Ada Lovelace"]])
 def test_a_search_takes_its_query_by_name_or_position(
-    command: Command, stored: list[str], words: list[str]
+    command: Command, odd_ids: list[str], words: list[str]
 ) -> None:
-    found = json.loads(command("entities", "search", *words, "--json").stdout)
-    assert found["entities"][0]["canonical_name"] == "Ada Lovelace"
+    answer = json.loads(command("entities", "search", *words, "--json").stdout)
+    assert answer["entities"][0]["canonical_name"] == "Ada Lovelace"
 
 
 def test_what_a_command_works_on_is_positional_or_an_option(command: Command, run: Call) -> None:

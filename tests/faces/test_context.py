@@ -41,19 +41,19 @@ PEOPLE = {
 
 @pytest.fixture
 def ids(run: Call) -> dict[str, str]:
-    stored = run("store", **PEOPLE)["entities"]
-    return {one["canonical_name"]: one["entity_id"] for one in stored}
+    entities = run("store", **PEOPLE)["entities"]
+    return {entity["canonical_name"]: entity["entity_id"] for entity in entities}
 
 
 def lines(page: dict[str, Any]) -> list[tuple[str, str, Any]]:
-    return [(one["entity_name"], one["field"], one["value"]) for one in page["lines"]]
+    return [(line["entity_name"], line["field"], line["value"]) for line in page["lines"]]
 
 
-def pages(run: Call, **asked: Any) -> Iterator[dict[str, Any]]:
-    page = run("context.retrieve", **asked)
+def pages(run: Call, **arguments: Any) -> Iterator[dict[str, Any]]:
+    page = run("context.retrieve", **arguments)
     yield page
     while "next_cursor" in page:
-        page = run("context.retrieve", **asked, cursor=page["next_cursor"])
+        page = run("context.retrieve", **arguments, cursor=page["next_cursor"])
         yield page
 
 
@@ -64,20 +64,20 @@ def spent(page: dict[str, Any], unit: str = "tokens") -> int:
 
 def test_a_question_is_answered_by_what_it_names(run: Call, ids: dict[str, str]) -> None:
     page = run("context.retrieve", question="Where does Ada Lovelace work?")
-    found = lines(page)
-    assert {name for name, _, _ in found[:4]} == {"Ada Lovelace"}
-    assert ("Ada Lovelace", "WORKS_AT", "Analytical Engines") in found[:5]
+    triples = lines(page)
+    assert {name for name, _, _ in triples[:4]} == {"Ada Lovelace"}
+    assert ("Ada Lovelace", "WORKS_AT", "Analytical Engines") in triples[:5]
     # What is known of where she works is told as well, after what is known of her.
-    assert ("Analytical Engines", "city", "London") in found
-    works = next(one for one in page["lines"] if one["field"] == "WORKS_AT")
+    assert ("Analytical Engines", "city", "London") in triples
+    works = next(line for line in page["lines"] if line["field"] == "WORKS_AT")
     assert works["direction"] == "outgoing"
-    known = {one["entity"]: one for one in page["entities"]}
+    known = {entity["entity"]: entity for entity in page["entities"]}
     assert known[works["related_entity"]]["entity_id"] == ids["Analytical Engines"]
     assert known[works["entity"]] == {
         "entity": works["entity"], "entity_id": ids["Ada Lovelace"], "entity_type": "person",
         "canonical_name": "Ada Lovelace",
     }  # fmt: skip
-    assert found[0][1] == "WORKS_AT"
+    assert triples[0][1] == "WORKS_AT"
     assert works["observation_id"].startswith("obs_")
     assert page["total"] == len(page["lines"])
     assert page["used"] == spent(page) <= page["budget"] == 2_000
@@ -89,14 +89,14 @@ def test_the_field_that_is_asked_for_comes_first(run: Call) -> None:
     assert lines(page)[0] == ("Ada Lovelace", "email", "ada@example.org")
     first = page["lines"][0]
     assert first["observed_at"] == "2026-01-01T00:00:00.000000Z"
-    (ada,) = (one for one in page["entities"] if one["entity"] == first["entity"])
+    (ada,) = (entity for entity in page["entities"] if entity["entity"] == first["entity"])
     provenance = run("entities.provenance", entity_id=ada["entity_id"], field="email")
     assert provenance["observation_ids"] == [first["observation_id"]]
 
 
 def test_an_entity_is_asked_about_by_id(run: Call) -> None:
-    stored = run("store", **PEOPLE)["entities"]
-    page = run("context.retrieve", entity_id=stored[2]["entity_id"])
+    entities = run("store", **PEOPLE)["entities"]
+    page = run("context.retrieve", entity_id=entities[2]["entity_id"])
     assert lines(page)[:3] == [
         ("Charles Babbage", "name", "Charles Babbage"),
         ("Charles Babbage", "city", "Cambridge"),
@@ -109,31 +109,33 @@ def test_an_entity_is_asked_about_by_id(run: Call) -> None:
 
 
 def test_superseded_values_are_never_told_and_later_ones_are(run: Call) -> None:
-    (stored,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "city": "London"}])[
+    (entity,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "city": "London"}])[
         "entities"
     ]
-    asked = {"entity_id": stored["entity_id"]}
-    run("store", entities=[{"target_id": stored["entity_id"], "city": "Paris", "born": None}])
-    assert [value for _, field, value in lines(run("context.retrieve", **asked)) if field == "city"] == [
+    arguments = {"entity_id": entity["entity_id"]}
+    run("store", entities=[{"target_id": entity["entity_id"], "city": "Paris", "born": None}])
+    assert [value for _, field, value in lines(run("context.retrieve", **arguments)) if field == "city"] == [
         "Paris"
     ]
-    run("entities.delete", **asked)
+    run("entities.delete", **arguments)
     with pytest.raises(NotFound):
-        run("context.retrieve", **asked)
+        run("context.retrieve", **arguments)
     assert run("context.retrieve", question="Ada")["lines"] == []
-    run("entities.restore", **asked)
+    run("entities.restore", **arguments)
     assert ("Ada", "city", "Paris") in lines(run("context.retrieve", question="Ada"))
 
 
 def test_a_value_that_is_contested_says_so(run: Call) -> None:
     ada = {"entity_type": "person", "name": "Ada", "observed_at": "2026-01-01T00:00:00Z"}
-    (stored,) = run("store", entities=[{**ada, "city": "London", "tags": ["a"]}])["entities"]
-    asked = {"entity_id": stored["entity_id"]}
-    about = {"target_id": stored["entity_id"]}
+    (entity,) = run("store", entities=[{**ada, "city": "London", "tags": ["a"]}])["entities"]
+    arguments = {"entity_id": entity["entity_id"]}
+    about = {"target_id": entity["entity_id"]}
 
     def city() -> dict[str, Any]:
-        (found,) = (one for one in run("context.retrieve", **asked)["lines"] if one["field"] == "city")
-        return found
+        (city_line,) = (
+            line for line in run("context.retrieve", **arguments)["lines"] if line["field"] == "city"
+        )
+        return city_line
 
     assert "contested" not in city()
     # What is older and other was superseded: that is no contradiction.
@@ -148,12 +150,12 @@ def test_a_value_that_is_contested_says_so(run: Call) -> None:
     )["entities"]
     at_one_time = city()
     assert {at_one_time["value"], at_one_time["contested"][0]["value"]} == {"Rome", "Oslo"}
-    run("entities.correct", **asked, field="city", value="Bonn")
+    run("entities.correct", **arguments, field="city", value="Bonn")
     assert "contested" not in city()
     run("store", entities=[{**about, "city": "Kiel"}])
     corrected = city()
     assert corrected["value"] == "Bonn"
-    assert [one["value"] for one in corrected["contested"]] == ["Kiel"]
+    assert [claim["value"] for claim in corrected["contested"]] == ["Kiel"]
     assert other["observation_id"] != corrected["contested"][0]["observation_id"]
 
 
@@ -162,12 +164,12 @@ def test_what_a_merged_entity_says_otherwise_at_one_time_contests(run: Call) -> 
         {"entity_type": "person", "name": name, "city": city, "observed_at": "2026-01-01T00:00:00Z"}
         for name, city in (("Ada", "London"), ("A. Lovelace", "Paris"))
     ]
-    one, other = (item["entity_id"] for item in run("store", entities=items)["entities"])
-    run("entities.merge", source_entity_id=other, target_entity_id=one)
+    survivor, other = (item["entity_id"] for item in run("store", entities=items)["entities"])
+    run("entities.merge", source_entity_id=other, target_entity_id=survivor)
     page = run("context.retrieve", entity_id=other)
-    found = {line["field"]: line for line in page["lines"]}
-    assert [entity["entity_id"] for entity in page["entities"]] == [one]
-    assert {found["city"]["value"], found["city"]["contested"][0]["value"]} == {"London", "Paris"}
+    by_field = {line["field"]: line for line in page["lines"]}
+    assert [entity["entity_id"] for entity in page["entities"]] == [survivor]
+    assert {by_field["city"]["value"], by_field["city"]["contested"][0]["value"]} == {"London", "Paris"}
 
 
 @pytest.mark.parametrize(("unit", "budget"), [("tokens", 500), ("tokens", 2_000), ("characters", 1_200)])
@@ -182,45 +184,45 @@ def test_no_page_is_over_its_budget_and_pages_tile(run: Call, unit: str, budget:
         for i in range(12)
     ]
     run("store", entities=notes)
-    asked = {"question": "budget of the spring", "unit": unit}
-    whole = run("context.retrieve", **asked, budget=BUDGET_MAXIMUM)
+    arguments = {"question": "budget of the spring", "unit": unit}
+    whole = run("context.retrieve", **arguments, budget=BUDGET_MAXIMUM)
     assert "next_cursor" not in whole
-    found = list(pages(run, **asked, budget=budget))
-    assert len(found) > 2
-    for page in found:
+    parts = list(pages(run, **arguments, budget=budget))
+    assert len(parts) > 2
+    for page in parts:
         assert page["lines"]
         assert page["used"] == spent(page, unit) <= budget
-    told = [(one["entity_name"], one["field"]) for page in found for one in page["lines"]]
-    assert told == [(one["entity_name"], one["field"]) for one in whole["lines"]]
-    for page in found:
-        mentioned = {one["entity"] for one in page["entities"]}
-        assert {one["entity"] for one in page["lines"]} == mentioned == set(range(1, len(mentioned) + 1))
+    fields = [(line["entity_name"], line["field"]) for page in parts for line in page["lines"]]
+    assert fields == [(line["entity_name"], line["field"]) for line in whole["lines"]]
+    for page in parts:
+        mentioned = {entity["entity"] for entity in page["entities"]}
+        assert {line["entity"] for line in page["lines"]} == mentioned == set(range(1, len(mentioned) + 1))
 
 
 def test_a_long_value_is_cut_around_what_is_asked(run: Call) -> None:
     body = "lorem ipsum " * 300 + "the password of the vault is swordfish " + "dolor sit " * 300
     run("store", entities=[{"entity_type": "note", "title": "Vault", "body": body}])
     page = run("context.retrieve", question="vault swordfish")
-    (told,) = (one for one in page["lines"] if one["field"] == "body")
-    assert told["cut"] is True
-    assert "swordfish" in told["value"]
-    assert len(told["value"]) <= domain.VALUE_LIMIT + 2
+    (body_line,) = (line for line in page["lines"] if line["field"] == "body")
+    assert body_line["cut"] is True
+    assert "swordfish" in body_line["value"]
+    assert len(body_line["value"]) <= domain.VALUE_LIMIT + 2
 
 
 def test_a_line_that_fits_into_no_budget_is_said(run: Call) -> None:
     name = "字" * 60
-    (stored,) = run(
+    (note,) = run(
         "store", entities=[{"entity_type": "note", "title": name * 9, name: name * 9, "number": 10**30}]
     )["entities"]
-    page = run("context.retrieve", entity_id=stored["entity_id"], budget=BUDGET_MINIMUM)
+    page = run("context.retrieve", entity_id=note["entity_id"], budget=BUDGET_MINIMUM)
     assert page["lines"] or "raise the budget" in page["hint"]
     assert page["used"] <= BUDGET_MINIMUM
 
 
 def test_the_same_state_gives_the_same_answer(run: Call) -> None:
     run("store", **PEOPLE)
-    asked = {"question": "who works in London for Charles Babbage"}
-    assert run("context.retrieve", **asked) == run("context.retrieve", **asked)
+    arguments = {"question": "who works in London for Charles Babbage"}
+    assert run("context.retrieve", **arguments) == run("context.retrieve", **arguments)
 
 
 def test_nothing_is_answered_rather_than_something_wrong(run: Call) -> None:
@@ -251,9 +253,9 @@ def test_a_cursor_is_good_for_its_question_alone(run: Call) -> None:
 def test_what_is_read_does_not_grow_with_history(
     loop: Loop, services: Services, run: Call, owner: str
 ) -> None:
-    (stored,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "n": 0}])["entities"]
-    asked: dict[str, Any] = {
-        "entity_ids": [stored["entity_id"]],
+    (entity,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "n": 0}])["entities"]
+    arguments: dict[str, Any] = {
+        "entity_ids": [entity["entity_id"]],
         "newest": OBSERVATIONS_LIMIT,
         "relationships": 25,
     }
@@ -263,7 +265,7 @@ def test_what_is_read_does_not_grow_with_history(
 
         async def profiled() -> dict[str, Any]:
             async with services.database._driver.session() as session:
-                params = cypher.bind("context.gather", {**asked, "earliest": 0}, owner)
+                params = cypher.bind("context.gather", {**arguments, "earliest": 0}, owner)
                 return (await (await session.run(text, params)).consume()).profile or {}
 
         def total(node: dict[str, Any]) -> int:
@@ -272,7 +274,7 @@ def test_what_is_read_does_not_grow_with_history(
         return total(loop.run(profiled()))
 
     def more(count: int) -> None:
-        items = [{"target_id": stored["entity_id"], "n": n} for n in range(count)]
+        items = [{"target_id": entity["entity_id"], "n": n} for n in range(count)]
         run("store", entities=items, find_duplicates=False)
 
     more(2 * OBSERVATIONS_LIMIT)

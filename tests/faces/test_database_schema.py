@@ -94,8 +94,8 @@ def test_whoever_opens_an_older_database_is_told_to_rebuild(
 
     assert not opened()  # It needs nothing of an entity that an older one did not write.
     monkeypatch.setattr(migrations, "LAST_NEEDING_REBUILD", newer.version)
-    (one,) = opened()
-    assert "graphmem rebuild" in one
+    (event,) = opened()
+    assert "graphmem rebuild" in event
 
 
 def test_indexes_that_are_being_filled_are_waited_for(

@@ -31,9 +31,9 @@ from tests.support.service import Service, free_port
 
 
 def test_a_sound_installation_fails_nowhere(look: Examine) -> None:
-    found = look()
-    assert [one for one in found if one.status == "fail"] == []
-    checks = {one.check for one in found}
+    findings = look()
+    assert [finding for finding in findings if finding.status == "fail"] == []
+    checks = {finding.check for finding in findings}
     assert checks >= {
         "versions", "settings", "access", "data directory", "disk", "database", "schema", "indexes", "memory",
         "clock", "vectors", "consistency", "embedding", "service",
@@ -44,21 +44,21 @@ def test_a_sound_installation_fails_nowhere(look: Examine) -> None:
 
 
 def test_a_database_that_does_not_answer_fails(look: Examine) -> None:
-    found = look(neo4j_uri=f"bolt://127.0.0.1:{free_port()}", retry_seconds=1)
-    assert failed_findings(found, "database")[0][0] == "fail"
-    assert "schema" not in {one.check for one in found}
+    findings = look(neo4j_uri=f"bolt://127.0.0.1:{free_port()}", retry_seconds=1)
+    assert failed_findings(findings, "database")[0][0] == "fail"
+    assert "schema" not in {finding.check for finding in findings}
 
 
 def test_a_wrong_password_fails_and_is_not_shown(look: Examine) -> None:
-    found = look(neo4j_password=SECRET)
-    assert "refuses the user" in str(failed_findings(found, "database"))
-    assert SECRET not in str(found)
+    findings = look(neo4j_password=SECRET)
+    assert "refuses the user" in str(failed_findings(findings, "database"))
+    assert SECRET not in str(findings)
 
 
 def test_an_address_that_is_none_fails_and_its_secrets_are_not_shown(look: Examine) -> None:
-    found = look(neo4j_uri=f"ftp://me:{SECRET}@127.0.0.1")
-    assert failed_findings(found, "settings")[0][0] == "fail"
-    assert SECRET not in str(found)
+    findings = look(neo4j_uri=f"ftp://me:{SECRET}@127.0.0.1")
+    assert failed_findings(findings, "settings")[0][0] == "fail"
+    assert SECRET not in str(findings)
 
 
 def test_a_database_that_is_too_old_fails(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,19 +132,19 @@ def test_a_model_that_is_not_the_databases_is_told_and_one_that_is_away_fails(
     look: Examine, loop: Loop, services: Services, silent: str
 ) -> None:
     (row,) = loop.run(services.database.script("MATCH (n:Model {use: 'meaning'}) RETURN count(n) AS n"))
-    found = look(embedding_url=f"http://me:{SECRET}@127.0.0.1:{free_port()}/v1", embedding_timeout=2)
-    assert failed_findings(found, "embedding")[0][0] == "fail"
+    findings = look(embedding_url=f"http://me:{SECRET}@127.0.0.1:{free_port()}/v1", embedding_timeout=2)
+    assert failed_findings(findings, "embedding")[0][0] == "fail"
     if row["n"]:
-        assert "text-embedding-3-small" in str(failed_findings(found, "vectors"))
-    assert SECRET not in str(found)
+        assert "text-embedding-3-small" in str(failed_findings(findings, "vectors"))
+    assert SECRET not in str(findings)
     assert "something else than vectors" in str(failed_findings(look(embedding_url=silent), "embedding"))
 
 
 def test_a_service_is_found_with_its_version(look: Examine, service: Service) -> None:
     port = int(service.url.rpartition(":")[2])
     assert failed_findings(look(port=port), "service") == []
-    said = next(one.what for one in look(base_url=service.url) if one.check == "service")
-    assert said.endswith(service.url)
+    message = next(finding.what for finding in look(base_url=service.url) if finding.check == "service")
+    assert message.endswith(service.url)
 
 
 def test_a_service_that_is_away_or_another_program_fails(look: Examine, silent: str) -> None:
@@ -181,8 +181,8 @@ def test_the_command_prints_for_people_and_programs_and_says_by_its_exit_code(
     programs = subprocess.run([*words, "--json"], env=down, capture_output=True, text=True, timeout=60)
     answer = json.loads(programs.stdout)
     assert (programs.returncode, programs.stderr, answer["ok"]) == (1, "", False)
-    assert {one["status"] for one in answer["findings"] if one["check"] == "database"} == {"fail"}
-    assert all(set(one) == {"check", "status", "what", "fix"} for one in answer["findings"])
+    assert {finding["status"] for finding in answer["findings"] if finding["check"] == "database"} == {"fail"}
+    assert all(set(finding) == {"check", "status", "what", "fix"} for finding in answer["findings"])
     assert password not in programs.stdout
 
 
@@ -193,13 +193,13 @@ def test_deep_compares_what_is_derived(
     # Looking starts and migrates nothing.
     monkeypatch.setattr(runtime, "connection", lambda *_: pytest.fail("it was to be started"))
     monkeypatch.setattr(migrations, "apply", lambda *_: pytest.fail("it was to be migrated"))
-    stored = run("store", entities=[{"entity_type": "person", "name": "Ada"}])
+    answer = run("store", entities=[{"entity_type": "person", "name": "Ada"}])
     assert failed_findings(look(deep=True), "consistency") == []
     broken = "MATCH (n:Entity {id: $id}) SET n.canonical_name = 'Eve'"
-    loop.run(services.database.script(broken, id=stored["entities"][0]["entity_id"]))
-    found = look(deep=True)
-    assert failed_findings(found, "consistency")[0][0] == "fail"
-    assert "Run graphmem rebuild." in [one.fix for one in found]
+    loop.run(services.database.script(broken, id=answer["entities"][0]["entity_id"]))
+    findings = look(deep=True)
+    assert failed_findings(findings, "consistency")[0][0] == "fail"
+    assert "Run graphmem rebuild." in [finding.fix for finding in findings]
 
 
 def test_a_comparison_that_is_broken_off_is_a_finding(look: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +207,7 @@ def test_a_comparison_that_is_broken_off_is_a_finding(look: Examine, monkeypatch
         raise DatabaseTimeout
 
     monkeypatch.setattr("graphmem.reading.snapshot_check.audit", fail)
-    found = look(deep=True)
-    assert [one for one, _ in failed_findings(found, "consistency")] == ["fail"]
-    assert "did not answer in time" in str(found)
-    assert {"schema", "embedding", "service"} <= {one.check for one in found}
+    findings = look(deep=True)
+    assert [status for status, _ in failed_findings(findings, "consistency")] == ["fail"]
+    assert "did not answer in time" in str(findings)
+    assert {"schema", "embedding", "service"} <= {finding.check for finding in findings}

@@ -21,33 +21,37 @@ from tests.support.service import free_port
 @pytest.fixture
 def embedded(look: Examine) -> Examine:
     """Examine an installation with an embedded database."""
-    return lambda **given: look(neo4j_uri=None, neo4j_password=None, **given)
+    return lambda **arguments: look(neo4j_uri=None, neo4j_password=None, **arguments)
 
 
 # Settings
 
 
 def test_a_variable_that_is_no_setting_is_told_with_the_one_that_was_meant(look: Examine) -> None:
-    found = look(GRAPHMEM_PROT=SECRET, SERVICE_XYZ="1", GRAPHMEM_TEST_NEO4J_URI="x", NEO4J_USER="u")
-    said = [(one.what.split()[0], one.fix) for one in found if one.check == "settings" and one.fix]
-    assert said == [
+    findings = look(GRAPHMEM_PROT=SECRET, SERVICE_XYZ="1", GRAPHMEM_TEST_NEO4J_URI="x", NEO4J_USER="u")
+    fixes = [
+        (finding.what.split()[0], finding.fix)
+        for finding in findings
+        if finding.check == "settings" and finding.fix
+    ]
+    assert fixes == [
         ("GRAPHMEM_PROT", "Rename it to GRAPHMEM_PORT, or remove it."),
         ("NEO4J_USER", "Rename it to NEO4J_USERNAME, or remove it."),
         ("SERVICE_XYZ", "Remove it."),
     ]
-    assert SECRET not in str(found)
+    assert SECRET not in str(findings)
 
 
 def test_a_setting_that_is_wrong_is_told_and_nothing_else_is_guessed(look: Examine) -> None:
-    found = look(GRAPHMEM_POOL_SIZE="many", SERVICE_BEARER_TOKEN=SECRET[:20])
-    whats = " ".join(one.what for one in found if one.status == "fail")
+    findings = look(GRAPHMEM_POOL_SIZE="many", SERVICE_BEARER_TOKEN=SECRET[:20])
+    whats = " ".join(finding.what for finding in findings if finding.status == "fail")
     assert "GRAPHMEM_POOL_SIZE" in whats
-    assert SECRET[:20] not in str(found)
-    assert "everything else" in {one.check for one in found}
+    assert SECRET[:20] not in str(findings)
+    assert "everything else" in {finding.check for finding in findings}
 
 
 @pytest.mark.parametrize(
-    ("given", "word"),
+    ("arguments", "word"),
     [
         ({"neo4j_heap": "1g"}, "GRAPHMEM_NEO4J_HEAP"),
         ({"neo4j_password": ""}, "NEO4J_PASSWORD"),
@@ -59,18 +63,20 @@ def test_a_setting_that_is_wrong_is_told_and_nothing_else_is_guessed(look: Exami
             "grpc",
         ),
     ],
-    ids=lambda given: next(iter(given)) if isinstance(given, dict) else given,
+    ids=lambda argument: next(iter(argument)) if isinstance(argument, dict) else argument,
 )
-def test_settings_that_do_not_go_together_are_told(look: Examine, given: dict[str, Any], word: str) -> None:
-    found = look(**given)
-    assert [what for _, what in failed_findings(found, "settings") if word in what], found
-    assert SECRET not in str(found)
+def test_settings_that_do_not_go_together_are_told(
+    look: Examine, arguments: dict[str, Any], word: str
+) -> None:
+    findings = look(**arguments)
+    assert [what for _, what in failed_findings(findings, "settings") if word in what], findings
+    assert SECRET not in str(findings)
 
 
 def test_a_password_without_an_address_is_told(look: Examine) -> None:
-    found = look(neo4j_uri=None, neo4j_password=SECRET)
-    assert "NEO4J_PASSWORD have no effect" in str(failed_findings(found, "settings"))
-    assert SECRET not in str(found)
+    findings = look(neo4j_uri=None, neo4j_password=SECRET)
+    assert "NEO4J_PASSWORD have no effect" in str(failed_findings(findings, "settings"))
+    assert SECRET not in str(findings)
 
 
 def test_serving_strangers_without_a_token_fails(look: Examine) -> None:
@@ -80,9 +86,11 @@ def test_serving_strangers_without_a_token_fails(look: Examine) -> None:
 
 @pytest.mark.parametrize("name", ["base_url", "public_url"])
 def test_a_token_that_travels_in_the_clear_is_told(look: Examine, name: str) -> None:
-    found = look(**{name: "http://mem.example", "bearer_token": SECRET})
-    assert [(s, w) for s, w in failed_findings(found, "access") if s == "warn" and "without encryption" in w]
-    assert SECRET not in str(found)
+    findings = look(**{name: "http://mem.example", "bearer_token": SECRET})
+    assert [
+        (s, w) for s, w in failed_findings(findings, "access") if s == "warn" and "without encryption" in w
+    ]
+    assert SECRET not in str(findings)
 
 
 # Directories and disk
@@ -124,9 +132,9 @@ def test_a_data_directory_that_cannot_be_read_fails_and_hides_nothing_else(
     (tmp_path / "data" / "neo4j" / "password").write_text(SECRET)
     with monkeypatch.context() as patch:
         deny(patch, tmp_path / folder)
-        found = embedded()
-    assert {one for one, _ in failed_findings(found, "data directory")} == {"fail"}
-    checks = {one.check for one in found}
+        findings = embedded()
+    assert {status for status, _ in failed_findings(findings, "data directory")} == {"fail"}
+    checks = {finding.check for finding in findings}
     assert checks >= {"access", "disk", "engine", "memory", "database", "embedding", "service"}
 
 
@@ -139,10 +147,10 @@ def test_a_check_that_fails_is_a_finding_and_hides_nothing_else(
     for where, name in ((machine, "disk"), (database, "_limits"), (around, "embedding")):
         monkeypatch.setattr(where, name, fail)
     database._limits.__name__ = "_limits"
-    found = look()
+    findings = look()
     for check in ("disk", "limits", "embedding"):
-        assert failed_findings(found, check) == [("fail", "the check failed: ValueError: this is odd")]
-    assert {"data directory", "schema", "clock", "service"} <= {one.check for one in found}
+        assert failed_findings(findings, check) == [("fail", "the check failed: ValueError: this is odd")]
+    assert {"data directory", "schema", "clock", "service"} <= {finding.check for finding in findings}
 
 
 def test_a_data_directory_that_is_not_there_is_made_later(look: Examine, tmp_path: Path) -> None:
@@ -156,15 +164,17 @@ def test_a_full_disk_is_told(
 ) -> None:
     real = shutil.disk_usage(".")
     monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: real._replace(free=free))
-    assert [one for one, _ in failed_findings(embedded(), "disk")] == ([status] if status else [])
+    assert [finding_status for finding_status, _ in failed_findings(embedded(), "disk")] == (
+        [status] if status else []
+    )
 
 
 # The engine
 
 
 def test_an_embedded_database_that_was_never_made_is_no_fault(embedded: Examine, tmp_path: Path) -> None:
-    found = embedded()
-    assert failed_findings(found, "database") == []
+    findings = embedded()
+    assert failed_findings(findings, "database") == []
     assert list((tmp_path / "data").iterdir()) == []
 
 
@@ -174,11 +184,11 @@ def test_an_embedded_database_that_is_down_is_told_and_not_started(embedded: Exa
     (tmp_path / "data" / "neo4j").mkdir()
     (tmp_path / "data" / "neo4j" / "password").write_text(SECRET)
     (tmp_path / "data" / "neo4j" / "password").chmod(0o600)
-    found = embedded()
-    assert failed_findings(found, "database")[0][0] == "warn"
-    assert "Run graphmem db start" in str(found)
+    findings = embedded()
+    assert failed_findings(findings, "database")[0][0] == "warn"
+    assert "Run graphmem db start" in str(findings)
     assert not neo4j_local.status(Settings(data_dir=tmp_path / "data")).running
-    assert SECRET not in str(found)
+    assert SECRET not in str(findings)
 
 
 def test_a_damaged_data_directory_fails(embedded: Examine, tmp_path: Path) -> None:
@@ -202,8 +212,8 @@ def test_files_that_neither_are_there_nor_can_be_fetched_fail(
     monkeypatch.setattr(download, "MAVEN_CENTRAL_URL", nowhere)
     monkeypatch.setattr(download.GlobalSettings, "load", lambda: download.GlobalSettings())
     monkeypatch.setattr(download.GlobalSettings, "repositories", {}, raising=False)
-    found = embedded(cache_dir=tmp_path / "cache")
-    assert "no connection" in str(failed_findings(found, "engine"))
+    findings = embedded(cache_dir=tmp_path / "cache")
+    assert "no connection" in str(failed_findings(findings, "engine"))
 
 
 def test_memory_that_the_machine_has_not_fails(embedded: Examine) -> None:
@@ -217,16 +227,18 @@ def test_a_page_cache_that_is_too_small_for_the_store_is_told(
     embedded: Examine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine.neo4j_local, "paged_bytes", lambda settings: 10**9)
-    found = embedded()
-    assert failed_findings(found, "memory")[0][0] == "warn"
-    assert "GRAPHMEM_NEO4J_PAGE_CACHE to 953m" in str(found)
+    findings = embedded()
+    assert failed_findings(findings, "memory")[0][0] == "warn"
+    assert "GRAPHMEM_NEO4J_PAGE_CACHE to 953m" in str(findings)
 
 
 def test_logs_that_are_made_large_ahead_are_nothing_for_the_page_cache(
     embedded: Examine, tmp_path: Path
 ) -> None:
-    for name, found in (("transactions", []), ("databases", ["warn"])):
+    for name, statuses in (("transactions", []), ("databases", ["warn"])):
         folder = tmp_path / "data" / "neo4j" / "data" / name
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(bytes(4_000_000))
-        assert [one for one, _ in failed_findings(embedded(neo4j_page_cache="1m"), "memory")] == found
+        assert [
+            status for status, _ in failed_findings(embedded(neo4j_page_cache="1m"), "memory")
+        ] == statuses

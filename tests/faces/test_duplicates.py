@@ -25,12 +25,12 @@ def person(name: str, **fields: Any) -> dict[str, Any]:
     return {"entity_type": "person", "name": name, **fields}
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [entry["entity_id"] for entry in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [entry["entity_id"] for entry in answer["entities"]]
 
 
 def pairs(answer: dict[str, Any]) -> set[frozenset[str]]:
-    return {frozenset((one["entity_a"], one["entity_b"])) for one in answer["candidates"]}
+    return {frozenset((pair["entity_a"], pair["entity_b"])) for pair in answer["candidates"]}
 
 
 def test_a_likely_pair_is_listed_with_its_reasons(run: Call) -> None:
@@ -43,16 +43,16 @@ def test_a_likely_pair_is_listed_with_its_reasons(run: Call) -> None:
     ada, again, *_ = ids(run("store", entities=items))
     run("observations.create", entity_id=again, fields={"town": "London"})
     answer = run("entities.duplicates", entity_type="people")
-    (found,) = answer["candidates"]
-    assert [found["entity_a"], found["entity_b"]] == sorted((ada, again))
-    names = {found["entity_a"]: found["canonical_name_a"], found["entity_b"]: found["canonical_name_b"]}
+    (pair,) = answer["candidates"]
+    assert [pair["entity_a"], pair["entity_b"]] == sorted((ada, again))
+    names = {pair["entity_a"]: pair["canonical_name_a"], pair["entity_b"]: pair["canonical_name_b"]}
     assert names == {ada: "Ada Lovelace", again: "Lovelace, Ada"}
-    assert (found["entity_type"], found["score"], found["matched_fields"]) == ("person", 0.97, ["name"])
-    a, b = (names[found[end]] for end in ("entity_a", "entity_b"))
-    assert found["reasons"] == [{"field": "name", "a": a, "b": b, "similarity": 0.99}]
+    assert (pair["entity_type"], pair["score"], pair["matched_fields"]) == ("person", 0.97, ["name"])
+    a, b = (names[pair[end]] for end in ("entity_a", "entity_b"))
+    assert pair["reasons"] == [{"field": "name", "a": a, "b": b, "similarity": 0.99}]
     # The one of which more is known remains.
     arguments = {"source_entity_id": ada, "target_entity_id": again}
-    assert found["merge"] == {"operation": "entities.merge", "arguments": arguments}
+    assert pair["merge"] == {"operation": "entities.merge", "arguments": arguments}
     assert (answer["total"], answer["scanned"], answer["truncated"]) == (1, 3, False)
 
 
@@ -78,17 +78,17 @@ def test_the_likeliest_come_first_and_pages_tile(run: Call) -> None:
     run("store", entities=items)
     whole = run("entities.duplicates")
     assert (whole["total"], len(whole["candidates"])) == (6, 6)
-    scores = [one["score"] for one in whole["candidates"]]
+    scores = [pair["score"] for pair in whole["candidates"]]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] > scores[1]
-    keys = [(-one["score"], one["entity_a"], one["entity_b"]) for one in whole["candidates"]]
+    keys = [(-pair["score"], pair["entity_a"], pair["entity_b"]) for pair in whole["candidates"]]
     assert keys == sorted(keys)
-    found, offset = [], 0
+    candidates, offset = [], 0
     while offset is not None:
         page = run("entities.duplicates", limit=4, offset=offset)
-        found += page["candidates"]
+        candidates += page["candidates"]
         offset = page.get("next_offset")
-    assert found == whole["candidates"]
+    assert candidates == whole["candidates"]
     assert run("entities.duplicates", offset=6)["candidates"] == []
     assert run("entities.duplicates", threshold=0.98)["total"] == 1
 
@@ -117,7 +117,7 @@ def test_what_is_deleted_is_nobody_s_duplicate(run: Call) -> None:
 def test_the_call_that_is_proposed_merges_them_and_they_are_no_pair_any_more(run: Call) -> None:
     items = [{"entity_type": "thing", "intent": "create_new", "name": "Apollo"} for _ in range(3)]
     every = ids(run("store", entities=items))
-    (merge, *_) = [one["merge"] for one in run("entities.duplicates")["candidates"]]
+    (merge, *_) = [pair["merge"] for pair in run("entities.duplicates")["candidates"]]
     run(merge["operation"], **merge["arguments"])
     merged, into = merge["arguments"]["source_entity_id"], merge["arguments"]["target_entity_id"]
     (left,) = set(every) - {merged, into}
@@ -125,7 +125,7 @@ def test_the_call_that_is_proposed_merges_them_and_they_are_no_pair_any_more(run
     # Who is merged is asked for by the one that it is merged into.
     assert pairs(run("entities.duplicates", entity_id=merged)) == {frozenset((into, left))}
     (entry,) = run("store", entities=[{"entity_type": "thing", "name": "Apollo"}])["entities"]
-    assert {one["entity_id"] for one in entry["duplicate_candidates"]} == {into, left}
+    assert {candidate["entity_id"] for candidate in entry["duplicate_candidates"]} == {into, left}
     run("entities.unmerge", source_entity_id=merged)
     assert run("entities.duplicates")["total"] == 6
 
@@ -136,9 +136,9 @@ def test_today_s_values_are_compared(run: Call) -> None:
     )
     assert run("entities.duplicates")["candidates"] == []
     run("entities.correct", entity_id=b, field="email", value="A@x.example")
-    (found,) = run("entities.duplicates")["candidates"]
-    assert {found["entity_a"], found["entity_b"]} == {a, b}
-    assert found["matched_fields"] == ["email", "name"]
+    (pair,) = run("entities.duplicates")["candidates"]
+    assert {pair["entity_a"], pair["entity_b"]} == {a, b}
+    assert pair["matched_fields"] == ["email", "name"]
 
 
 @pytest.mark.parametrize("arguments", [{"threshold": "0.4"}, {"threshold": "nan"}, {"limit": "201"}])
@@ -170,19 +170,19 @@ def test_a_large_type_is_compared_in_stretches_that_say_where_to_go_on(
     items += [{"entity_type": "thing", "id": side, "name": f"{side} end", "phone": "030 1234567"}
               for side in ("aa", "zz")]  # fmt: skip
     items += [{"entity_type": "other", "name": f"{letter * 6} thing"} for letter in letters]
-    stored = ids(run("store", entities=items))
-    first, fourth, (moved, slip, low, high) = stored[0], stored[3], stored[size : size + 4]
-    found: set[frozenset[str]] = set()
+    thing_ids = ids(run("store", entities=items))
+    first, fourth, (moved, slip, low, high) = thing_ids[0], thing_ids[3], thing_ids[size : size + 4]
+    candidate_pairs: set[frozenset[str]] = set()
     cursor: dict[str, str] = {}
     answer: dict[str, Any] = {"truncated": True}
     while answer["truncated"]:
         answer = run("entities.duplicates", entity_type="thing", threshold=0.7, **cursor)
-        found |= pairs(answer)
+        candidate_pairs |= pairs(answer)
         assert answer["truncated"] == ("next_cursor" in answer)
         if answer["truncated"]:
             cursor = {"cursor": answer["next_cursor"]}
     assert bool(cursor) == (size + 4 > 6)
-    assert {frozenset((first, moved)), frozenset((fourth, slip)), frozenset((low, high))} == found
+    assert {frozenset((first, moved)), frozenset((fourth, slip)), frozenset((low, high))} == candidate_pairs
 
 
 def test_many_types_are_read_in_pages(loop: Loop, services: Services, owner: str) -> None:
@@ -237,23 +237,23 @@ def test_a_store_names_the_likely_duplicates_of_what_it_creates(run: Call) -> No
     ids=range(6),
 )
 def test_they_are_found_by_identifiers_words_and_neighbours(run: Call, known: Any, new: Any) -> None:
-    one = ids(run("store", entities=[known, *(person(f"Person {n}") for n in range(20))]))[0]
+    known_id = ids(run("store", entities=[known, *(person(f"Person {n}") for n in range(20))]))[0]
     (entry,) = run("store", entities=[new])["entities"]
-    assert [found["entity_id"] for found in entry["duplicate_candidates"]] == [one]
+    assert [candidate["entity_id"] for candidate in entry["duplicate_candidates"]] == [known_id]
 
 
 def test_two_of_one_store_name_each_other(run: Call) -> None:
     items = [person("Ada Lovelace", email="ada@example.org"), person("Ada Lovelace"), person("Bo")]
     ada, again, bo = run("store", entities=items)["entities"]
-    assert [one["entity_id"] for one in ada["duplicate_candidates"]] == [again["entity_id"]]
-    assert [one["entity_id"] for one in again["duplicate_candidates"]] == [ada["entity_id"]]
+    assert [candidate["entity_id"] for candidate in ada["duplicate_candidates"]] == [again["entity_id"]]
+    assert [candidate["entity_id"] for candidate in again["duplicate_candidates"]] == [ada["entity_id"]]
     assert "duplicate_candidates" not in bo
 
 
 def test_only_what_was_created_names_them_and_five_at_most(run: Call) -> None:
     run("store", entities=[{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(8)])
-    stored = run("store", entities=[person("Ada Lovelace"), person("Ada Lovelace", town="London")])
-    created, matched = stored["entities"]
+    answer = run("store", entities=[person("Ada Lovelace"), person("Ada Lovelace", town="London")])
+    created, matched = answer["entities"]
     assert (created["action"], matched["action"]) == ("created", "matched_existing")
     assert len(created["duplicate_candidates"]) == 5
     assert "duplicate_candidates" not in matched
@@ -263,7 +263,7 @@ def test_a_plan_names_them_and_writes_nothing(run: Call) -> None:
     (known,) = ids(run("store", entities=[person("Ada Lovelace")]))
     (entry,) = run("store", entities=[person("Ada  Lovelace", email="a@x.example")], commit=False)["entities"]
     assert entry["action"] == "would_create"
-    assert [one["entity_id"] for one in entry["duplicate_candidates"]] == [known]
+    assert [candidate["entity_id"] for candidate in entry["duplicate_candidates"]] == [known]
     assert run("server.stats")["total_entities"] == 1
 
 
@@ -281,35 +281,35 @@ def test_a_store_of_very_many_says_that_it_named_none(loop: Loop, services: Serv
     run = by_runner(loop, replace(services, limits=Limits(probed_entities=2)), owner)
     twins = [{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(3)]
     assert "duplicate_candidates" in run("store", entities=twins[:2])["entities"][0]
-    stored = run("store", entities=twins)
-    assert [warning["code"] for warning in stored["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
-    assert not any("duplicate_candidates" in entry for entry in stored["entities"])
+    answer = run("store", entities=twins)
+    assert [warning["code"] for warning in answer["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+    assert not any("duplicate_candidates" in entry for entry in answer["entities"])
 
 
 def test_a_store_that_is_written_never_fails_for_them(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*given: Any) -> Any:
+    def failing(*arguments: Any) -> Any:
         raise RuntimeError("a fault of ours")
 
     run("store", entities=[person("Ada Lovelace", email="ada@example.org")])
     monkeypatch.setattr(blocking, "propose", failing)
-    stored = run("store", entities=[person("Ada Lovelace")])
-    assert stored["success"]
-    codes = [warning["code"] for warning in stored["store_warnings"]]
+    answer = run("store", entities=[person("Ada Lovelace")])
+    assert answer["success"]
+    codes = [warning["code"] for warning in answer["store_warnings"]]
     assert codes == ["SAME_NAME", "DUPLICATES_NOT_LOOKED_FOR"]
-    assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
+    assert run("entities.get", entity_id=ids(answer)[0])["canonical_name"] == "Ada Lovelace"
 
 
 @pytest.mark.parametrize("part", ["created", "probes", "neighbours"])
 def test_a_fault_in_looking_for_them_keeps_nothing_from_being_written(
     run: Call, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    def failing(*given: Any) -> Any:
+    def failing(*arguments: Any) -> Any:
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(duplicate_probe, part, failing)
-    stored = run("store", entities=[person("Ada Lovelace")])
-    assert [warning["code"] for warning in stored["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
-    assert run("entities.get", entity_id=ids(stored)[0])["canonical_name"] == "Ada Lovelace"
+    answer = run("store", entities=[person("Ada Lovelace")])
+    assert [warning["code"] for warning in answer["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+    assert run("entities.get", entity_id=ids(answer)[0])["canonical_name"] == "Ada Lovelace"
 
 
 def test_a_plan_is_told_where_the_database_could_not_look(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,19 +332,24 @@ def test_stores_that_share_a_turn_are_told_each_of_its_own(
     actor = full_actor(owner)
 
     async def together() -> list[dict[str, Any]]:
-        asked = [
+        requests = [
             {"entities": [{**person("Ada Lovelace"), "intent": "create_new"}]},
             {"entities": [person("Ada  Lovelace", phone="+44 1234567")], "find_duplicates": False},
             {"entities": [person("Somebody else", phone="+44 7654321")]},
             {"entities": [{**person("Lovelace, Ada"), "intent": "create_new"}]},
         ]
-        answers = await asyncio.gather(*(REGISTRY["store"].run(services, actor, one) for one in asked))
+        answers = await asyncio.gather(
+            *(REGISTRY["store"].run(services, actor, request) for request in requests)
+        )
         return [canonical.decode(answer)["entities"][0] for answer in answers]
 
     first, silent, other, last = loop.run(together())
-    found = [{one["entity_id"] for one in entry.get("duplicate_candidates", [])} for entry in (first, last)]
+    candidates = [
+        {candidate["entity_id"] for candidate in entry.get("duplicate_candidates", [])}
+        for entry in (first, last)
+    ]
     every = {*known, first["entity_id"], silent["entity_id"], last["entity_id"]}
-    assert found == [every - {first["entity_id"]}, every - {last["entity_id"]}]
+    assert candidates == [every - {first["entity_id"]}, every - {last["entity_id"]}]
     assert not {"duplicate_candidates"} & (silent.keys() | other.keys())
 
 
@@ -358,13 +363,15 @@ def test_what_a_store_is_told_depends_on_none_that_shares_its_turn(
     actor = full_actor(owner)
 
     async def together() -> list[list[dict[str, Any]]]:
-        asked = [{"entities": [person("Ada Lovelacc")]}, {"entities": many}]
-        answers = await asyncio.gather(*(REGISTRY["store"].run(services, actor, one) for one in asked))
+        requests = [{"entities": [person("Ada Lovelacc")]}, {"entities": many}]
+        answers = await asyncio.gather(
+            *(REGISTRY["store"].run(services, actor, request) for request in requests)
+        )
         return [canonical.decode(answer)["entities"] for answer in answers]
 
     before = run("server.stats")["sequence"]
     (entry,), _ = loop.run(together())
-    assert {one["entity_id"] for one in entry["duplicate_candidates"]} == set(near)
+    assert {candidate["entity_id"] for candidate in entry["duplicate_candidates"]} == set(near)
     assert run("server.stats")["sequence"] == before + 2
 
 

@@ -33,7 +33,7 @@ GENEROUS = 30.0
 class Model:
     """A service that makes vectors of the words of a text, and what it was asked."""
 
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
     keys: set[str | None] = field(default_factory=set)
     statuses: list[int] = field(default_factory=list)
     """What it answers first, instead of vectors."""
@@ -50,10 +50,10 @@ class Model:
         return {"object": "list", "data": rows[::-1], "model": body["model"]}
 
     def vector(self, text: str) -> list[float]:
-        found = [0.0] * self.dimensions
+        components = [0.0] * self.dimensions
         for word in text.lower().replace(".", " ").split():
-            found[int(hashlib.sha256(word.encode()).hexdigest(), 16) % self.dimensions] += 2.0
-        return found
+            components[int(hashlib.sha256(word.encode()).hexdigest(), 16) % self.dimensions] += 2.0
+        return components
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def model() -> Iterator[Model]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            served.asked.append({**body, "path": self.path})
+            served.requests.append({**body, "path": self.path})
             served.keys.add(self.headers["Authorization"])
-            time.sleep(served.seconds if len(served.asked) > served.prompt_answers else 0)
+            time.sleep(served.seconds if len(served.requests) > served.prompt_answers else 0)
             status = served.statuses.pop(0) if served.statuses else 200
             if any(served.refuses in text for text in body["input"]):
                 status = 400
@@ -89,21 +89,21 @@ def model() -> Iterator[Model]:
             thread.join()
 
 
-def chosen(settings: Settings, model: Model, **more: Any) -> Settings:
-    told = {"embedding_url": model.url, "embedding_key": KEY, "embedding_timeout": GENEROUS, **more}
+def settings_for(settings: Settings, model: Model, **more: Any) -> Settings:
+    options = {"embedding_url": model.url, "embedding_key": KEY, "embedding_timeout": GENEROUS, **more}
     return graphmem_settings.load(
         neo4j_uri=settings.neo4j_uri, neo4j_password=settings.neo4j_password.get_secret_value(),
-        data_dir=settings.data_dir, embedding_model=f"words {uuid.uuid4()}", **told,
+        data_dir=settings.data_dir, embedding_model=f"words {uuid.uuid4()}", **options,
     )  # fmt: skip
 
 
 @pytest.fixture
 def remote(services: Services, settings: Settings, model: Model, loop: Loop) -> Iterator[Services]:
     """The services of a process that asks that model."""
-    told = chosen(settings, model)
-    embedder = RemoteEmbedder(told)
-    writers = Writers(services.database, told, embedder)
-    asking = replace(services, settings=told, embedder=embedder, writers=writers)
+    remote_settings = settings_for(settings, model)
+    embedder = RemoteEmbedder(remote_settings)
+    writers = Writers(services.database, remote_settings, embedder)
+    asking = replace(services, settings=remote_settings, embedder=embedder, writers=writers)
     # The workers of the services of other tests rest meanwhile.
     loop.run(claim(asking))
     yield asking
@@ -119,83 +119,84 @@ def understand_all(loop: Loop, services: Services, owner: str) -> None:
 
 
 @pytest.fixture
-def there(loop: Loop, remote: Services, owner: str) -> Call:
+def remote_run(loop: Loop, remote: Services, owner: str) -> Call:
     return by_runner(loop, remote, owner)
 
 
 def store(run: Call, *names: str) -> list[str]:
-    stored = run("store", entities=[{"entity_type": "thing", "name": name} for name in names])
-    return [item["entity_id"] for item in stored["entities"]]
+    answer = run("store", entities=[{"entity_type": "thing", "name": name} for name in names])
+    return [item["entity_id"] for item in answer["entities"]]
 
 
-def meant(run: Call, query: str) -> list[str]:
+def hits_by_meaning(run: Call, query: str) -> list[str]:
     explained = run("search.explain", search=query)
     return [hit["entity_id"] for hit in explained["strategies"][2]["hits"]]
 
 
 def test_what_is_stored_waits_for_its_vector_and_says_so(
-    there: Call, loop: Loop, remote: Services, model: Model, owner: str
+    remote_run: Call, loop: Loop, remote: Services, model: Model, owner: str
 ) -> None:
-    milk, _ = store(there, "buy milk", "login bug")
-    assert not model.asked
-    explained = there("search.explain", search="milk shopping")
-    assert (explained["semantic"], meant(there, "milk shopping")) == ("pending", [])
-    assert there("server.stats")["semantic_pending"] == 2
+    milk, _ = store(remote_run, "buy milk", "login bug")
+    assert not model.requests
+    explained = remote_run("search.explain", search="milk shopping")
+    assert (explained["semantic"], hits_by_meaning(remote_run, "milk shopping")) == ("pending", [])
+    assert remote_run("server.stats")["semantic_pending"] == 2
     understand_all(loop, remote, owner)
-    assert meant(there, "milk shopping") == [milk]
-    explained = there("search.explain", search="milk shopping")
+    assert hits_by_meaning(remote_run, "milk shopping") == [milk]
+    explained = remote_run("search.explain", search="milk shopping")
     assert (explained["semantic"], explained["compared"]["model"]) == ("ready", remote.embedder.model)
-    assert there("server.check_snapshots")["healthy"]
+    assert remote_run("server.check_snapshots")["healthy"]
     assert model.keys == {f"Bearer {KEY}"}
-    first = model.asked[0]
+    first = model.requests[0]
     assert (first["path"], first["dimensions"]) == ("/v1/embeddings", 256)
-    there("entities.correct", entity_id=milk, field="name", value="sell cows")
-    assert (meant(there, "buy milk"), there("server.stats")["semantic_pending"]) == ([], 1)
+    remote_run("entities.correct", entity_id=milk, field="name", value="sell cows")
+    assert hits_by_meaning(remote_run, "buy milk") == []
+    assert remote_run("server.stats")["semantic_pending"] == 1
     understand_all(loop, remote, owner)
-    assert meant(there, "cows") == [milk]
+    assert hits_by_meaning(remote_run, "cows") == [milk]
 
 
 def test_the_worker_goes_on_where_it_was_interrupted_and_in_batches(
-    there: Call, loop: Loop, remote: Services, model: Model, owner: str
+    remote_run: Call, loop: Loop, remote: Services, model: Model, owner: str
 ) -> None:
-    stored = store(there, *(f"thing number {i}" for i in range(70)))
+    thing_ids = store(remote_run, *(f"thing number {i}" for i in range(70)))
     assert loop.run(make_vectors(remote, owner)) == 64
     model.statuses = [401]
     with pytest.raises(EmbeddingUnavailable):
         loop.run(make_vectors(remote, owner))
-    assert there("server.stats")["semantic_pending"] == 6
+    assert remote_run("server.stats")["semantic_pending"] == 6
     assert loop.run(make_vectors(remote, owner)) == 6
     assert loop.run(make_vectors(remote, owner)) == 0
-    assert len(meant(there, "thing number 7")) > 0
-    assert set(meant(there, "thing number")) <= set(stored)
+    assert len(hits_by_meaning(remote_run, "thing number 7")) > 0
+    assert set(hits_by_meaning(remote_run, "thing number")) <= set(thing_ids)
 
 
 def test_a_text_that_is_refused_keeps_no_other_from_its_vector(
-    there: Call, loop: Loop, remote: Services, model: Model, owner: str
+    remote_run: Call, loop: Loop, remote: Services, model: Model, owner: str
 ) -> None:
     names = [f"thing {i}" for i in range(9)]
-    stored = store(there, *names, "poison pill")
+    thing_ids = store(remote_run, *names, "poison pill")
     model.refuses = "poison"
     understand_all(loop, remote, owner)
-    assert set(meant(there, "thing")) == set(stored[:-1])
-    assert there("server.check_snapshots")["healthy"]
+    assert set(hits_by_meaning(remote_run, "thing")) == set(thing_ids[:-1])
+    assert remote_run("server.check_snapshots")["healthy"]
 
 
 def test_a_search_waits_for_no_dead_model_and_says_so(
-    there: Call, loop: Loop, remote: Services, model: Model, owner: str
+    remote_run: Call, loop: Loop, remote: Services, model: Model, owner: str
 ) -> None:
-    store(there, "buy milk")
+    store(remote_run, "buy milk")
     understand_all(loop, remote, owner)
     model.statuses = [503] * 9
-    explained = there("search.explain", search="milk")
+    explained = remote_run("search.explain", search="milk")
     assert (explained["semantic"], explained["strategies"][1]["found"]) == ("unavailable", 1)
     assert explained["left_out"]
     model.statuses = [503, 429]
-    assert there("search.explain", search="milk")["semantic"] == "ready"
+    assert remote_run("search.explain", search="milk")["semantic"] == "ready"
 
 
 @pytest.mark.parametrize(
-    ("fault", "error", "said"),
+    ("fault", "error", "message"),
     [
         ({"statuses": [401]}, EmbeddingUnavailable, "401"),
         ({"statuses": [404]}, EmbeddingUnavailable, "404"),
@@ -211,32 +212,32 @@ def test_a_search_waits_for_no_dead_model_and_says_so(
     ],
 )
 def test_every_fault_of_the_model_is_told_and_its_key_never(
-    fault: dict[str, Any], error: type[Exception], said: str, loop: Loop, settings: Settings, model: Model
+    fault: dict[str, Any], error: type[Exception], message: str, loop: Loop, settings: Settings, model: Model
 ) -> None:
     for name, value in fault.items():
         setattr(model, name, value)
     limit = 2.0 if "seconds" in fault else GENEROUS
-    embedder = RemoteEmbedder(chosen(settings, model, embedding_timeout=limit))
-    with pytest.raises(error, match=said) as told:
+    embedder = RemoteEmbedder(settings_for(settings, model, embedding_timeout=limit))
+    with pytest.raises(error, match=message) as failure:
         loop.run(embedder.embed(["a", "b"]))
     loop.run(embedder.close())
-    assert KEY not in str(told.value) + repr(told.value.__cause__)
+    assert KEY not in str(failure.value) + repr(failure.value.__cause__)
 
 
 def test_when_time_ends_after_a_failed_attempt_that_failure_is_told(
     loop: Loop, settings: Settings, model: Model
 ) -> None:
     model.statuses, model.prompt_answers, model.seconds = [500], 1, 5.0
-    embedder = RemoteEmbedder(chosen(settings, model, embedding_timeout=4.0))
+    embedder = RemoteEmbedder(settings_for(settings, model, embedding_timeout=4.0))
     with pytest.raises(EmbeddingUnavailable, match="answers 500"):
         loop.run(embedder.embed(["a"]))
-    assert len(model.asked) == 2
+    assert len(model.requests) == 2
     loop.run(embedder.close())
 
 
 def test_nobody_at_the_address_is_told(loop: Loop, settings: Settings, model: Model) -> None:
     model.url = "http://127.0.0.1:9/v1/embeddings"
-    embedder = RemoteEmbedder(chosen(settings, model, embedding_timeout=2.0))
+    embedder = RemoteEmbedder(settings_for(settings, model, embedding_timeout=2.0))
     with pytest.raises(EmbeddingUnavailable):
         loop.run(embedder.embed(["a"]))
     loop.run(embedder.close())

@@ -91,7 +91,7 @@ class ThinWriter:
     """Stores through one client, until it is stopped; each write has a key of its own and is settled.
 
     Attributes:
-        stored: the transaction that was acknowledged, by key.
+        transaction_ids: the transactions of the acknowledged writes, by key.
         doubted: writes that were sent more than once.
         replayed: those of them that had been done.
         faults: answers that are neither a store nor the end of the service.
