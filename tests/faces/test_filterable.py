@@ -29,29 +29,29 @@ def kept(run: Call, loop: Loop, services: Services, owner: str) -> dict[str, lis
             owner=owner,
         )
     )
-    found: dict[str, list[tuple[str, str]]] = {}
+    values_by_entity: dict[str, list[tuple[str, str]]] = {}
     for row in rows:
-        found.setdefault(row["id"], []).append((row["field"], row["value"]))
-    return found
+        values_by_entity.setdefault(row["id"], []).append((row["field"], row["value"]))
+    return values_by_entity
 
 
 def test_a_filterable_field_is_found_without_reading_the_others(
     run: Call, loop: Loop, services: Services
 ) -> None:
     registered(run, loop, services, "code", "year")
-    stored = store(run, *({"name": f"n{i}", "code": f"C {i:03d}", "year": i % 10} for i in range(200)))
-    for wanted, found, most in (
+    wine_ids = store(run, *({"name": f"n{i}", "code": f"C {i:03d}", "year": i % 10} for i in range(200)))
+    for wanted, positions, most in (
         ({"code": {"op": "eq", "value": "c 007"}}, [7], 1),
         ({"code": {"op": "contains", "value": "199"}}, [199], 200),
         ({"code": {"op": "gt", "value": "C 197"}}, [198, 199], 3),
         ({"year": {"op": "eq", "value": 3.0}, "code": {"op": "lt", "value": "C 020"}}, [3, 13], 20),
     ):
         page = run("entities.query", entity_type="wine", snapshot_filters=wanted)
-        assert ids(page) == sorted(stored[i] for i in found)
-        assert len(found) <= page["scanned"] <= most
+        assert ids(page) == sorted(wine_ids[i] for i in positions)
+        assert len(positions) <= page["scanned"] <= most
     by_year = {"entity_type": "wine", "sort_by": "snapshot.year", "sort_order": "desc"}
     first = run("entities.query", **by_year, limit=20, include_total_count=True)
-    assert ids(first) == sorted(stored[9::10], reverse=True)
+    assert ids(first) == sorted(wine_ids[9::10], reverse=True)
     assert first["total"] == 200
     assert len(list(walked(run, **by_year, limit=7))) == 200
     # Another type's entities are in no index: all of them are compared.
@@ -63,19 +63,19 @@ def test_a_filterable_field_is_found_without_reading_the_others(
 def test_what_is_declared_later_is_read_from_the_index_once_all_is_folded(
     run: Call, loop: Loop, services: Services
 ) -> None:
-    stored = store(run, *({"name": f"n{i}", "code": f"C{i}"} for i in range(30)))
+    wine_ids = store(run, *({"name": f"n{i}", "code": f"C{i}"} for i in range(30)))
     document = {**WINE, "mismatch": "show", "fields": {"name": "string", "code": FIELD}}
     run("schemas.register", schema=document)
-    asked = {"entity_type": "wine", "snapshot_filters": {"code": {"op": "eq", "value": "c7"}}}
-    before = run("entities.query", **asked)
-    assert (ids(before), before["scanned"]) == ([stored[7]], 30)
+    query = {"entity_type": "wine", "snapshot_filters": {"code": {"op": "eq", "value": "c7"}}}
+    before = run("entities.query", **query)
+    assert (ids(before), before["scanned"]) == ([wine_ids[7]], 30)
     fold_all(loop, services, run)
-    after = run("entities.query", **asked)
-    assert (ids(after), after["scanned"]) == ([stored[7]], 1)
+    after = run("entities.query", **query)
+    assert (ids(after), after["scanned"]) == ([wine_ids[7]], 1)
     run("schemas.update", entity_type="wine", new_fields={"code": {"type": "string", "filterable": False}})
     fold_all(loop, services, run)
-    again = run("entities.query", **asked)
-    assert (ids(again), again["scanned"]) == ([stored[7]], 30)
+    again = run("entities.query", **query)
+    assert (ids(again), again["scanned"]) == ([wine_ids[7]], 30)
 
 
 def test_filterable_values_follow_the_entity(run: Call, loop: Loop, services: Services, owner: str) -> None:
@@ -94,10 +94,8 @@ def test_filterable_values_follow_the_entity(run: Call, loop: Loop, services: Se
     assert kept(run, loop, services, owner) == {**held, a: [("code", "2z")]}
     run("entities.correct", entity_id=a, field="code", value=[f"v{i}" for i in range(200)])
     assert kept(run, loop, services, owner)[a] == [("code", "f"), ("code", "~")]
-    found = run(
-        "entities.query", entity_type="wine", snapshot_filters={"code": {"op": "eq", "value": "V199"}}
-    )
-    assert ids(found) == [a]
+    page = run("entities.query", entity_type="wine", snapshot_filters={"code": {"op": "eq", "value": "V199"}})
+    assert ids(page) == [a]
     assert run("server.check_snapshots")["healthy"]
 
 
@@ -123,11 +121,11 @@ def test_damage_is_told_and_mended(
     (a,) = store(run, {"name": "a", "code": "x"})
     before = kept(run, loop, services, owner)
     loop.run(services.database.script(damage, owner=owner))
-    found = run("server.check_snapshots")
-    assert not found["healthy"]
-    assert what in json.dumps(found["stale_snapshots"])
+    report = run("server.check_snapshots")
+    assert not report["healthy"]
+    assert what in json.dumps(report["stale_snapshots"])
     assert run("server.check_snapshots", auto_fix=True)["fixed"] >= 1
     assert run("server.check_snapshots")["healthy"]
     assert kept(run, loop, services, owner) == before
-    asked = {"entity_type": "wine", "snapshot_filters": {"code": {"op": "eq", "value": "X"}}}
-    assert ids(run("entities.query", **asked)) == [a]
+    query = {"entity_type": "wine", "snapshot_filters": {"code": {"op": "eq", "value": "X"}}}
+    assert ids(run("entities.query", **query)) == [a]

@@ -17,16 +17,16 @@ ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "Ada@Example.or
 NOBODY = "ent_" + "0" * 24
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
-def one(run: Call, **fields: Any) -> str:
+def store_thing(run: Call, **fields: Any) -> str:
     return ids(run("store", entities=[{"entity_type": "thing", **fields}]))[0]
 
 
-def matches(found: dict[str, Any]) -> tuple[list[str], str]:
-    return ids(found), found["match_mode"]
+def matches(answer: dict[str, Any]) -> tuple[list[str], str]:
+    return ids(answer), answer["match_mode"]
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def test_an_entity_is_found_by_what_names_it(
         "aliases": ["Countess of Lovelace", 7, "Enchantress of Numbers"],
     }  # fmt: skip
     (entity_id,) = ids(run("store", entities=[{**ADA, **more}]))
-    found = run("entities.find", identifier=identifier)
-    assert (*matches(found), found["total"]) == ([entity_id], mode, 1)
-    first = found["entities"][0]
+    answer = run("entities.find", identifier=identifier)
+    assert (*matches(answer), answer["total"]) == ([entity_id], mode, 1)
+    first = answer["entities"][0]
     assert (first["matched"], first["matched_field"], first["score"]) == (matched, field, 1.0)
 
 
@@ -73,25 +73,25 @@ def test_an_entity_is_found_by_its_id(run: Call) -> None:
 
 
 def test_the_domain_of_a_site_finds_it_and_not_its_pages(run: Call) -> None:
-    acme = one(run, name="Acme", url="https://www.acme.example/")
-    page = one(run, name="A page", url="https://acme.example/jobs?x=1")
-    other = one(run, name="Other", domain="ACME.example")
-    found = run("entities.find", identifier="acme.example")
-    assert set(ids(found)) == {acme, other}
+    acme = store_thing(run, name="Acme", url="https://www.acme.example/")
+    page = store_thing(run, name="A page", url="https://acme.example/jobs?x=1")
+    other = store_thing(run, name="Other", domain="ACME.example")
+    answer = run("entities.find", identifier="acme.example")
+    assert set(ids(answer)) == {acme, other}
     assert ids(run("entities.find", identifier="acme.example/jobs?x=1")) == [page]
 
 
 def test_a_number_without_a_country_is_found_by_its_digits(
     run: Call, services: Services, loop: Loop, owner: str
 ) -> None:
-    national = one(run, name="At home", phone="030 / 901820")
-    abroad = one(run, name="Abroad", phone="+49 30 901821")
+    national = store_thing(run, name="At home", phone="030 / 901820")
+    abroad = store_thing(run, name="Abroad", phone="+49 30 901821")
     assert ids(run("entities.find", identifier="(030) 901-820")) == [national]
     assert ids(run("entities.find", identifier="030901821")) == []
     german = replace(services, settings=services.settings.model_copy(update={"phone_region": "DE"}))
-    there = by_runner(loop, german, owner)
-    assert ids(there("entities.find", identifier="030 901821")) == [abroad]
-    assert ids(there("entities.find", identifier="+49 30 901820")) == [national]
+    german_run = by_runner(loop, german, owner)
+    assert ids(german_run("entities.find", identifier="030 901821")) == [abroad]
+    assert ids(german_run("entities.find", identifier="+49 30 901820")) == [national]
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_what_names_nothing_finds_nothing_and_says_what_was_tried(
     run: Call, ada: str, identifier: str
 ) -> None:
     run("store", entities=[{"entity_type": "task", "title": "planning"}])
-    found = run("entities.find", identifier=identifier)
-    assert (*matches(found), found["total"]) == ([], "none", 0)
-    assert found["hint"]
+    answer = run("entities.find", identifier=identifier)
+    assert (*matches(answer), answer["total"]) == ([], "none", 0)
+    assert answer["hint"]
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\x00", " \x00\x1f ", "\t\n"])
@@ -136,9 +136,9 @@ def test_a_blank_look_up_is_refused(run: Call, name: str, arguments: dict[str, A
     "words", ["Ada", "lovelace ada", "Ada*", "LOVELACE", '"ada"', "example.org", "ada ada"]
 )
 def test_whole_words_find_where_no_name_does(run: Call, ada: str, words: str) -> None:
-    found = run("entities.find", identifier=words)
-    assert matches(found) == ([ada], "text")
-    (first,) = found["entities"]
+    answer = run("entities.find", identifier=words)
+    assert matches(answer) == ([ada], "text")
+    (first,) = answer["entities"]
     assert (first["matched"], first["score"] > 0) == ("text", True)
     assert first["matched_field"] == ("email" if words == "example.org" else "canonical_name")
 
@@ -150,21 +150,21 @@ def test_meaning_finds_where_no_word_does(run: Call) -> None:
             {"entity_type": "task", "title": "Fix the login bug", "note": "users cannot sign in"},
         ])
     )  # fmt: skip
-    found = run("entities.find", identifier="grocery shopping")
-    assert matches(found) == ([milk], "meaning")
-    assert (found["entities"][0]["matched"], found["semantic"]) == ("meaning", "ready")
-    assert 0.3 <= found["entities"][0]["score"] <= 1
+    answer = run("entities.find", identifier="grocery shopping")
+    assert matches(answer) == ([milk], "meaning")
+    assert (answer["entities"][0]["matched"], answer["semantic"]) == ("meaning", "ready")
+    assert 0.3 <= answer["entities"][0]["score"] <= 1
 
 
 def test_an_identifier_comes_before_a_name_before_words(run: Call) -> None:
-    named = one(run, name="Jordan")
-    said = one(run, name="Somebody else", note="jordan wrote it")
+    named = store_thing(run, name="Jordan")
+    mention = store_thing(run, name="Somebody else", note="jordan wrote it")
     assert matches(run("entities.find", identifier="jordan")) == ([named], "name")
-    numbered = one(run, name="A third", external_id="JORDAN")
+    numbered = store_thing(run, name="A third", external_id="JORDAN")
     assert matches(run("entities.find", identifier="jordan")) == ([numbered], "identifier")
     run("entities.delete", entity_id=numbered)
     run("entities.delete", entity_id=named)
-    assert matches(run("entities.find", identifier="jordan")) == ([said], "text")
+    assert matches(run("entities.find", identifier="jordan")) == ([mention], "text")
 
 
 def test_a_look_up_costs_one_round_trip_and_a_miss_two(
@@ -215,8 +215,8 @@ def test_a_type_narrows_a_look_up_before_any_limit(run: Call) -> None:
     for words in ("jordan", "JORDAN "):
         narrowed = run("entities.find", identifier=words, entity_type="company", limit=1)
         assert (ids(narrowed), narrowed["total"]) == ([company], 1)
-    found = run("entities.find", identifier="jordan", entity_type="people", limit=3)
-    assert (ids(found), found["total"]) == (sorted(people)[:3], 4)
+    answer = run("entities.find", identifier="jordan", entity_type="people", limit=3)
+    assert (ids(answer), answer["total"]) == (sorted(people)[:3], 4)
     assert ids(run("entities.find", identifier=people[0], entity_type="company")) == []
 
 
@@ -233,5 +233,7 @@ def test_an_observation_goes_to_what_is_named_outright_only(run: Call, ada: str)
 
     with pytest.raises(NotFound):
         run("observations.create", entity_type="person", entity_identifier="Ada", fields={"x": 1})
-    told = run("observations.create", entity_type="person", entity_identifier="ADA lovelace", fields={"x": 1})
-    assert told["entity_id"] == ada
+    observation = run(
+        "observations.create", entity_type="person", entity_identifier="ADA lovelace", fields={"x": 1}
+    )
+    assert observation["entity_id"] == ada

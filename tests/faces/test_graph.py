@@ -27,17 +27,19 @@ NOBODY = "ent_" + "0" * 24
 TYPES = ("OWNS", "PART_OF", "MANAGES")
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
 def things(run: Call, count: int, kind: str = "thing") -> list[str]:
     """Store things; return their ids."""
-    found: list[str] = []
+    entity_ids: list[str] = []
     for start in range(0, count, 1_000):
         names = range(start, min(count, start + 1_000))
-        found += ids(run("store", entities=[{"entity_type": kind, "name": f"{kind} {i}"} for i in names]))
-    return found
+        entity_ids += ids(
+            run("store", entities=[{"entity_type": kind, "name": f"{kind} {i}"} for i in names])
+        )
+    return entity_ids
 
 
 def relate(run: Call, *ends: tuple[str, str, str]) -> list[str]:
@@ -49,7 +51,7 @@ def relate(run: Call, *ends: tuple[str, str, str]) -> list[str]:
             for kind, source, target in ends[start : start + 2_000]
         ]
         answer = run("relationships.create_many", relationships=rows)
-        made += [one["relationship_key"] for one in answer["relationships"]]
+        made += [relationship["relationship_key"] for relationship in answer["relationships"]]
     return made
 
 
@@ -63,42 +65,43 @@ def pages(run: Call, name: str = "entities.related", **arguments: Any) -> Iterat
 
 
 def keys(answer: dict[str, Any]) -> list[str]:
-    return [one["relationship_key"] for one in answer["relationships"]]
+    return [relationship["relationship_key"] for relationship in answer["relationships"]]
 
 
-def check(found: list[dict[str, Any]], wanted: model.Walk, origin: str) -> None:
+def check(walk_pages: list[dict[str, Any]], wanted: model.Walk, origin: str) -> None:
     """Compare the pages of a walk, put together, with the model's."""
-    entities = [(one["depth"], one["entity_id"]) for page in found for one in page["entities"]]
-    assert entities == sorted((depth, one) for one, depth in wanted.depths.items())
-    walked = [key for page in found for key in keys(page)]
+    entities = [(entity["depth"], entity["entity_id"]) for page in walk_pages for entity in page["entities"]]
+    assert entities == sorted((depth, entity_id) for entity_id, depth in wanted.depths.items())
+    walked = [key for page in walk_pages for key in keys(page)]
     assert sorted(walked) == sorted(wanted.keys)
-    assert {page["total"] for page in found} == {len(wanted.depths)}
-    paths = {one: steps for page in found for one, steps in page["paths"].items()}
+    assert {page["total"] for page in walk_pages} == {len(wanted.depths)}
+    paths = {entity_id: steps for page in walk_pages for entity_id, steps in page["paths"].items()}
     assert {
-        one: tuple(step["relationship_key"] for step in steps) for one, steps in paths.items()
+        entity_id: tuple(step["relationship_key"] for step in steps) for entity_id, steps in paths.items()
     } == wanted.paths
-    for one, steps in paths.items():
+    for entity_id, steps in paths.items():
         at = origin
         for step in steps:
             kind, source, target = step["relationship_key"].split(":")
             assert step["relationship_type"] == kind
             assert (step["direction"], at) in (("outgoing", source), ("incoming", target))
             at = step["entity_id"]
-        assert at == one
+        assert at == entity_id
     seen = {origin}
     left = len(entities)
-    for page in found:
+    for page in walk_pages:
         seen.update(ids(page))
         left -= len(page["entities"])
         # A relationship comes with the later of its ends: both were answered by then.
         assert all(
-            {one["source_entity_id"], one["target_entity_id"]} <= seen for one in page["relationships"]
+            {relationship["source_entity_id"], relationship["target_entity_id"]} <= seen
+            for relationship in page["relationships"]
         )
         assert page["truncated"] == ("next_cursor" in page) == ("left_out" in page) == bool(left)
         if left:
             assert (page["left_out"]["entities"], page["left_out"]["at_least"]) == (left, False)
     remaining = len(walked)
-    for page in found[:-1]:
+    for page in walk_pages[:-1]:
         remaining -= len(keys(page))
         assert page["left_out"]["relationships"] == remaining
 
@@ -142,14 +145,14 @@ def test_a_walk_answers_what_the_model_says(
         if i not in ended  # type: ignore[misc]
     ]
     live = [node for i, node in enumerate(nodes) if i not in deleted]
-    asked = {
+    arguments = {
         "entity_id": nodes[0],
         "depth": depth,
         "direction": direction,
         "relationship_types": sorted(types),
     }
-    found = list(pages(run, **asked, include_paths=True, limit=limit))
-    check(found, model.walk(known, live, nodes[0], depth, direction, types), nodes[0])
+    walk_pages = list(pages(run, **arguments, include_paths=True, limit=limit))
+    check(walk_pages, model.walk(known, live, nodes[0], depth, direction, types), nodes[0])
 
 
 def test_a_deleted_entity_is_no_bridge(run: Call) -> None:
@@ -165,8 +168,10 @@ def test_a_deleted_entity_is_no_bridge(run: Call) -> None:
 def test_paths_are_there_without_the_entities(run: Call) -> None:
     a, b, c = things(run, 3)
     relate(run, ("OWNS", a, b), ("OWNS", c, b))
-    found = run("entities.related", entity_id=a, depth=2, include_paths=True, include_entities=False)
-    assert {one: [step["direction"] for step in steps] for one, steps in found["paths"].items()} == {
+    answer = run("entities.related", entity_id=a, depth=2, include_paths=True, include_entities=False)
+    assert {
+        entity_id: [step["direction"] for step in steps] for entity_id, steps in answer["paths"].items()
+    } == {
         b: ["outgoing"],
         c: ["outgoing", "incoming"],
     }
@@ -194,7 +199,7 @@ def test_a_cursor_of_another_query_is_refused(call: Call) -> None:
 def test_a_cursor_of_another_owner_is_refused(loop: Loop, services: Services, run: Call) -> None:
     other = by_runner(loop, services, str(uuid.uuid4()))
     a, *others = things(other, 3)
-    relate(other, *(("OWNS", a, one) for one in others))
+    relate(other, *(("OWNS", a, target) for target in others))
     cursor = other("entities.related", entity_id=a, limit=1)["next_cursor"]
     with pytest.raises(InvalidCursor):
         run("entities.related", entity_id=a, limit=1, cursor=cursor)
@@ -207,7 +212,7 @@ def test_what_was_answered_and_is_deleted_since_leaves_no_gap(run: Call) -> None
         first = run("entities.related", entity_id=a, depth=depth, limit=4)
         run("entities.delete", entity_id=ids(first)[-1])
         rest = run("entities.related", entity_id=a, depth=depth, limit=9, cursor=first["next_cursor"])
-        assert ids(rest) == [one for one in sorted(others) if one > ids(first)[-1]]
+        assert ids(rest) == [entity_id for entity_id in sorted(others) if entity_id > ids(first)[-1]]
         run("entities.restore", entity_id=ids(first)[-1])
 
 
@@ -228,7 +233,10 @@ def hub(loop: Loop, services: Services) -> dict[str, Any]:
     hub, beside, beyond = things(run, 3, "place")
     spokes = things(run, SPOKES, "spoke")
     relate(
-        run, ("MANAGES", beside, hub), ("OWNS", spokes[0], beyond), *(("OWNS", hub, one) for one in spokes)
+        run,
+        ("MANAGES", beside, hub),
+        ("OWNS", spokes[0], beyond),
+        *(("OWNS", hub, spoke) for spoke in spokes),
     )
     return {"run": run, "owner": owner, "hub": hub, "beside": beside, "beyond": beyond, "spokes": spokes}
 
@@ -236,14 +244,14 @@ def hub(loop: Loop, services: Services) -> dict[str, Any]:
 @pytest.mark.parametrize(("depth", "as_of"), [(1, {"at": "2100-01-01"}), (2, {})])
 def test_a_hub_is_walked_to_its_end_by_cursor(hub: dict[str, Any], depth: int, as_of: dict[str, str]) -> None:
     wanted = sorted([*hub["spokes"], hub["beside"]]) + ([hub["beyond"]] if depth == 2 else [])
-    found, linked = [], []
+    entity_ids, linked = [], []
     for page in pages(hub["run"], entity_id=hub["hub"], depth=depth, limit=500, include_entities=False,
                       include_paths=True, **as_of):  # fmt: skip
-        found += page["paths"]
+        entity_ids += page["paths"]
         linked += keys(page)
         assert page["total"] == len(wanted)
         assert len(json.dumps(page)) < 1_000_000
-    assert found == wanted
+    assert entity_ids == wanted
     assert len(linked) == len(set(linked)) == len(wanted)
 
 
@@ -251,13 +259,13 @@ def test_a_hub_is_walked_to_its_end_by_cursor(hub: dict[str, Any], depth: int, a
 def test_a_hub_is_reached_and_not_passed_through_unless_asked_for(
     hub: dict[str, Any], as_of: dict[str, str]
 ) -> None:
-    asked = {"entity_id": hub["beside"], "depth": 2, **as_of}
-    beside = hub["run"]("entities.related", **asked)
+    arguments = {"entity_id": hub["beside"], "depth": 2, **as_of}
+    beside = hub["run"]("entities.related", **arguments)
     assert (ids(beside), beside["hubs"], beside["truncated"]) == ([hub["hub"]], [hub["hub"]], False)
-    through = hub["run"]("entities.related", **asked, through_hubs=True, limit=10)
+    through = hub["run"]("entities.related", **arguments, through_hubs=True, limit=10)
     assert (through["total"], through["hubs"], len(through["entities"])) == (SPOKES + 1, [], 10)
     # Asked for one rare type, it is none.
-    rare = hub["run"]("entities.related", **asked, relationship_types=["MANAGES"])
+    rare = hub["run"]("entities.related", **arguments, relationship_types=["MANAGES"])
     assert (ids(rare), rare["hubs"]) == ([hub["hub"]], [])
 
 
@@ -286,30 +294,30 @@ def test_relationships_are_bounded_too(loop: Loop, services: Services, owner: st
     made = relate(
         run, *((kind, a, far) for kind in (*TYPES, "REFERS_TO", "WORKS_AT", "FUNDED_BY") for far in (b, c))
     )
-    found = list(pages(run, entity_id=a))
-    assert [ids(page) for page in found] == [[b], [c]]
-    assert [len(keys(page)) for page in found] == [4, 4]
-    assert [page["left_out"]["relationships"] for page in found] == [2 + 6, 2]
-    assert all(one in made for page in found for one in keys(page))
+    walk_pages = list(pages(run, entity_id=a))
+    assert [ids(page) for page in walk_pages] == [[b], [c]]
+    assert [len(keys(page)) for page in walk_pages] == [4, 4]
+    assert [page["left_out"]["relationships"] for page in walk_pages] == [2 + 6, 2]
+    assert all(key in made for page in walk_pages for key in keys(page))
 
 
 def test_large_values_end_a_page_that_goes_on_by_cursor(run: Call) -> None:
     text = "x" * 1_000_000
     (a,) = things(run, 1)
-    stored = [
+    blob_ids = [
         ids(run("store", entities=[{"entity_type": "blob", "name": f"n{i}", "text": text}]))[0]
         for i in range(10)
     ]
-    for i, one in enumerate(stored):
-        run("relationships.create", relationship_type="OWNS", source_entity_id=a, target_entity_id=one,
+    for i, blob_id in enumerate(blob_ids):
+        run("relationships.create", relationship_type="OWNS", source_entity_id=a, target_entity_id=blob_id,
             metadata={"why": text if i < 3 else ""})  # fmt: skip
     options: list[dict[str, Any]] = [{}, {"depth": 2}, {"at": "2100-01-01"}]
     for option in options:
-        found = list(pages(run, entity_id=a, **option))
-        assert len(found) > 1
-        assert [one for page in found for one in ids(page)] == sorted(stored)
-        assert sum(len(keys(page)) for page in found) == 10
-        assert {page["total"] for page in found} == {10}
+        walk_pages = list(pages(run, entity_id=a, **option))
+        assert len(walk_pages) > 1
+        assert [entity_id for page in walk_pages for entity_id in ids(page)] == sorted(blob_ids)
+        assert sum(len(keys(page)) for page in walk_pages) == 10
+        assert {page["total"] for page in walk_pages} == {10}
 
 
 # What a walk reads
@@ -323,12 +331,15 @@ def test_a_walk_does_not_read_the_observations_of_what_it_passes(
 
     def hits() -> dict[str, list[int]]:
         names = ("relationship.expand", "relationship.expand_as_of", "relationship.reach")
-        return {name: [profile(loop, services, owner, name, [one], a) for one in (a, b, c)] for name in names}
+        return {
+            name: [profile(loop, services, owner, name, [entity_id], a) for entity_id in (a, b, c)]
+            for name in names
+        }
 
     before = hits()
     for start in range(0, 3_000, 1_000):
         run("store", entities=[{"target_id": a, "n": n} for n in range(start, start + 1_000)])
-    run("store", entities=[{"target_id": one, "n": n} for one in (b, c) for n in range(500)])
+    run("store", entities=[{"target_id": entity_id, "n": n} for entity_id in (b, c) for n in range(500)])
     assert run("entities.get", entity_id=a)["observation_count"] == 3_001
     assert hits() == before
     assert ids(run("entities.related", entity_id=a, depth=3)) == [b, c, d]
@@ -338,18 +349,18 @@ def test_a_small_walk_takes_one_round_trip_and_its_rows_two(
     loop: Loop, services: Services, run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, *rest = things(run, 5)
-    relate(run, *(("OWNS", one, other) for one, other in pairwise((a, *rest))))
-    asked: list[str] = []
+    relate(run, *(("OWNS", source, target) for source, target in pairwise((a, *rest))))
+    queries: list[str] = []
     read = services.database.read
 
     async def counted(name: str, *positional: Any, **params: Any) -> Any:
-        asked.append(name)
+        queries.append(name)
         return await read(name, *positional, **params)
 
     run("entities.related", entity_id=a, depth=5)
     monkeypatch.setattr(services.database, "read", counted)
     assert ids(run("entities.related", entity_id=a, depth=4)) == rest
-    assert sorted(asked) == ["entity.by_id", "relationship.by_key", "relationship.reach"]
+    assert sorted(queries) == ["entity.by_id", "relationship.by_key", "relationship.reach"]
 
 
 def profile(loop: Loop, services: Services, owner: str, name: str, frontier: list[str], origin: str) -> int:
@@ -381,12 +392,13 @@ def profile(loop: Loop, services: Services, owner: str, name: str, frontier: lis
 def test_a_neighbourhood_has_relationships_entities_and_an_exact_total(run: Call) -> None:
     a, b, c = things(run, 3)
     relate(run, ("OWNS", a, b), ("MANAGES", c, a), ("OWNS", b, c))
-    found = run("graph.neighborhood", node_id=a)
-    assert (found["node_id"], found["node_type"], found["entity"]["entity_id"]) == (a, "entity", a)
-    assert sorted(key.split(":")[0] for key in keys(found)) == ["MANAGES", "OWNS"]
-    assert sorted(one["entity_id"] for one in found["related_entities"]) == sorted([b, c])
-    assert (found["total_count"], found["has_more"], found["sources"], found["events"]) == (2, False, [], [])
-    assert "observations" not in found
+    answer = run("graph.neighborhood", node_id=a)
+    assert (answer["node_id"], answer["node_type"], answer["entity"]["entity_id"]) == (a, "entity", a)
+    assert sorted(key.split(":")[0] for key in keys(answer)) == ["MANAGES", "OWNS"]
+    assert sorted(entity["entity_id"] for entity in answer["related_entities"]) == sorted([b, c])
+    assert (answer["total_count"], answer["has_more"]) == (2, False)
+    assert (answer["sources"], answer["events"]) == ([], [])
+    assert "observations" not in answer
     some = run("graph.neighborhood", node_id=a, include_relationships=False, include_related=False,
                 include_sources=False, include_events=False, include_observations=True)  # fmt: skip
     assert set(some) == {
@@ -399,7 +411,7 @@ def test_a_neighbourhood_has_relationships_entities_and_an_exact_total(run: Call
         "offset",
         "has_more",
     }
-    assert [one["entity_id"] for one in some["observations"]] == [a]
+    assert [observation["entity_id"] for observation in some["observations"]] == [a]
 
 
 def test_pages_of_a_neighbourhood_tile(hub: dict[str, Any]) -> None:
@@ -438,8 +450,8 @@ def test_what_is_deleted_is_in_no_neighbourhood(run: Call) -> None:
     (_, gone) = relate(run, ("OWNS", a, b), ("OWNS", a, c))
     run("relationships.delete", relationship_key=gone)
     run("entities.delete", entity_id=b)
-    found = run("graph.neighborhood", node_id=a)
-    assert (found["relationships"], found["related_entities"], found["total_count"]) == ([], [], 0)
+    answer = run("graph.neighborhood", node_id=a)
+    assert (answer["relationships"], answer["related_entities"], answer["total_count"]) == ([], [], 0)
     for missing in (b, NOBODY):
         with pytest.raises(NotFound):
             run("graph.neighborhood", node_id=missing)
@@ -470,12 +482,12 @@ def test_a_source_has_the_entities_observed_from_it(
     run("entities.delete", entity_id=nodes[0])
     try:
         for as_of in ({}, {"at": "2100-01-01"}):
-            found = run("graph.neighborhood", node_id=source, node_type="source", limit=1,
+            answer = run("graph.neighborhood", node_id=source, node_type="source", limit=1,
                         include_observations=True, **as_of)  # fmt: skip
-            assert [one["entity_id"] for one in found["related_entities"]] == nodes[1:2]
-            assert (found["total_count"], found["has_more"], found["next_offset"]) == (2, True, 1)
-            assert (found["source"], found["relationships"]) == ({"source_id": source}, [])
-            assert {one["entity_id"] for one in found["observations"]} <= set(nodes[1:3])
+            assert [entity["entity_id"] for entity in answer["related_entities"]] == nodes[1:2]
+            assert (answer["total_count"], answer["has_more"], answer["next_offset"]) == (2, True, 1)
+            assert (answer["source"], answer["relationships"]) == ({"source_id": source}, [])
+            assert {observation["entity_id"] for observation in answer["observations"]} <= set(nodes[1:3])
             around = run("graph.neighborhood", node_id=nodes[1], **as_of)
             assert around["sources"] == [{"source_id": source}]
         early = run("graph.neighborhood", node_id=source, node_type="source", at="2020-01-01")

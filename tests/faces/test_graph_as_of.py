@@ -52,16 +52,16 @@ def test_what_was_related_then(run: Call, chain: list[str]) -> None:
     assert related() == [b, c]
     assert [related(at=year) for year in YEARS] == [[b], [b], [b, c], [b, c]]
     assert related(at="2019-01-01") == related(at_ingested="2019-01-01") == []
-    told = run("entities.related", entity_id=a, at="2021-01-01")
-    assert (told["at"], "at_ingested" in told) == ("2021-01-01T00:00:00.000000Z", False)
+    answer = run("entities.related", entity_id=a, at="2021-01-01")
+    assert (answer["at"], "at_ingested" in answer) == ("2021-01-01T00:00:00.000000Z", False)
 
 
 def test_a_late_backfill_is_in_no_reading_of_what_was_known_before(run: Call, chain: list[str]) -> None:
     a, b, c = chain
-    asked = ({"entity_id": a, "depth": 3}, {"entity_id": c, "depth": 1})
+    subjects = ({"entity_id": a, "depth": 3}, {"entity_id": c, "depth": 1})
     known = recorded(run)
     clocks = [{"at_ingested": known}, {"at": YEARS[3], "at_ingested": known}]
-    readings = [("entities.related", {**one, **clock}) for one in asked for clock in clocks]
+    readings = [("entities.related", {**subject, **clock}) for subject in subjects for clock in clocks]
     readings += [
         ("graph.neighborhood", {"node_id": b, "include_observations": True, **clock}) for clock in clocks
     ]
@@ -86,11 +86,13 @@ def test_a_late_backfill_is_in_no_reading_of_what_was_known_before(run: Call, ch
     # The other clock sees what came late.
     then = run("entities.related", entity_id=a, at=YEARS[1])
     assert ids(then) == sorted([b, c])
-    assert {one["relationship_key"]: one["snapshot"] for one in then["relationships"]} == {
+    assert {
+        relationship["relationship_key"]: relationship["snapshot"] for relationship in then["relationships"]
+    } == {
         key: {"share": 2},
         f"MANAGES:{a}:{c}": {},
     }
-    assert next(one for one in then["entities"] if one["entity_id"] == b)["snapshot"]["late"] is True
+    assert next(entity for entity in then["entities"] if entity["entity_id"] == b)["snapshot"]["late"] is True
 
 
 def test_a_deleted_entity_was_a_bridge_until_then(run: Call, chain: list[str]) -> None:
@@ -100,10 +102,10 @@ def test_a_deleted_entity_was_a_bridge_until_then(run: Call, chain: list[str]) -
     gone = recorded(run)
     run("entities.restore", entity_id=b)
     for clock in ("at", "at_ingested"):
-        found = [
+        related_ids = [
             ids(run("entities.related", entity_id=a, depth=2, **{clock: time})) for time in (before, gone)
         ]
-        assert found == [[b, c], []]
+        assert related_ids == [[b, c], []]
         assert run("graph.neighborhood", node_id=a, **{clock: gone})["total_count"] == 0
         with pytest.raises(NotFound):
             run("graph.neighborhood", node_id=b, **{clock: gone})
@@ -131,11 +133,12 @@ def test_a_deleted_relationship_was_there_until_then(run: Call, chain: list[str]
         listed = run("relationships.list", entity_id=a, include_total_count=True, **{clock: gone})
         assert (keys(listed), listed["total"]) == ([], 0)
         listed = run("relationships.list", entity_id=a, include_deleted=True, **{clock: gone})
-        assert [(one["relationship_key"], one["is_live"]) for one in listed["relationships"]] == [
-            (key, False)
-        ]
+        assert [
+            (relationship["relationship_key"], relationship["is_live"])
+            for relationship in listed["relationships"]
+        ] == [(key, False)]
         history = run("relationships.snapshot", relationship_key=key, **{clock: before})
-        assert [one["kind"] for one in history["observations"]] == ["create"]
+        assert [observation["kind"] for observation in history["observations"]] == ["create"]
     # What was not there yet is not there even among what is deleted.
     early = run("relationships.list", entity_id=a, include_deleted=True, at="2019-01-01")
     assert early["relationships"] == []
@@ -149,8 +152,8 @@ def test_the_metadata_are_those_of_then(run: Call, chain: list[str]) -> None:
     wanted = [{"share": 1}, {"share": 1}, {"note": "b", "share": 2}, {"note": "b", "ç": 1, "😀": 2}]
     now = run("relationships.get", relationship_id=key)
     for year, snapshot in zip(YEARS, wanted, strict=True):
-        for name, asked in (("get", {"relationship_id": key}), ("snapshot", {"relationship_key": key})):
-            then = run(f"relationships.{name}", **asked, at=year)
+        for name, subject in (("get", {"relationship_id": key}), ("snapshot", {"relationship_key": key})):
+            then = run(f"relationships.{name}", **subject, at=year)
             assert then["snapshot"] == snapshot
             assert set(then["provenance"]) == set(snapshot)
         (listed,) = run("relationships.list", source_entity_id=a, at=year)["relationships"]
@@ -165,13 +168,13 @@ def test_a_list_is_in_the_order_of_then_and_tiles(run: Call) -> None:
     for i, other in enumerate(others):
         create(run, a, other, observed_at=f"2020-01-0{i + 1}")
     create(run, a, others[0], observed_at=YEARS[3])
-    order = [f"OWNS:{a}:{one}" for one in reversed(others)]
+    order = [f"OWNS:{a}:{target}" for target in reversed(others)]
     for filters in ({"entity_id": a}, {}, {"relationship_type": "OWNS"}):
-        asked = {"filters": filters, "at": YEARS[1], "include_total_count": True}
-        whole = run("relationships.list", **asked)
+        arguments = {"filters": filters, "at": YEARS[1], "include_total_count": True}
+        whole = run("relationships.list", **arguments)
         assert (keys(whole), whole["total"]) == (order, 5)
         tiled = [
-            key for i in (0, 2, 4) for key in keys(run("relationships.list", **asked, limit=2, offset=i))
+            key for i in (0, 2, 4) for key in keys(run("relationships.list", **arguments, limit=2, offset=i))
         ]
         assert tiled == order
     assert keys(run("relationships.list", entity_id=a))[0] == order[-1]
@@ -181,11 +184,11 @@ def test_pages_of_then_tile_while_something_is_written(run: Call) -> None:
     a, *others = things(run, 7)
     relate(run, *(("OWNS", a, other) for other in others[:5]))
     for depth in (1, 2):
-        asked = {"entity_id": a, "depth": depth, "limit": 2, "at": "2100-01-01"}
-        first = run("entities.related", **asked)
+        arguments = {"entity_id": a, "depth": depth, "limit": 2, "at": "2100-01-01"}
+        first = run("entities.related", **arguments)
         key = create(run, a, others[5], metadata={"depth": depth})
-        rest = list(pages(run, **asked, cursor=first["next_cursor"]))
-        assert [one for page in (first, *rest) for one in ids(page)] == sorted(others[:5])
+        rest = list(pages(run, **arguments, cursor=first["next_cursor"]))
+        assert [entity_id for page in (first, *rest) for entity_id in ids(page)] == sorted(others[:5])
         run("relationships.delete", relationship_key=key)
 
 
@@ -194,13 +197,13 @@ def test_what_came_later_makes_no_entity_a_hub(loop: Loop, services: Services, o
     a, hub, c, *later = things(run, 8)
     relate(run, ("OWNS", a, hub), ("OWNS", hub, c))
     known = recorded(run)
-    asked = {"entity_id": a, "depth": 2}
-    before = run("entities.related", **asked, at_ingested=known)
+    arguments = {"entity_id": a, "depth": 2}
+    before = run("entities.related", **arguments, at_ingested=known)
     assert ids(before) == [hub, c]
-    relate(run, *(("OWNS", hub, one) for one in later))
-    assert run("entities.related", **asked)["hubs"] == [hub]
-    assert run("entities.related", **asked, at="2100-01-01")["hubs"] == [hub]
-    assert run("entities.related", **asked, at_ingested=known) == before
+    relate(run, *(("OWNS", hub, target) for target in later))
+    assert run("entities.related", **arguments)["hubs"] == [hub]
+    assert run("entities.related", **arguments, at="2100-01-01")["hubs"] == [hub]
+    assert run("entities.related", **arguments, at_ingested=known) == before
 
 
 EVENTS = st.lists(
@@ -237,7 +240,7 @@ def test_a_walk_of_then_answers_what_the_model_says(
     nodes = things(run, 5)
     for event in events:
         happen(run, nodes, *event)
-    facts = told(run, nodes)
+    facts = observations_of(run, nodes)
     times = sorted({fact[clock] for fact in facts for clock in ("observed_at", "recorded_at")})
     some = st.none() | st.sampled_from(times)
     for at, at_ingested in ((times[-1], None), (None, times[-1]), (data.draw(some), data.draw(some))):
@@ -245,13 +248,13 @@ def test_a_walk_of_then_answers_what_the_model_says(
             continue
         edges, live = visible(facts, nodes, at, at_ingested)
         clocks = {name: value for name, value in (("at", at), ("at_ingested", at_ingested)) if value}
-        asked = {"entity_id": nodes[0], "depth": depth, "direction": direction, "limit": limit, **clocks}
+        arguments = {"entity_id": nodes[0], "depth": depth, "direction": direction, "limit": limit, **clocks}
         if nodes[0] not in live:
             with pytest.raises(NotFound):
-                run("entities.related", **asked)
+                run("entities.related", **arguments)
             continue
-        found = list(pages(run, **asked, include_paths=True))
-        check(found, model.walk(edges, live, nodes[0], depth, direction), nodes[0])
+        walk_pages = list(pages(run, **arguments, include_paths=True))
+        check(walk_pages, model.walk(edges, live, nodes[0], depth, direction), nodes[0])
         listed = run("relationships.list", limit=500, include_total_count=True, **clocks)
         both = sorted(key for key, _, source, target in edges if source in live and target in live)
         assert (sorted(keys(listed)), listed["total"]) == (both, len(both))
@@ -276,17 +279,17 @@ def happen(run: Call, nodes: list[str], what: str, i: int, j: int, kind: str, wh
         return
 
 
-def told(run: Call, nodes: list[str]) -> list[dict[str, Any]]:
-    """Return every observation, of entities and of relationships, with its home."""
-    found: list[dict[str, Any]] = []
+def observations_of(run: Call, nodes: list[str]) -> list[dict[str, Any]]:
+    """Return every observation, of entities and of relationships, with its ``subject_id``."""
+    observations: list[dict[str, Any]] = []
     for node in nodes:
         page = run("observations.query", entity_id=node, include_deleted=True, limit=500)
-        found += [{**one, "home": node} for one in page["observations"]]
+        observations += [{**observation, "subject_id": node} for observation in page["observations"]]
     for link in run("relationships.list", include_deleted=True, limit=500)["relationships"]:
         key = link["relationship_key"]
         history = run("relationships.snapshot", relationship_key=key, include_deleted=True)
-        found += [{**one, "home": key} for one in history["observations"]]
-    return found
+        observations += [{**observation, "subject_id": key} for observation in history["observations"]]
+    return observations
 
 
 def visible(
@@ -303,7 +306,9 @@ def visible(
     for fact in seen:
         if fact["kind"] in ("create", "delete", "restore"):
             turn = (fact["observed_at"], fact["id"], fact["kind"])
-            newest[fact["home"]] = max(turn, newest.get(fact["home"], turn))
+            newest[fact["subject_id"]] = max(turn, newest.get(fact["subject_id"], turn))
     live = {node for node in nodes if newest.get(node, ("", "", ""))[2] != "delete"}
-    there = [subject_id for subject_id, turn in newest.items() if ":" in subject_id and turn[2] != "delete"]
-    return [(key, *key.split(":")) for key in there], live  # type: ignore[misc]
+    live_keys = [
+        subject_id for subject_id, turn in newest.items() if ":" in subject_id and turn[2] != "delete"
+    ]
+    return [(key, *key.split(":")) for key in live_keys], live  # type: ignore[misc]

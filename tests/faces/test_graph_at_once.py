@@ -23,7 +23,7 @@ BIG = "x" * 3_000_000
 
 
 @pytest.fixture
-def asked(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def queries(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the queries that are read. The vocabulary is left out: it is read from time to time."""
     names: list[str] = []
     read = services.database.read
@@ -70,66 +70,66 @@ def star(run: Call, count: int, kind: str = "thing") -> tuple[str, list[str]]:
     ],
 )
 def test_an_ordinary_neighbourhood_takes_one_round_trip(
-    run: Call, asked: list[str], name: str, arguments: dict[str, Any], statement: str
+    run: Call, queries: list[str], name: str, arguments: dict[str, Any], statement: str
 ) -> None:
     hub, others = star(run, 9)
-    asked.clear()
+    queries.clear()
     subject = "node_id" if name == "graph.neighborhood" else "entity_id"
     answer = run(name, **{subject: hub}, **arguments)
-    assert asked == [statement]
+    assert queries == [statement]
     assert len(answer["relationships"]) == arguments.get("limit", len(others))
 
 
 def test_two_hundred_relationships_take_one_round_trip_and_more_take_several(
-    run: Call, asked: list[str]
+    run: Call, queries: list[str]
 ) -> None:
     for count, statements in ((200, ["around"]), (201, ["around", "by_id", "by_key"])):
         hub, others = star(run, count, f"kind{count}")
-        asked.clear()
+        queries.clear()
         assert ids(run("entities.related", entity_id=hub, limit=500)) == others
-        assert sorted(name.partition(".")[2] for name in asked) == statements
+        assert sorted(name.partition(".")[2] for name in queries) == statements
 
 
 def test_a_hub_is_read_in_several_round_trips(
-    loop: Loop, services: Services, owner: str, asked: list[str]
+    loop: Loop, services: Services, owner: str, queries: list[str]
 ) -> None:
     run = by_runner(loop, replace(services, limits=Limits(hub_relationships=6)), owner)
     hub, others = star(run, 9)
-    asked.clear()
+    queries.clear()
     assert ids(run("entities.related", entity_id=hub)) == others
-    assert asked[:2] == ["relationship.around", "relationship.expand"]
-    asked.clear()
+    assert queries[:2] == ["relationship.around", "relationship.expand"]
+    queries.clear()
     run("entities.related", entity_id=others[0], depth=2)
-    assert "relationship.reach" not in asked
-    asked.clear()
+    assert "relationship.reach" not in queries
+    queries.clear()
     assert run("graph.neighborhood", node_id=hub)["total_count"] == 9
-    assert asked[:2] == ["relationship.neighbourhood", "relationship.of_entity"]
+    assert queries[:2] == ["relationship.neighbourhood", "relationship.of_entity"]
 
 
 def test_events_of_an_entity_do_not_make_it_a_hub(
-    loop: Loop, services: Services, owner: str, asked: list[str]
+    loop: Loop, services: Services, owner: str, queries: list[str]
 ) -> None:
     run = by_runner(loop, replace(services, limits=Limits(hub_relationships=6)), owner)
     dates = {f"date_{day}": f"2026-01-{day}" for day in range(10, 20)}
     (eventful,) = ids(run("store", entities=[{"entity_type": "thing", "name": "eventful", **dates}]))
     relate(run, *(("OWNS", eventful, other) for other in things(run, 2)))
-    asked.clear()
+    queries.clear()
     answer = run("graph.neighborhood", node_id=eventful)
-    assert asked == ["relationship.neighbourhood"]
+    assert queries == ["relationship.neighbourhood"]
     assert (len(answer["events"]), answer["total_count"]) == (10, 2)
 
 
-def test_pages_by_cursor_go_on_after_the_first(run: Call, asked: list[str]) -> None:
+def test_pages_by_cursor_go_on_after_the_first(run: Call, queries: list[str]) -> None:
     hub, others = star(run, 9)
     first = run("entities.related", entity_id=hub, limit=4)
     assert (ids(first), first["total"], first["left_out"]["relationships"]) == (others[:4], 9, 5)
-    asked.clear()
+    queries.clear()
     rest = run("entities.related", entity_id=hub, limit=100, cursor=first["next_cursor"])
     assert ids(rest) == others[4:]
-    assert "relationship.around" not in asked
+    assert "relationship.around" not in queries
 
 
-def test_values_that_do_not_fit_are_answered_on_later_pages(run: Call, asked: list[str]) -> None:
+def test_values_that_do_not_fit_are_answered_on_later_pages(run: Call, queries: list[str]) -> None:
     (hub,) = things(run, 1)
     others = sorted(
         ids(run("store", entities=[{"entity_type": "blob", "name": f"n{i}", "text": BIG}]))[0]
@@ -138,9 +138,9 @@ def test_values_that_do_not_fit_are_answered_on_later_pages(run: Call, asked: li
     for i, other in enumerate(others):
         run("relationships.create", relationship_type="OWNS", source_entity_id=hub, target_entity_id=other,
             metadata={"why": BIG if i < 3 else ""})  # fmt: skip
-    asked.clear()
+    queries.clear()
     page = run("entities.related", entity_id=hub)
-    assert asked == ["relationship.around", "entity.by_id", "relationship.by_key"]
+    assert queries == ["relationship.around", "entity.by_id", "relationship.by_key"]
     assert (ids(page), page["total"]) == (others[:2], 4)
 
 

@@ -40,11 +40,11 @@ def world(run: Call) -> list[str]:
         {"relationship_type": "WORKS_AT", "source_index": place, "target_index": 3, "metadata": {"n": place}}
         for place in range(3)
     ]
-    stored = run(
+    answer = run(
         "store", entities=[*people, {"entity_type": "company", "name": "Acme"}], relationships=links,
         observed_at="2026-01-01T00:00:00Z",
     )  # fmt: skip
-    ids = [item["entity_id"] for item in stored["entities"]]
+    ids = [item["entity_id"] for item in answer["entities"]]
     run("entities.merge", source_entity_id=ids[0], target_entity_id=ids[1])
     run("entities.delete", entity_id=ids[2])
     return ids
@@ -59,11 +59,13 @@ def everything(script: Script) -> list[Any]:
         "} AS edges "
         "RETURN labels, properties(n) AS held, edges"
     )
-    for one in nodes:
+    for node in nodes:
         # Workers of other services move vectors into the index at any time.
-        one["labels"] = sorted({*one["labels"]} - {"Vector"})
-        one["held"].pop("fresh", None)
-    return sorted(repr((one["labels"], sorted(one["held"].items()), sorted(one["edges"]))) for one in nodes)
+        node["labels"] = sorted({*node["labels"]} - {"Vector"})
+        node["held"].pop("fresh", None)
+    return sorted(
+        repr((node["labels"], sorted(node["held"].items()), sorted(node["edges"]))) for node in nodes
+    )
 
 
 def test_what_is_whole_is_healthy(run: Call, world: list[str]) -> None:
@@ -141,8 +143,8 @@ def test_a_write_to_what_is_damaged_is_refused_with_what_mends_it_and_others_are
 ) -> None:
     script(DAMAGES["a value"][0], a=world[1])
     calls = [
-        {"entities": [{"entity_type": kind, "target_id": one, "motto": "none"}]}
-        for kind, one in (("person", world[1]), ("company", world[3]))
+        {"entities": [{"entity_type": kind, "target_id": entity_id, "motto": "none"}]}
+        for kind, entity_id in (("person", world[1]), ("company", world[3]))
     ]
     error, answer = together("store", calls)
     assert (type(error), "snapshots check` with auto_fix" in str(error)) == (InternalError, True)
@@ -178,7 +180,11 @@ def test_a_relationship_without_the_node_of_an_end_is_reported(
     script("MATCH (n:Entity {id: $a}) DETACH DELETE n", a=world[1])
     answer = run("server.check_snapshots", auto_fix=True)
     assert (answer["healthy"], answer["fixed"]) == (False, answer["stale"] - 1)
-    missing = [one["id"] for one in answer["stale_snapshots"] if one["differences"][0]["what"] == "ends"]
+    missing = [
+        snapshot["id"]
+        for snapshot in answer["stale_snapshots"]
+        if snapshot["differences"][0]["what"] == "ends"
+    ]
     assert len(missing) == 1
     assert world[1] in missing[0]
 
@@ -206,8 +212,8 @@ def test_a_rebuild_finds_the_discovered_schema_again(
     assert run("schemas.get", entity_type="person")["seen"] == {
         "birthday": "date", "name": "string", "phone": "string",
     }  # fmt: skip
-    kept = [one for one in everything(script) if "updated_at" not in one]
-    assert kept == [one for one in before if "updated_at" not in one]
+    kept = [row for row in everything(script) if "updated_at" not in row]
+    assert kept == [row for row in before if "updated_at" not in row]
 
 
 def test_other_owners_are_not_looked_at(run: Call, world: list[str], loop: Loop, services: Services) -> None:
@@ -258,7 +264,7 @@ def test_a_commit_that_is_seen_in_part_is_no_damage(
     monkeypatch.setattr(services.database, "read", read)
     assert run("server.check_snapshots")["healthy"]
     run("store", entities=[{"entity_type": "thing", "name": "a", "n": 2}])
-    found = run("server.check_snapshots", auto_fix=auto_fix)
+    health = run("server.check_snapshots", auto_fix=auto_fix)
     assert len(reduced) > 2
-    assert (found["healthy"], found["stale"]) == (True, 0)
+    assert (health["healthy"], health["stale"]) == (True, 0)
     assert run("entities.query")["entities"][0]["snapshot"]["n"] == 2

@@ -90,8 +90,8 @@ def test_odd_headers_harm_nothing(http: Http, name: str, value: bytes) -> None:
 def test_the_name_of_a_client_is_cut(http: Http) -> None:
     entities = [{"entity_type": "thing", "name": "x"}]
     http("POST", "/store", json={"entities": entities}, headers={"X-Client-Name": "n" * 10_000})
-    (one,) = http("GET", "/observations").json()["observations"]
-    assert one["provenance"]["client"] == "n" * 100
+    (observation,) = http("GET", "/observations").json()["observations"]
+    assert observation["provenance"]["client"] == "n" * 100
 
 
 # MCP over HTTP
@@ -119,8 +119,8 @@ def test_mcp_never_fails_for_what_is_sent(service: Service, body: bytes, content
     assert "Traceback" not in answer.text
     if content_type == "application/json" and answer.status_code != 202:
         # A fault of the protocol, or an answer that says what is wrong; 202 where nobody waits for one.
-        said = answer.json()
-        assert "error" in said or said["result"]["isError"]
+        reply = answer.json()
+        assert "error" in reply or reply["result"]["isError"]
 
 
 def test_a_body_too_large_for_mcp_is_413_in_the_envelope(small: Http) -> None:
@@ -203,8 +203,8 @@ def test_an_unexpected_fault_says_nothing_internal_and_is_in_the_log(
     body = envelope(answer)
     assert (answer.status_code, body["error_code"], body["details"]) == (500, "INTERNAL_ERROR", {})
     assert not [word for word in ("secret", "ValueError", "Traceback", ".py") if word in answer.text]
-    told = [str(record.msg) for record in caplog.records if body["trace_id"] in str(record.msg)]
-    assert any("the secret of the house" in line for line in told)
+    log_lines = [str(record.msg) for record in caplog.records if body["trace_id"] in str(record.msg)]
+    assert any("the secret of the house" in line for line in log_lines)
 
 
 # Whatever comes
@@ -242,7 +242,7 @@ def test_no_body_makes_a_fault(loop: Loop, services: Services, owner: str, name:
     @given(arguments(operation))
     def tried(body: Any) -> None:
         for path in paths:
-            told(sender(loop, app)("POST", path, content=json.dumps(body), headers=JSON))
+            check_answer(sender(loop, app)("POST", path, content=json.dumps(body), headers=JSON))
 
     tried()
 
@@ -258,8 +258,10 @@ def test_no_query_makes_a_fault(loop: Loop, services: Services, owner: str, path
     @examples(10)
     @given(pairs, st.binary(max_size=20))
     def tried(query: list[tuple[str, str]], odd: bytes) -> None:
-        told(sender(loop, app)("GET", url(path), params=query))
-        told(sender(loop, app)("GET", httpx.URL("http://localhost" + url(path)).copy_with(query=quoted(odd))))
+        check_answer(sender(loop, app)("GET", url(path), params=query))
+        check_answer(
+            sender(loop, app)("GET", httpx.URL("http://localhost" + url(path)).copy_with(query=quoted(odd)))
+        )
 
     tried()
 
@@ -270,6 +272,6 @@ def quoted(data: bytes) -> bytes:
     )
 
 
-def told(answer: httpx.Response) -> None:
+def check_answer(answer: httpx.Response) -> None:
     if answer.status_code != 200:
         assert envelope(answer)["error_code"] != "INTERNAL_ERROR"

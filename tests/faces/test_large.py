@@ -18,7 +18,7 @@ def test_a_page_of_large_values_ends_early_and_goes_on_at_its_next_offset(run: C
         offset, pages = 0, 0
         while True:
             page = run(name, filters={"entity_type": "blob"}, offset=offset)
-            seen += [one.get("entity_id") for one in page[key]]
+            seen += [item.get("entity_id") for item in page[key]]
             pages += 1
             if not page.get("truncated"):
                 break
@@ -29,14 +29,14 @@ def test_a_page_of_large_values_ends_early_and_goes_on_at_its_next_offset(run: C
 
 def test_related_names_all_and_shows_what_fits(run: Call) -> None:
     names = [f"n{i}" for i in range(10)]
-    stored = [
+    blob_ids = [
         run("store", entities=[{"entity_type": "blob", "name": name, "text": MEGABYTE}])["entities"][0][
             "entity_id"
         ]
         for name in names
     ]
     hub = run("store", entities=[{"entity_type": "hub", "name": "h"}], relationships=[
-        {"relationship_type": "OWNS", "source_index": 0, "target_entity_id": one} for one in stored
+        {"relationship_type": "OWNS", "source_index": 0, "target_entity_id": blob_id} for blob_id in blob_ids
     ])["entities"][0]["entity_id"]  # fmt: skip
     answer = run("entities.related", entity_id=hub)
     assert answer["total"] == 10
@@ -46,8 +46,8 @@ def test_related_names_all_and_shows_what_fits(run: Call) -> None:
 
 def test_an_answer_of_many_items_of_one_large_entity_stays_bounded(run: Call) -> None:
     run("store", entities=[{"entity_type": "blob", "name": "n", "text": MEGABYTE}])
-    stored = run("store", entities=[{"entity_type": "blob", "name": "n", "k": i} for i in range(20)])
-    shown = [i for i, one in enumerate(stored["entities"]) if "entity_snapshot_after" in one]
+    answer = run("store", entities=[{"entity_type": "blob", "name": "n", "k": i} for i in range(20)])
+    shown = [i for i, entity in enumerate(answer["entities"]) if "entity_snapshot_after" in entity]
     assert shown == [19]
 
 

@@ -18,27 +18,27 @@ def ada(run: Call) -> str:
     return run("store", entities=[ADA])["entities"][0]["entity_id"]
 
 
-def stored(run: Call, **fields: Any) -> dict[str, Any]:
-    """Store one more observation of that person; return what became of it."""
+def store_ada(run: Call, **fields: Any) -> dict[str, Any]:
+    """Store one more observation of that person; return the answer."""
     return run("store", entities=[{**ADA, **fields}])
 
 
 def test_a_correction_lasts_until_the_next_one(run: Call, ada: str) -> None:
     answer = run("entities.correct", entity_id=ada, field="phone", value="2")
     assert (answer["snapshot"]["phone"], answer["version"]) == ("2", 2)
-    assert stored(run, phone="3")["entities"][0]["entity_snapshot_after"]["phone"] == "2"
+    assert store_ada(run, phone="3")["entities"][0]["entity_snapshot_after"]["phone"] == "2"
     assert run("entities.correct", entity_id=ada, field="phone", value="4")["snapshot"]["phone"] == "4"
 
 
 def test_a_correction_by_null_clears_the_field(run: Call, ada: str) -> None:
     assert "phone" not in run("entities.correct", entity_id=ada, field="phone", value=None)["snapshot"]
-    assert "phone" not in stored(run, phone="5")["entities"][0]["entity_snapshot_after"]
+    assert "phone" not in store_ada(run, phone="5")["entities"][0]["entity_snapshot_after"]
 
 
 def test_a_correction_is_the_provenance_of_its_field(run: Call, ada: str) -> None:
     corrected = run("entities.correct", entity_id=ada, field="phone", value="2")
-    (said,) = run("entities.provenance", entity_id=ada, field="phone")["observations"]
-    assert (said["id"], said["kind"]) == (corrected["observation_id"], "correction")
+    (observation,) = run("entities.provenance", entity_id=ada, field="phone")["observations"]
+    assert (observation["id"], observation["kind"]) == (corrected["observation_id"], "correction")
 
 
 @pytest.mark.parametrize("name", ["entities.delete", "entities.restore"])
@@ -99,9 +99,9 @@ def test_what_is_deleted_is_answered_where_it_is_asked_for(run: Call, ada: str) 
     assert run("entities.get", entity_id=ada, include_deleted=True)["state"] == "deleted"
     assert run("entities.snapshot", entity_id=ada, include_deleted=True)["snapshot"]["name"] == "Ada"
     page = run("entities.query", include_deleted=True, include_total_count=True)
-    assert ([one["entity_id"] for one in page["entities"]], page["total"]) == ([ada], 1)
+    assert ([entity["entity_id"] for entity in page["entities"]], page["total"]) == ([ada], 1)
     listed = run("observations.query", filters={"entity_id": ada}, include_deleted=True)
-    assert [one["kind"] for one in listed["observations"]] == ["delete", "value"]
+    assert [observation["kind"] for observation in listed["observations"]] == ["delete", "value"]
 
 
 def test_as_of_a_time_before_its_deletion_an_entity_is_there(run: Call, ada: str) -> None:
@@ -114,7 +114,7 @@ def test_as_of_a_time_before_its_deletion_an_entity_is_there(run: Call, ada: str
 
 def test_a_store_onto_a_deleted_entity_is_kept_hidden_and_warned_of(run: Call, ada: str) -> None:
     run("entities.delete", entity_id=ada)
-    (warning,) = stored(run, phone="9")["store_warnings"]
+    (warning,) = store_ada(run, phone="9")["store_warnings"]
     assert (warning["code"], warning["entity_id"]) == ("ENTITY_DELETED", ada)
     assert "`graphmem entities restore`" in warning["message"]
     with pytest.raises(NotFound):
