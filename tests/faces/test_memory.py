@@ -156,9 +156,9 @@ def test_a_search_finds_words_and_types_with_the_relations_around(memory: Tool) 
     memory("create_entities", entities=[ADA, ACME])
     memory("create_relations", relations=[WORKS])
     for query in ("tea", "lovelace", "person"):
-        found = memory("search_nodes", query=query)
-        assert "Ada Lovelace" in by_name(found), query
-        assert found["relations"] == [WORKS], query
+        graph = memory("search_nodes", query=query)
+        assert "Ada Lovelace" in by_name(graph), query
+        assert graph["relations"] == [WORKS], query
     assert memory("search_nodes", query=" ") == memory("read_graph")
     opened = memory("open_nodes", names=["Acme"])
     assert opened == {"entities": [ACME], "relations": [WORKS]}
@@ -198,8 +198,8 @@ def test_what_other_tools_stored_is_read_and_extended(memory: Tool, run: Call) -
     }
     assert graph["relations"] == [{"from": "Kick-off", "to": "Ada Lovelace", "relationType": "REFERS_TO"}]
     memory("add_observations", observations=[{"entityName": "Ada Lovelace", "contents": ["Likes tea"]}])
-    found = by_name(memory("open_nodes", names=["Ada Lovelace"]))["Ada Lovelace"]
-    assert found["observations"] == ["Likes tea", "age: 36", "role: Analyst"]
+    entity = by_name(memory("open_nodes", names=["Ada Lovelace"]))["Ada Lovelace"]
+    assert entity["observations"] == ["Likes tea", "age: 36", "role: Analyst"]
     (ada,) = run("entities.find", identifier="Ada Lovelace")["entities"]
     assert (ada["snapshot"]["role"], ada["snapshot"]["observations"]) == ("Analyst", ["Likes tea"])
 

@@ -28,8 +28,8 @@ def three(run: Call) -> list[str]:
         {"relationship_type": "WORKS_AT", "source_index": 1, "target_index": 3, "metadata": {"role": "x"}},
         {"relationship_type": "MANAGES", "source_index": 0, "target_index": 1},
     ]
-    stored = run("store", entities=people, relationships=links, observed_at=JANUARY)
-    return [item["entity_id"] for item in stored["entities"]]
+    answer = run("store", entities=people, relationships=links, observed_at=JANUARY)
+    return [item["entity_id"] for item in answer["entities"]]
 
 
 def merge(run: Call, source: str, target: str, **more: Any) -> dict[str, Any]:
@@ -38,8 +38,11 @@ def merge(run: Call, source: str, target: str, **more: Any) -> dict[str, Any]:
 
 def views(run: Call, *entity_ids: str) -> list[str]:
     """What is shown of some entities, as text."""
-    found = [run("entities.get", entity_id=one) for one in entity_ids]
-    return [json.dumps([one["snapshot"], one["provenance"], one["canonical_name"]]) for one in found]
+    entities = [run("entities.get", entity_id=entity_id) for entity_id in entity_ids]
+    return [
+        json.dumps([entity["snapshot"], entity["provenance"], entity["canonical_name"]])
+        for entity in entities
+    ]
 
 
 def links(run: Call, entity_id: str) -> list[dict[str, Any]]:
@@ -51,24 +54,24 @@ def test_both_ids_show_the_survivor_with_what_both_have(run: Call, three: list[s
     answer = merge(run, ada, other, merge_reason="one person")
     assert (answer["observations_moved"], answer["relationships_repointed"]) == (1, 2)
     for entity_id in (ada, other):
-        found = run("entities.get", entity_id=entity_id)
-        assert found["entity_id"] == other
-        assert found["snapshot"] == {"name": "Ada L", "phone": "2", "born": 1815, "town": "London"}
+        entity = run("entities.get", entity_id=entity_id)
+        assert entity["entity_id"] == other
+        assert entity["snapshot"] == {"name": "Ada L", "phone": "2", "born": 1815, "town": "London"}
     # Three observations: the two that were stored, and the merge itself.
-    assert found["observation_count"] == 3
+    assert entity["observation_count"] == 3
 
 
 def test_the_names_of_both_find_the_survivor(run: Call, three: list[str]) -> None:
     merge(run, three[0], three[1])
     for name in ("ada", "ADA L"):
-        (found,) = run("entities.find", identifier=name)["entities"]
-        assert found["entity_id"] == three[1]
+        (entity,) = run("entities.find", identifier=name)["entities"]
+        assert entity["entity_id"] == three[1]
 
 
 def test_lists_and_counts_have_the_survivor_alone(run: Call, three: list[str]) -> None:
     merge(run, three[0], three[1])
     page = run("entities.query", filters={"entity_type": "person"}, include_total_count=True)
-    assert {one["entity_id"] for one in page["entities"]} == {three[1], three[2]}
+    assert {entity["entity_id"] for entity in page["entities"]} == {three[1], three[2]}
     assert page["total"] == 2
     assert run("server.stats")["entities_by_type"] == {"company": 1, "person": 2}
 
@@ -93,9 +96,9 @@ def test_deleting_a_shown_relationship_deletes_all_that_it_stands_for(run: Call,
     with pytest.raises(NotFound):
         run("relationships.delete", relationship_key=f"WORKS_AT:{other}:{acme}")
     run("entities.unmerge", source_entity_id=ada)
-    assert [one["relationship_type"] for one in links(run, acme)] == []
+    assert [link["relationship_type"] for link in links(run, acme)] == []
     run("relationships.restore", relationship_key=f"WORKS_AT:{ada}:{acme}")
-    assert [one["source_entity_id"] for one in links(run, acme)] == [ada]
+    assert [link["source_entity_id"] for link in links(run, acme)] == [ada]
 
 
 def test_the_two_cannot_be_related_while_they_are_one(call: Call, three: list[str]) -> None:
@@ -126,8 +129,8 @@ def test_what_is_stored_under_the_old_name_shows_at_once_and_leaves_with_it(
 ) -> None:
     ada, other, *_ = three
     merge(run, ada, other)
-    stored = run("store", entities=[{"entity_type": "person", "name": "Ada", "hat": "green"}])
-    (item,) = stored["entities"]
+    answer = run("store", entities=[{"entity_type": "person", "name": "Ada", "hat": "green"}])
+    (item,) = answer["entities"]
     assert (item["entity_id"], item["home_entity_id"]) == (other, ada)
     assert item["entity_snapshot_after"]["hat"] == "green"
     assert item["entity_snapshot_after"]["town"] == "London"
@@ -154,13 +157,13 @@ def test_chains_compose_and_come_apart(run: Call, three: list[str]) -> None:
     before = views(run, ada, other, countess)
     merge(run, ada, other)
     merge(run, other, countess)
-    found = run("entities.get", entity_id=ada)
-    assert (found["entity_id"], found["snapshot"]["born"]) == (countess, 1815)
-    assert [one["source_entity_id"] for one in links(run, acme)] == [countess]
+    entity = run("entities.get", entity_id=ada)
+    assert (entity["entity_id"], entity["snapshot"]["born"]) == (countess, 1815)
+    assert [link["source_entity_id"] for link in links(run, acme)] == [countess]
     run("entities.unmerge", source_entity_id=other)
     assert run("entities.get", entity_id=ada)["entity_id"] == other
     assert views(run, countess) == before[2:]
-    assert [one["source_entity_id"] for one in links(run, acme)] == [other]
+    assert [link["source_entity_id"] for link in links(run, acme)] == [other]
     run("entities.unmerge", source_entity_id=ada)
     assert views(run, ada, other, countess) == before
 
@@ -178,8 +181,8 @@ def test_deleting_the_survivor_hides_all_and_unmerging_gives_each_its_own_state(
             run("entities.get", entity_id=entity_id)
     assert run("observations.query", filters={"entity_type": "person"})["observations"] != []
     assert all(
-        one["entity_id"] not in (ada, other)
-        for one in run("observations.query", filters={"entity_type": "person"})["observations"]
+        observation["entity_id"] not in (ada, other)
+        for observation in run("observations.query", filters={"entity_type": "person"})["observations"]
     )
     run("entities.unmerge", source_entity_id=ada)
     assert run("entities.get", entity_id=ada)["snapshot"]["born"] == 1815
@@ -250,8 +253,8 @@ def test_a_replay_of_a_store_answers_as_of_its_time(run: Call, three: list[str])
 
 def test_types_may_differ(run: Call, three: list[str]) -> None:
     merge(run, three[3], three[2])
-    found = run("entities.get", entity_id=three[3])
-    assert (found["entity_id"], found["entity_type"]) == (three[2], "person")
+    entity = run("entities.get", entity_id=three[3])
+    assert (entity["entity_id"], entity["entity_type"]) == (three[2], "person")
 
 
 def test_types_with_rules_of_their_own_may_differ(run: Call) -> None:
@@ -283,7 +286,9 @@ def test_replays_answer_as_of_their_time_whatever_was_merged_since(run: Call, th
     run("entities.unmerge", source_entity_id=ada)
     again = run("relationships.create", **link, idempotency_key="c")
     assert (again["replayed"], again["snapshot"]) == (True, first["snapshot"])
-    (manages,) = [one for one in links(run, ada) if one["relationship_type"] == "MANAGES"]
+    (manages,) = [
+        relationship for relationship in links(run, ada) if relationship["relationship_type"] == "MANAGES"
+    ]
     named = {"relationship_key": manages["relationship_id"], "idempotency_key": "d"}
     run("relationships.delete", **named)
     merge(run, ada, other)

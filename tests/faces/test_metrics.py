@@ -68,9 +68,9 @@ def http(loop: Loop, services: Services, owner: str) -> Http:
 def test_what_is_answered_is_text_that_prometheus_reads(http: Http) -> None:
     answer = http("GET", "/metrics")
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    found = samples(answer.text)
-    assert found["graphmem_build_info", frozenset({("version", __version__)})] == 1
-    assert found["process_resident_memory_bytes", frozenset()] > 1e7
+    values = samples(answer.text)
+    assert values["graphmem_build_info", frozenset({("version", __version__)})] == 1
+    assert values["process_resident_memory_bytes", frozenset()] > 1e7
     assert http("GET", "/api/metrics").status_code == 200
 
 
@@ -186,9 +186,9 @@ def test_reads_that_are_tried_again_and_statements_that_fail_are_counted(
             await graph.close()
             return text
 
-    found = samples(loop.run(work()))
-    assert found["graphmem_database_read_retries_total", frozenset()] >= 2
-    assert found["graphmem_database_errors_total", frozenset({("code", "DB_CONNECTION_FAILED")})] == 1
+    values = samples(loop.run(work()))
+    assert values["graphmem_database_read_retries_total", frozenset()] >= 2
+    assert values["graphmem_database_errors_total", frozenset({("code", "DB_CONNECTION_FAILED")})] == 1
 
 
 def test_connections_to_the_database_are_told(services: Services, loop: Loop) -> None:
@@ -196,13 +196,13 @@ def test_connections_to_the_database_are_told(services: Services, loop: Loop) ->
         reads = [asyncio.create_task(services.database.read("server.ping", None)) for _ in range(5)]
         seen = []
         while not all(read.done() for read in reads):
-            found = samples(services.metrics.text().decode())
-            seen.append(found["graphmem_database_connections_in_use", frozenset()])
+            values = samples(services.metrics.text().decode())
+            seen.append(values["graphmem_database_connections_in_use", frozenset()])
             await asyncio.sleep(0)
-        found = samples(services.metrics.text().decode())
-        assert found["graphmem_database_connections_in_use", frozenset()] == 0
-        assert found["graphmem_database_connections", frozenset()] >= max(seen)
-        assert found["graphmem_database_connections_max", frozenset()] == services.settings.pool_size
+        values = samples(services.metrics.text().decode())
+        assert values["graphmem_database_connections_in_use", frozenset()] == 0
+        assert values["graphmem_database_connections", frozenset()] >= max(seen)
+        assert values["graphmem_database_connections_max", frozenset()] == services.settings.pool_size
         return seen
 
     assert max(loop.run(work())) >= 2
@@ -232,12 +232,12 @@ def test_what_the_worker_does_is_counted(loop: Loop, services: Services, counted
 
 def test_no_label_says_whose_data_it_is(run: Call, rest: Call, services: Services, owner: str) -> None:
     secret = f"zebra{uuid.uuid4().hex}"
-    stored = run("store", entities=[{"entity_type": secret, "name": secret, secret: secret}])
-    rest("entities.get", entity_id=stored["entities"][0]["entity_id"])
+    answer = run("store", entities=[{"entity_type": secret, "name": secret, secret: secret}])
+    rest("entities.get", entity_id=answer["entities"][0]["entity_id"])
     with pytest.raises(GraphmemError):
         rest("schemas.get", entity_type=f"{secret}x")
     text = services.metrics.text().decode()
-    for hidden in (secret, owner, stored["entities"][0]["entity_id"]):
+    for hidden in (secret, owner, answer["entities"][0]["entity_id"]):
         assert hidden not in text
     allowed = {
         "operation": {*REGISTRY, *(operation.name for operation in memory.OPERATIONS.values())},

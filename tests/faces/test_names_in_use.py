@@ -26,18 +26,18 @@ def by_field(field: str) -> dict[str, Any]:
 
 def test_an_unknown_type_is_answered_with_the_one_that_was_meant(call: Call) -> None:
     call("store", entities=[TASK, ORDER])
-    found = call("entities.query", filters={"entity_type": "sales_ordr"})
-    assert found["entities"] == []
-    assert proposed(found) == [("UNKNOWN_TYPE", "sales_order")]
-    assert "did you mean sales_order?" in found["warnings"][0]["message"]
+    page = call("entities.query", filters={"entity_type": "sales_ordr"})
+    assert page["entities"] == []
+    assert proposed(page) == [("UNKNOWN_TYPE", "sales_order")]
+    assert "did you mean sales_order?" in page["warnings"][0]["message"]
 
 
 def test_an_unknown_field_is_answered_with_the_one_that_was_meant(call: Call) -> None:
     call("store", entities=[TASK, ORDER])
     for filters in (by_field("state_of_wrok"), {**by_field("state_of_wrok"), "entity_type": "task"}):
-        found = call("entities.query", filters=filters)
-        assert found["entities"] == []
-        (warning,) = found["warnings"]
+        page = call("entities.query", filters=filters)
+        assert page["entities"] == []
+        (warning,) = page["warnings"]
         assert (warning["code"], warning["field"]) == ("UNKNOWN_FIELD", "state_of_wrok")
         assert warning["nearest"] == "state_of_work"
 
@@ -56,8 +56,8 @@ def test_other_lists_propose_types_too(run: Call, name: str) -> None:
 
 def test_a_search_proposes_types_too(run: Call) -> None:
     run("store", entities=[ORDER])
-    found = run("entities.query", search="Acme", entity_type="sales_ordr")
-    assert proposed(found) == [("UNKNOWN_TYPE", "sales_order")]
+    page = run("entities.query", search="Acme", entity_type="sales_ordr")
+    assert proposed(page) == [("UNKNOWN_TYPE", "sales_order")]
 
 
 @pytest.mark.parametrize("arguments", [{}, {"search": "Acme"}], ids=["list", "search"])
@@ -118,6 +118,6 @@ def test_a_name_in_place_of_an_id_is_refused_with_the_tool_that_takes_names(run:
     assert str(missing.value) == f"there is no entity ent_{'0' * 24}"
     with pytest.raises(
         NotFound, match=r"retrieve_entity_by_identifier.? finds an entity by its name"
-    ) as told:
+    ) as missing:
         mcp("entities.get", entity_id="Acme")
-    assert "POST" not in str(told.value)
+    assert "POST" not in str(missing.value)

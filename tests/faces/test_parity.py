@@ -84,9 +84,9 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     def run(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return canonical.decode(loop.run(REGISTRY[name].run(services, actor, arguments)))
 
-    stored = run("store", {**STORE, "idempotency_key": "parity"})
-    ada, acme = (item["entity_id"] for item in stored["entities"])
-    (link,) = stored["relationships_created"]
+    answer = run("store", {**STORE, "idempotency_key": "parity"})
+    ada, acme = (item["entity_id"] for item in answer["entities"])
+    (link,) = answer["relationships_created"]
     known = {"$ada": ada, "$acme": acme}
     known |= {"$link": link["relationship_key"], "$link_id": link["relationship_id"]}
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
@@ -130,24 +130,24 @@ def by_runner(world: World, face: Face = Face.REST) -> Outcomes:
 
 def requests(row: Row) -> list[tuple[str, str, dict[str, Any]]]:
     """Return each way to ask for a row over HTTP: every route that can say it, bare and under /api."""
-    found: list[tuple[str, str, dict[str, Any]]] = []
+    calls: list[tuple[str, str, dict[str, Any]]] = []
     for method, path in REGISTRY[row.name].routes:
-        given = flat(row.arguments) if method == "GET" else row.arguments
+        arguments = flat(row.arguments) if method == "GET" else row.arguments
         places = re.findall(r"{(\w+)}", path)
         if not set(places) <= set(flat(row.arguments)):
             continue
-        rest = {name: value for name, value in given.items() if name not in places}
+        rest = {name: value for name, value in arguments.items() if name not in places}
         url = path.format_map({name: quote(flat(row.arguments)[name], safe="") for name in places})
         if method == "GET":
             sent = {"params": {n: in_query(v) for n, v in rest.items()}}
         else:
             sent = {"content": json.dumps(rest), "headers": {"Content-Type": "application/json"}}
-        found += [(method, prefix + url, sent) for prefix in ("", "/api")]
-    assert found, f"{row.name} has no route that can say {row.arguments}"
-    return found
+        calls += [(method, prefix + url, sent) for prefix in ("", "/api")]
+    assert calls, f"{row.name} has no route that can say {row.arguments}"
+    return calls
 
 
-def told(row: Row, answer: httpx.Response) -> Outcome:
+def outcome_of(row: Row, answer: httpx.Response) -> Outcome:
     if answer.is_success:
         assert answer.status_code == 200
         return answered(row, answer.content)
@@ -163,7 +163,7 @@ def by_asgi(world: World) -> Outcomes:
     async def ask(row: Row) -> list[Outcome]:
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            return [told(row, await http.request(m, url, **sent)) for m, url, sent in requests(row)]
+            return [outcome_of(row, await http.request(m, url, **sent)) for m, url, sent in requests(row)]
 
     return world.each(Face.REST, lambda row: world.loop.run(ask(row)))
 
@@ -171,7 +171,8 @@ def by_asgi(world: World) -> Outcomes:
 def by_wire(world: World) -> Outcomes:
     with world.service.http() as http:
         return world.each(
-            Face.REST, lambda row: [told(row, http.request(m, url, **sent)) for m, url, sent in requests(row)]
+            Face.REST,
+            lambda row: [outcome_of(row, http.request(m, url, **sent)) for m, url, sent in requests(row)],
         )
 
 
@@ -224,12 +225,12 @@ def by_stdio(mode: Any) -> Callable[[World], Outcomes]:
 def by_commands(*words: str) -> Callable[[World], Outcomes]:
     def every(world: World) -> Outcomes:
         where = environment(world.settings, world.settings.data_path)
-        said = [word.format(url=world.service.url) for word in words]
+        options = [word.format(url=world.service.url) for word in words]
 
         def ask(row: Row) -> list[Outcome]:
             if row.not_in_cli:
                 return []
-            result = CliRunner().invoke(cli, [*said, *argv(row.name, row.arguments)], env=where)
+            result = CliRunner().invoke(cli, [*options, *argv(row.name, row.arguments)], env=where)
             if result.exit_code == 0:
                 return [answered(row, result.stdout)]
             assert not result.stdout

@@ -20,30 +20,30 @@ FIELD = {"type": "string", "filterable": True, "mismatch": "show"}
 
 
 def ids(page: dict[str, Any]) -> list[str]:
-    return [one["entity_id"] for one in page["entities"]]
+    return [entity["entity_id"] for entity in page["entities"]]
 
 
 def names(page: dict[str, Any]) -> list[str]:
-    return [one["canonical_name"] for one in page["entities"]]
+    return [entity["canonical_name"] for entity in page["entities"]]
 
 
 def store(run: Call, *items: dict[str, Any], kind: str = "wine") -> list[str]:
-    return ids(run("store", entities=[{"entity_type": kind, **one} for one in items]))
+    return ids(run("store", entities=[{"entity_type": kind, **item} for item in items]))
 
 
-def walked(run: Call, **asked: Any) -> Iterator[str]:
+def walked(run: Call, **arguments: Any) -> Iterator[str]:
     """Yield the ids of all pages."""
-    page = run("entities.query", **asked)
+    page = run("entities.query", **arguments)
     yield from ids(page)
     while "next_cursor" in page:
-        page = run("entities.query", **asked, cursor=page["next_cursor"])
+        page = run("entities.query", **arguments, cursor=page["next_cursor"])
         yield from ids(page)
 
 
-def told(run: Call, **asked: Any) -> list[tuple[str, str]]:
-    """Return where a question is at fault, and why."""
+def issues_of(run: Call, **arguments: Any) -> list[tuple[str, str]]:
+    """Return the path and the message of each issue of a query that is refused."""
     with pytest.raises(InvalidInput) as refused:
-        run("entities.query", **asked)
+        run("entities.query", **arguments)
     return [(issue["path"], issue["message"]) for issue in refused.value.details["issues"]]
 
 
@@ -51,21 +51,23 @@ def told(run: Call, **asked: Any) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("op", "value", "found"),
+    ("op", "value", "expected_names"),
     [
         ("eq", "ROTHSCHILD", "a"), ("eq", 1, ""), ("in", ["rothschild", "Krug", 7], "ab"), ("gt", "l", "a"),
         ("lte", "rothschild", "a"), ("contains", "SCHI", "a"), ("contains_word", "krug", "b"),
         ("contains", "%", ""), ("contains_word", "kru", ""), ("eq", True, "c"),
     ],
 )  # fmt: skip
-def test_a_filter_says_what_the_value_of_a_field_must_be(call: Call, op: str, value: Any, found: str) -> None:
-    stored = store(
+def test_a_filter_says_what_the_value_of_a_field_must_be(
+    call: Call, op: str, value: Any, expected_names: str
+) -> None:
+    wine_ids = store(
         call, {"name": "a", "by": "Rothschild"}, {"name": "b", "by": ["Krug", 3]}, {"name": "c", "by": True},
         {"name": "d"},
     )  # fmt: skip
     page = call("entities.query", filters={"snapshot_filters": {"by": {"op": op, "value": value}}})
-    assert sorted(names(page)) == list(found)
-    assert page["scanned"] == len(stored)
+    assert sorted(names(page)) == list(expected_names)
+    assert page["scanned"] == len(wine_ids)
 
 
 def test_filters_stand_inside_or_beside_and_in_a_query_string(run: Call) -> None:
@@ -103,7 +105,7 @@ def test_filters_stand_inside_or_beside_and_in_a_query_string(run: Call) -> None
 )  # fmt: skip
 def test_a_filter_that_does_not_fit_is_refused_by_its_path(run: Call, filters: Any, path: str) -> None:
     whole = "$.filters.snapshot_filters" + (f".{path}" if path else "")
-    ((where, message),) = told(run, snapshot_filters=filters)
+    ((where, message),) = issues_of(run, snapshot_filters=filters)
     assert where == whole
     assert not message.startswith("("), message
 
@@ -116,12 +118,12 @@ def test_a_filter_may_not_hold_what_it_does_not_know(run: Call) -> None:
 
 def test_values_too_long_to_be_sent_are_compared_whole(run: Call) -> None:
     long = "x" * 5_000
-    stored = store(run, *({"name": f"n{i}", "text": f"{long}{i} end"} for i in range(5)))
-    for value, found in ((f"{long}3 end", 1), ("4 END", 1), ("end", 5), ("none", 0)):
+    wine_ids = store(run, *({"name": f"n{i}", "text": f"{long}{i} end"} for i in range(5)))
+    for value, count in ((f"{long}3 end", 1), ("4 END", 1), ("end", 5), ("none", 0)):
         wanted = {"text": {"op": "contains", "value": value}}
-        assert len(ids(run("entities.query", snapshot_filters=wanted))) == found
+        assert len(ids(run("entities.query", snapshot_filters=wanted))) == count
     page = run("entities.query", sort_by="snapshot.text", entity_type="wine")
-    assert set(ids(page)) == set(stored)
+    assert set(ids(page)) == set(wine_ids)
 
 
 # Orders and cursors
@@ -138,27 +140,27 @@ def test_entities_without_the_field_come_last_either_way(run: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"sort_by": "canonical_name"}, {"sort_by": "snapshot.v"}, {"at": "2100-01-01"}]
+    "arguments", [{}, {"sort_by": "canonical_name"}, {"sort_by": "snapshot.v"}, {"at": "2100-01-01"}]
 )
-def test_a_cursor_is_good_for_its_own_query_alone(run: Call, asked: dict[str, Any]) -> None:
+def test_a_cursor_is_good_for_its_own_query_alone(run: Call, arguments: dict[str, Any]) -> None:
     store(run, *({"name": f"n{i}", "v": i} for i in range(3)))
-    cursor = run("entities.query", limit=1, **asked)["next_cursor"]
-    assert len(ids(run("entities.query", limit=2, cursor=cursor, **asked))) == 2
+    cursor = run("entities.query", limit=1, **arguments)["next_cursor"]
+    assert len(ids(run("entities.query", limit=2, cursor=cursor, **arguments))) == 2
     for other in ({"entity_type": "wine"}, {"include_deleted": True}, {"include_total_count": True}):
         with pytest.raises(InvalidCursor):
-            run("entities.query", cursor=cursor, **asked, **other)
+            run("entities.query", cursor=cursor, **arguments, **other)
     for wrong in ("", "AAAA", cursor[:-2], cursor + "A", "é"):
         with pytest.raises(InvalidCursor):
-            run("entities.query", cursor=wrong, **asked)
-    assert told(run, cursor=cursor, offset=1, **asked)[0][0] == "$.offset"
+            run("entities.query", cursor=wrong, **arguments)
+    assert issues_of(run, cursor=cursor, offset=1, **arguments)[0][0] == "$.offset"
 
 
 def test_a_cursor_of_another_owner_is_refused(run: Call, services: Services, loop: Loop) -> None:
     from tests.support import faces
 
     other = faces.by_runner(loop, services, "another-owner-of-cursors")
-    for one in (run, other):
-        store(one, {"name": "a"}, {"name": "b"})
+    for caller in (run, other):
+        store(caller, {"name": "a"}, {"name": "b"})
     cursor = other("entities.query", limit=1)["next_cursor"]
     with pytest.raises(InvalidCursor):
         run("entities.query", limit=1, cursor=cursor)
@@ -166,16 +168,16 @@ def test_a_cursor_of_another_owner_is_refused(run: Call, services: Services, loo
 
 @pytest.mark.parametrize("sort_by", ["", "name", "snapshot.", "snapshot." + "x" * 65, "id; DROP", 7])
 def test_what_nothing_is_sorted_by_is_refused(run: Call, sort_by: Any) -> None:
-    assert [path for path, _ in told(run, sort_by=sort_by)] == ["$.sort_by"]
+    assert [path for path, _ in issues_of(run, sort_by=sort_by)] == ["$.sort_by"]
 
 
 def test_an_order_may_be_spelled_otherwise(run: Call) -> None:
     store(run, {"name": "a"}, {"name": "b"})
-    asked = {"sort_by": " submitted_at ", "sort_order": "DESC"}
-    assert ids(run("entities.query", **asked)) == ids(
+    arguments = {"sort_by": " submitted_at ", "sort_order": "DESC"}
+    assert ids(run("entities.query", **arguments)) == ids(
         run("entities.query", sort_by="created_at", sort_order="desc")
     )
-    assert told(run, sort_order="down")[0][0] == "$.sort_order"
+    assert issues_of(run, sort_order="down")[0][0] == "$.sort_order"
 
 
 @pytest.mark.parametrize(
@@ -195,18 +197,18 @@ def test_every_list_goes_on_with_a_cursor(run: Call, name: str, more: dict[str, 
     key = {"observations.query": "observations", "relationships.list": "relationships"}.get(name, "schemas")
     items = [{"entity_type": f"wine{i % 3 or ''}", "name": f"n{i}"} for i in range(7)]
     links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": i} for i in range(1, 7)]
-    stored = run("store", entities=items, relationships=links, observed_at="2026-01-01")
-    more = {name: ids(stored)[0] if value == "$one" else value for name, value in more.items()}
+    answer = run("store", entities=items, relationships=links, observed_at="2026-01-01")
+    more = {name: ids(answer)[0] if value == "$one" else value for name, value in more.items()}
     whole = run(name, **more)
     assert "next_cursor" not in whole
     for limit in (1, 2, 5):
         page = run(name, limit=limit, **more)
-        found = page[key]
+        rows = page[key]
         while "next_cursor" in page:
             assert len(page[key]) == limit
             page = run(name, limit=limit, cursor=page["next_cursor"], **more)
-            found += page[key]
-        assert found == whole[key]
+            rows += page[key]
+        assert rows == whole[key]
         assert run(name, limit=limit, offset=1, **more)[key] == whole[key][1 : 1 + limit]
     first = run(name, limit=1, **more)
     if "next_cursor" in first:
@@ -223,47 +225,47 @@ def test_every_list_goes_on_with_a_cursor(run: Call, name: str, more: dict[str, 
 def test_more_than_one_call_compares_is_told(loop: Loop, services: Services, owner: str) -> None:
     limits = Limits(compared_entities=20, compared_at_once=(7, 9))
     run = by_runner(loop, replace(services, limits=limits), owner)
-    stored = store(run, *({"name": f"n{i:02d}", "v": i, "last": i > 27} for i in range(30)))
+    wine_ids = store(run, *({"name": f"n{i:02d}", "v": i, "last": i > 27} for i in range(30)))
     rare = {"snapshot_filters": {"last": {"op": "eq", "value": True}}}
     page = run("entities.query", filters=rare, sort_by="canonical_name")
     assert (ids(page), page["truncated"], page["scanned"]) == ([], True, 20)
     assert "next_offset" not in page
-    assert list(walked(run, filters=rare, sort_by="canonical_name")) == stored[28:]
-    for asked, path in (
+    assert list(walked(run, filters=rare, sort_by="canonical_name")) == wine_ids[28:]
+    for arguments, path in (
         ({"sort_by": "snapshot.v"}, "$.sort_by"),
         ({"filters": rare, "include_total_count": True}, "$.include_total_count"),
         ({"updated_since": "2020-01-01", "include_total_count": True}, "$.include_total_count"),
     ):
-        ((where, why),) = told(run, **asked)
+        ((where, why),) = issues_of(run, **arguments)
         assert where == path
         assert "filterable" in why or "updated_since" in why
-    assert sorted(walked(run, updated_since="2020-01-01", limit=4)) == sorted(stored)
+    assert sorted(walked(run, updated_since="2020-01-01", limit=4)) == sorted(wine_ids)
     skipped = run("entities.query", filters=rare, sort_by="canonical_name", offset=1)
     rest = run("entities.query", filters=rare, sort_by="canonical_name", cursor=skipped["next_cursor"])
-    assert ids(rest) == stored[29:]
+    assert ids(rest) == wine_ids[29:]
 
 
 def test_one_call_reads_so_many_long_values(loop: Loop, services: Services, owner: str) -> None:
     run = by_runner(loop, replace(services, limits=Limits(compared_characters=100_000)), owner)
     long = [{"name": f"n{i:03d}", "text": f"{'x' * 2_000} {i % 3}"} for i in range(140)]
-    stored = store(run, *long)
+    wine_ids = store(run, *long)
     wanted = {"text": {"op": "contains_word", "value": "1"}}
-    found = sorted(one for i, one in enumerate(stored) if i % 3 == 1)
+    matching_ids = sorted(wine_id for i, wine_id in enumerate(wine_ids) if i % 3 == 1)
     page = run("entities.query", snapshot_filters=wanted)
     assert page["truncated"]
-    assert 0 < len(ids(page)) < len(found)
-    assert list(walked(run, snapshot_filters=wanted)) == found
-    assert list(walked(run, snapshot_filters=wanted, limit=7)) == found
-    assert told(run, snapshot_filters=wanted, include_total_count=True)[0][0] == "$.filters"
+    assert 0 < len(ids(page)) < len(matching_ids)
+    assert list(walked(run, snapshot_filters=wanted)) == matching_ids
+    assert list(walked(run, snapshot_filters=wanted, limit=7)) == matching_ids
+    assert issues_of(run, snapshot_filters=wanted, include_total_count=True)[0][0] == "$.filters"
 
 
 def test_as_of_a_time_one_call_reduces_so_many(loop: Loop, services: Services, owner: str) -> None:
     run = by_runner(loop, replace(services, limits=Limits(reduced_entities=50)), owner)
-    stored = store(run, *({"name": f"n{i}"} for i in range(120)))
+    wine_ids = store(run, *({"name": f"n{i}"} for i in range(120)))
     page = run("entities.query", at="2100-01-01", limit=500)
     assert (len(ids(page)), page["truncated"], page["scanned"]) == (50, True, 50)
-    assert list(walked(run, at="2100-01-01", limit=500)) == sorted(stored)
-    assert told(run, at="2100-01-01", include_total_count=True)[0][0] == "$.include_total_count"
+    assert list(walked(run, at="2100-01-01", limit=500)) == sorted(wine_ids)
+    assert issues_of(run, at="2100-01-01", include_total_count=True)[0][0] == "$.include_total_count"
 
 
 @pytest.mark.parametrize(
@@ -283,11 +285,11 @@ def test_as_of_a_time_entities_are_listed_by_id_alone(run: Call, more: dict[str,
 def test_names_and_values_are_data(run: Call) -> None:
     """Whatever a field is called, and whatever it holds, it reaches no query as text of it."""
     odd = ["a`b", "x' OR true //", "{}", "$owner", "\\", "\x00", '"', "a.b", "\U0001f600", "WAY", "KEY"]
-    stored = store(run, {"name": "odd", **{name: name for name in odd}})
+    wine_ids = store(run, {"name": "odd", **{name: name for name in odd}})
     for name in odd:
         wanted = {name: {"op": "contains", "value": name}} if name.strip("\x00") else {}
         try:
             page = run("entities.query", snapshot_filters=wanted, sort_by=f"snapshot.{name}")
         except GraphmemError as exc:
             raise AssertionError(name) from exc
-        assert ids(page) == stored
+        assert ids(page) == wine_ids

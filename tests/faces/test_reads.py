@@ -14,8 +14,8 @@ ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "Ada@Example.or
 NOBODY = "ent_" + "0" * 24
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
 def people(count: int) -> list[dict[str, Any]]:
@@ -31,13 +31,13 @@ def ada(run: Call) -> str:
 
 
 def test_pages_tile_without_a_gap_or_a_double(run: Call) -> None:
-    stored = ids(run("store", entities=people(7)))
+    person_ids = ids(run("store", entities=people(7)))
     for size in (1, 2, 3, 7, 500):
         pages = [
             run("entities.query", entity_type="person", limit=size, offset=offset, include_total_count=True)
             for offset in range(0, 7, size)
         ]
-        assert [one["entity_id"] for page in pages for one in page["entities"]] == sorted(stored)
+        assert [entity["entity_id"] for page in pages for entity in page["entities"]] == sorted(person_ids)
         assert {page["total"] for page in pages} == {7}
     past = run("entities.query", offset=7, include_total_count=True)
     assert (past["entities"], past["total"]) == ([], 7)
@@ -80,9 +80,9 @@ def test_filters_stand_inside_or_beside(run: Call, ada: str) -> None:
 
 def test_a_page_may_leave_out_the_snapshots(run: Call) -> None:
     run("store", entities=[ADA])
-    (one,) = run("entities.query", include_snapshots=False)["entities"]
-    assert not {"snapshot", "provenance"} & set(one)
-    assert (one["version"], one["canonical_name"]) == (1, "Ada Lovelace")
+    (entity,) = run("entities.query", include_snapshots=False)["entities"]
+    assert not {"snapshot", "provenance"} & set(entity)
+    assert (entity["version"], entity["canonical_name"]) == (1, "Ada Lovelace")
 
 
 @pytest.mark.parametrize("name", ["entities.query", "observations.query", "schemas.list"])
@@ -142,9 +142,9 @@ def test_what_is_not_there_is_404_and_says_what_was_asked_for(call: Call) -> Non
 
 
 def test_every_answer_about_an_entity_carries_its_version(run: Call, ada: str) -> None:
-    stored = run("store", entities=[{**ADA, "born": 1816}])
+    store_answer = run("store", entities=[{**ADA, "born": 1816}])
     answers = [
-        stored["entities"][0],
+        store_answer["entities"][0],
         run("entities.get", entity_id=ada),
         run("entities.snapshot", entity_id=ada),
         run("entities.snapshot", entity_id=ada, at="9999-12-31"),
@@ -162,17 +162,17 @@ def test_lists_about_one_entity_carry_its_version_too(run: Call, ada: str, name:
 
 
 def test_at_is_when_it_was_so_and_at_ingested_when_it_was_known(run: Call) -> None:
-    def stored(mood: str, at: str) -> dict[str, Any]:
+    def store_mood(mood: str, at: str) -> dict[str, Any]:
         return run("store", entities=[{**ADA, "mood": mood}], observed_at=at)
 
     def snapshot(**when: str) -> dict[str, Any]:
         return run("entities.snapshot", entity_id=entity_id, **when)
 
-    first = stored("calm", "2026-01-01")
+    first = store_mood("calm", "2026-01-01")
     (entity_id,) = ids(first)
-    known = stored("angry", "2026-03-01")["recorded_at"]
+    known = store_mood("angry", "2026-03-01")["recorded_at"]
     before = snapshot(at="2026-02-15", at_ingested=known)
-    stored("bored", "2026-02-01")  # A backfill: it was so before, and is known only now.
+    store_mood("bored", "2026-02-01")  # A backfill: it was so before, and is known only now.
     assert snapshot()["snapshot"]["mood"] == "angry"
     assert snapshot(at="2026-02-15")["snapshot"]["mood"] == "bored"
     assert snapshot(at="2026-02-15", at_ingested=known) == before
@@ -241,10 +241,10 @@ def test_provenance_is_the_observation_that_set_the_field(run: Call) -> None:
     answer = run("entities.provenance", entity_id=entity_id, field="born")
     assert (answer["value"], answer["version"]) == (1815, 2)
     assert answer["observation_ids"] == [first["entities"][0]["observation_id"]]
-    (one,) = answer["observations"]
-    assert (one["observation_source"], one["source_priority"]) == ("human", 7)
-    assert (one["transaction_id"], one["fields"]["born"]) == (first["transaction_id"], 1815)
-    assert one["provenance"] == {"agent": "anonymous", "client": "test"}
+    (observation,) = answer["observations"]
+    assert (observation["observation_source"], observation["source_priority"]) == ("human", 7)
+    assert (observation["transaction_id"], observation["fields"]["born"]) == (first["transaction_id"], 1815)
+    assert observation["provenance"] == {"agent": "anonymous", "client": "test"}
 
 
 def test_an_unknown_field_is_404_and_lists_those_that_are_there(call: Call) -> None:

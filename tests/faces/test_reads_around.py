@@ -15,8 +15,8 @@ NOBODY = "ent_" + "0" * 24
 AT = "2026-01-31T09:00:00Z"
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
 def edge(kind: str, source: int, target: int, **metadata: Any) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def chain(run: Call, *edges: tuple[str, int, int]) -> list[str]:
     """Store as many things as the relationships need; return their ids."""
     count = max(max(source, target) for _, source, target in edges) + 1
     things = [{"entity_type": "thing", "name": f"t{i}"} for i in range(count)]
-    return ids(run("store", entities=things, relationships=[edge(*one) for one in edges]))
+    return ids(run("store", entities=things, relationships=[edge(*ends) for ends in edges]))
 
 
 # Relationships
@@ -37,8 +37,8 @@ def chain(run: Call, *edges: tuple[str, int, int]) -> list[str]:
 def test_relationships_are_listed_in_both_directions(run: Call) -> None:
     a, b, c = chain(run, ("OWNS", 0, 1), ("MANAGES", 2, 0), ("OWNS", 1, 2))
     page = run("relationships.list", entity_id=a, include_total_count=True)
-    assert [one["target_entity_id"] for one in page["outgoing"]] == [b]
-    assert [one["source_entity_id"] for one in page["incoming"]] == [c]
+    assert [relationship["target_entity_id"] for relationship in page["outgoing"]] == [b]
+    assert [relationship["source_entity_id"] for relationship in page["incoming"]] == [c]
     assert sorted(page["relationships"], key=str) == sorted(page["outgoing"] + page["incoming"], key=str)
     assert page["total"] == 2
     assert "related_entities" not in page
@@ -47,8 +47,8 @@ def test_relationships_are_listed_in_both_directions(run: Call) -> None:
 def test_the_entities_at_the_other_ends_may_come_along(run: Call) -> None:
     a, b, c = chain(run, ("OWNS", 0, 1), ("MANAGES", 2, 0), ("MANAGES", 0, 1))
     page = run("relationships.list", entity_id=a, expand_entities=True)
-    assert sorted(one["entity_id"] for one in page["related_entities"]) == sorted([b, c])
-    assert {one["snapshot"]["name"] for one in page["related_entities"]} == {"t1", "t2"}
+    assert sorted(entity["entity_id"] for entity in page["related_entities"]) == sorted([b, c])
+    assert {entity["snapshot"]["name"] for entity in page["related_entities"]} == {"t1", "t2"}
 
 
 def test_pages_of_relationships_tile_newest_first(run: Call) -> None:
@@ -58,12 +58,12 @@ def test_pages_of_relationships_tile_newest_first(run: Call) -> None:
         link = {"relationship_type": "OWNS", "source_index": 0, "target_entity_id": hub}
         run("store", entities=[item], relationships=[link])
     whole = run("relationships.list", entity_id=hub)["relationships"]
-    times = [one["last_observation_at"] for one in whole]
+    times = [relationship["last_observation_at"] for relationship in whole]
     assert (len(whole), times) == (6, sorted(times, reverse=True))
     pages = [
         run("relationships.list", entity_id=hub, limit=2, offset=i)["relationships"] for i in (0, 2, 4, 6)
     ]
-    assert [one for page in pages for one in page] == whole
+    assert [relationship for page in pages for relationship in page] == whole
 
 
 def test_an_entity_without_relationships_has_an_empty_page(run: Call) -> None:
@@ -94,37 +94,40 @@ def test_a_walk_reaches_what_its_arguments_allow(
     run: Call, arguments: dict[str, Any], reached: dict[int, int]
 ) -> None:
     things = chain(run, ("OWNS", 0, 1), ("OWNS", 1, 2), ("PART_OF", 2, 3), ("MANAGES", 4, 0))
-    found = run("entities.related", entity_id=things[0], **arguments)
-    assert {one["entity_id"]: one["depth"] for one in found["entities"]} == {
+    answer = run("entities.related", entity_id=things[0], **arguments)
+    assert {entity["entity_id"]: entity["depth"] for entity in answer["entities"]} == {
         things[i]: depth for i, depth in reached.items()
     }
-    assert (found["total"], found["truncated"], found["hubs"]) == (len(reached), False, [])
-    depths = [one["depth"] for one in found["entities"]]
+    assert (answer["total"], answer["truncated"], answer["hubs"]) == (len(reached), False, [])
+    depths = [entity["depth"] for entity in answer["entities"]]
     assert depths == sorted(depths)
 
 
 def test_a_walk_goes_round_a_cycle_once_and_leaves_out_its_origin(run: Call) -> None:
     things = chain(run, ("OWNS", 0, 1), ("OWNS", 1, 2), ("OWNS", 2, 0), ("MANAGES", 1, 0))
-    found = run("entities.related", entity_id=things[0], depth=5)
-    assert sorted(ids(found)) == sorted(things[1:])
-    keys = [one["relationship_key"] for one in found["relationships"]]
+    answer = run("entities.related", entity_id=things[0], depth=5)
+    assert sorted(ids(answer)) == sorted(things[1:])
+    keys = [relationship["relationship_key"] for relationship in answer["relationships"]]
     assert len(keys) == len(set(keys)) == 4
 
 
 def test_a_limit_cuts_a_walk_and_says_so(run: Call) -> None:
     things = chain(run, *[("OWNS", 0, i) for i in range(1, 6)])
-    found = run("entities.related", entity_id=things[0], limit=3)
-    assert (len(found["entities"]), found["total"], found["truncated"]) == (3, 5, True)
-    named = {things[0], *ids(found)}
-    assert all({one["source_entity_id"], one["target_entity_id"]} <= named for one in found["relationships"])
+    answer = run("entities.related", entity_id=things[0], limit=3)
+    assert (len(answer["entities"]), answer["total"], answer["truncated"]) == (3, 5, True)
+    named = {things[0], *ids(answer)}
+    assert all(
+        {relationship["source_entity_id"], relationship["target_entity_id"]} <= named
+        for relationship in answer["relationships"]
+    )
     whole = run("entities.related", entity_id=things[0], limit=5)
     assert (len(whole["entities"]), whole["truncated"]) == (5, False)
 
 
 def test_a_walk_may_leave_out_the_entities(run: Call) -> None:
     things = chain(run, ("OWNS", 0, 1))
-    found = run("entities.related", entity_id=things[0], include_entities=False)
-    assert ("entities" in found, found["total"], len(found["relationships"])) == (False, 1, 1)
+    answer = run("entities.related", entity_id=things[0], include_entities=False)
+    assert ("entities" in answer, answer["total"], len(answer["relationships"])) == (False, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +155,9 @@ def test_a_walk_that_is_asked_for_wrongly_is_refused(run: Call, arguments: dict[
 
 
 @pytest.fixture
-def told(run: Call) -> dict[str, Any]:
+def world(run: Call) -> dict[str, Any]:
     """Two entities with observations at some times; the second of Ada's shares its time with the task's."""
-    stored = [
+    answers = [
         run("store", entities=[{**ADA, "n": 1}], observed_at="2026-01-01"),
         run(
             "store",
@@ -163,97 +166,102 @@ def told(run: Call) -> dict[str, Any]:
         ),
         run("store", entities=[{**ADA, "n": 3}], observed_at="2025-01-01"),
     ]
-    found = [item["observation_id"] for answer in stored for item in answer["entities"]]
-    ada, task = ids(stored[1])
-    return {"ada": ada, "task": task, "observations": found, "recorded": [s["recorded_at"] for s in stored]}
+    observation_ids = [item["observation_id"] for answer in answers for item in answer["entities"]]
+    ada, task = ids(answers[1])
+    return {
+        "ada": ada,
+        "task": task,
+        "observations": observation_ids,
+        "recorded": [answer["recorded_at"] for answer in answers],
+    }
 
 
-def listed(page: dict[str, Any], told: dict[str, Any]) -> list[int]:
-    return [told["observations"].index(one["id"]) for one in page["observations"]]
+def listed(page: dict[str, Any], world: dict[str, Any]) -> list[int]:
+    return [world["observations"].index(observation["id"]) for observation in page["observations"]]
 
 
-def test_observations_are_listed_newest_first_and_counted(run: Call, told: dict[str, Any]) -> None:
+def test_observations_are_listed_newest_first_and_counted(run: Call, world: dict[str, Any]) -> None:
     def query(**filters: Any) -> tuple[list[int], int]:
         page = run("observations.query", filters=filters, include_total_count=True)
-        return listed(page, told), page["total"]
+        return listed(page, world), page["total"]
 
-    newest = sorted((1, 2), key=lambda i: told["observations"][i], reverse=True)
+    newest = sorted((1, 2), key=lambda i: world["observations"][i], reverse=True)
     assert query() == ([*newest, 0, 3], 4)
-    assert query(entity_id=told["ada"]) == ([1, 0, 3], 3)
+    assert query(entity_id=world["ada"]) == ([1, 0, 3], 3)
     assert query(entity_type="people") == ([1, 0, 3], 3)
     assert query(entity_type="task") == ([2], 1)
     assert query(entity_type="invoice") == ([], 0)
-    assert query(observation_id=told["observations"][3]) == ([3], 1)
+    assert query(observation_id=world["observations"][3]) == ([3], 1)
     assert query(observation_id="obs_0") == ([], 0)
 
 
-def test_observations_are_narrowed_by_their_times(run: Call, told: dict[str, Any]) -> None:
-    assert listed(run("observations.query", observed_until="2026-01-01", entity_id=told["ada"]), told) == [
+def test_observations_are_narrowed_by_their_times(run: Call, world: dict[str, Any]) -> None:
+    assert listed(run("observations.query", observed_until="2026-01-01", entity_id=world["ada"]), world) == [
         0,
         3,
     ]
-    since = told["recorded"][2]
-    assert listed(run("observations.query", created_since=since), told) == [3]
-    assert listed(run("observations.query", updated_since=since, entity_type="person"), told) == [3]
-    assert listed(run("observations.query", source_id="src_none"), told) == []
+    since = world["recorded"][2]
+    assert listed(run("observations.query", created_since=since), world) == [3]
+    assert listed(run("observations.query", updated_since=since, entity_type="person"), world) == [3]
+    assert listed(run("observations.query", source_id="src_none"), world) == []
 
 
 @pytest.mark.parametrize("limit", [1, 100])
 def test_observations_that_are_narrowed_by_a_time_are_counted(
-    run: Call, told: dict[str, Any], limit: int
+    run: Call, world: dict[str, Any], limit: int
 ) -> None:
     def total(**filters: Any) -> int:
         return run("observations.query", filters=filters, limit=limit, include_total_count=True)["total"]
 
-    since = told["recorded"][1]
+    since = world["recorded"][1]
     assert total(observed_until="2026-01-01") == 2
     assert total(observed_until="2026-01-02", entity_type="task") == 1
     assert total(created_since=since) == 3
     assert total(created_since=since, entity_type="person") == 2
     assert total(created_since=since, observed_until="2026-01-01") == 1
-    assert total(created_since=since, entity_id=told["ada"]) == 2
-    assert total(observed_until="2026-01-01", entity_id=told["ada"]) == 2
-    assert total(observed_until="2026-01-01", entity_id=told["ada"], entity_type="task") == 0
-    run("entities.delete", entity_id=told["task"])
+    assert total(created_since=since, entity_id=world["ada"]) == 2
+    assert total(observed_until="2026-01-01", entity_id=world["ada"]) == 2
+    assert total(observed_until="2026-01-01", entity_id=world["ada"], entity_type="task") == 0
+    run("entities.delete", entity_id=world["task"])
     assert total(created_since=since) == 2
 
 
-def test_pages_of_observations_tile(run: Call, told: dict[str, Any]) -> None:
-    for filters in ({}, {"entity_id": told["ada"]}, {"entity_type": "person"}):
-        whole = listed(run("observations.query", filters=filters), told)
+def test_pages_of_observations_tile(run: Call, world: dict[str, Any]) -> None:
+    for filters in ({}, {"entity_id": world["ada"]}, {"entity_type": "person"}):
+        whole = listed(run("observations.query", filters=filters), world)
         pages = [run("observations.query", filters=filters, limit=1, offset=i) for i in range(5)]
-        assert [i for page in pages for i in listed(page, told)] == whole
+        assert [i for page in pages for i in listed(page, world)] == whole
 
 
 @pytest.mark.parametrize("other", [{"entity_id": "task"}, {"entity_type": "task"}])
-def test_all_filters_hold_together(run: Call, told: dict[str, Any], other: dict[str, str]) -> None:
+def test_all_filters_hold_together(run: Call, world: dict[str, Any], other: dict[str, str]) -> None:
     filters = {
-        name: told.get(value, value) if name == "entity_id" else value for name, value in other.items()
+        name: world.get(value, value) if name == "entity_id" else value for name, value in other.items()
     }
-    page = run("observations.query", filters={"observation_id": told["observations"][0], **filters})
-    assert listed(page, told) == []
+    page = run("observations.query", filters={"observation_id": world["observations"][0], **filters})
+    assert listed(page, world) == []
 
 
-def test_an_entity_of_another_type_has_no_observations_of_that_type(run: Call, told: dict[str, Any]) -> None:
-    page = run("observations.query", filters={"entity_id": told["ada"], "entity_type": "task"})
-    assert listed(page, told) == []
+def test_an_entity_of_another_type_has_no_observations_of_that_type(run: Call, world: dict[str, Any]) -> None:
+    page = run("observations.query", filters={"entity_id": world["ada"], "entity_type": "task"})
+    assert listed(page, world) == []
 
 
 def test_an_observation_tells_who_said_it_and_when(run: Call) -> None:
-    stored = run(
+    answer = run(
         "store", entities=[{**ADA, "specificity_score": 0.5}], observed_at=AT, source_priority=7,
         observation_source="human", idempotency_key="k",
     )  # fmt: skip
-    (entity_id,) = ids(stored)
-    (one,) = run("observations.query", filters={"entity_id": entity_id})["observations"]
-    assert one == {
-        "id": stored["entities"][0]["observation_id"],
+    (entity_id,) = ids(answer)
+    (observation,) = run("observations.query", filters={"entity_id": entity_id})["observations"]
+    assert observation == {
+        "id": answer["entities"][0]["observation_id"],
         "entity_id": entity_id,
         "entity_type": "person",
         "kind": "value",
         "observed_at": "2026-01-31T09:00:00.000000Z",
-        "recorded_at": stored["recorded_at"],
-        "created_at": stored["recorded_at"],
+        "recorded_at": answer["recorded_at"],
+        "created_at": answer["recorded_at"],
         "fields": {"name": "Ada Lovelace", "email": "ada@example.org"},
         "source_priority": 7.0,
         "specificity_score": 0.5,
@@ -262,7 +270,7 @@ def test_an_observation_tells_who_said_it_and_when(run: Call) -> None:
         "interpretation_id": None,
         "schema_version": None,
         "identity_basis": "email",
-        "transaction_id": stored["transaction_id"],
+        "transaction_id": answer["transaction_id"],
         "idempotency_key": "k",
         "provenance": {"agent": "anonymous", "client": "test"},
     }
@@ -295,11 +303,11 @@ def test_an_observation_of_nobody_is_404(call: Call) -> None:
 
 
 def test_an_observation_of_one_of_several_is_refused_with_the_candidates(run: Call) -> None:
-    stored = run("store", entities=[{**ADA, "intent": "create_new"}] * 2)
+    answer = run("store", entities=[{**ADA, "intent": "create_new"}] * 2)
     with pytest.raises(InvalidInput) as refused:
         run("observations.create", entity_type="person", entity_identifier="Ada Lovelace", fields={"x": 1})
     (issue,) = refused.value.details["issues"]
-    assert (issue["path"], set(issue["candidates"])) == ("$.entity_identifier", set(ids(stored)))
+    assert (issue["path"], set(issue["candidates"])) == ("$.entity_identifier", set(ids(answer)))
 
 
 @pytest.mark.parametrize(
@@ -344,10 +352,10 @@ def test_the_counts_are_those_of_what_was_stored(run: Call) -> None:
     assert run("server.stats")["last_updated"] is None
     a, _, _ = chain(run, ("OWNS", 0, 1), ("MANAGES", 2, 0))
     last = run("store", entities=[ADA, {"target_id": a, "x": 1}])["recorded_at"]
-    found = run("server.stats")
-    assert re.fullmatch("[0-9a-f]{64}", found.pop("state_hash"))
-    assert found.pop("types_pending") == []
-    assert found == {
+    stats = run("server.stats")
+    assert re.fullmatch("[0-9a-f]{64}", stats.pop("state_hash"))
+    assert stats.pop("types_pending") == []
+    assert stats == {
         "total_entities": 4,
         "total_observations": 5,
         "total_relationships": 2,

@@ -49,39 +49,39 @@ def nodes(loop: Loop, services: Services, stem: str) -> Callable[[], list[dict[s
 
 def entries(run: Call, **arguments: Any) -> dict[str, dict[str, Any]]:
     """Return all relationship types by name."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     total = 1
-    while len(found) < total:
+    while len(rows) < total:
         page = run(
-            "relationship_types.list", limit=500, offset=len(found), include_total_count=True, **arguments
+            "relationship_types.list", limit=500, offset=len(rows), include_total_count=True, **arguments
         )
-        found += page["relationship_types"]
+        rows += page["relationship_types"]
         total = page["total"]
-    return {entry["relationship_type"]: entry for entry in found}
+    return {entry["relationship_type"]: entry for entry in rows}
 
 
 def issue(refused: pytest.ExceptionInfo[GraphmemError]) -> dict[str, Any]:
-    (found,) = refused.value.details["issues"]
-    return found
+    (entry,) = refused.value.details["issues"]
+    return entry
 
 
 def test_the_built_in_types_are_listed_with_their_inverses(run: Call) -> None:
-    found = entries(run)
+    types = entries(run)
     for kind in BUILTIN.values():
-        assert found[kind.name] == {
+        assert types[kind.name] == {
             "relationship_type": kind.name,
             "inverse": kind.inverse,
             "description": kind.description,
             "origin": "builtin",
             "relationship_count": 0,
         }
-    assert list(found) == sorted(found)
+    assert list(types) == sorted(types)
 
 
 def test_a_type_is_registered_once_and_answered_as_it_is(
     run: Call, stem: str, nodes: Callable[[], list[dict[str, Any]]]
 ) -> None:
-    asked = {
+    arguments = {
         "relationship_type": f" {stem.lower()} at\t",
         "inverse": f"{stem.title()}-Of",
         "description": "d é\x00",
@@ -92,9 +92,9 @@ def test_a_type_is_registered_once_and_answered_as_it_is(
         "description": "d é\x00",
         "origin": "registered",
     }
-    assert run(REGISTER, **asked) == {**entry, "created": True}
+    assert run(REGISTER, **arguments) == {**entry, "created": True}
     before = nodes()
-    for again in (asked, {"relationship_type": f"{stem}_AT"}, {**asked, "inverse": f"{stem} OF"}):
+    for again in (arguments, {"relationship_type": f"{stem}_AT"}, {**arguments, "inverse": f"{stem} OF"}):
         assert run(REGISTER, **again) == {**entry, "created": False}
     assert nodes() == before
     (node,) = before
@@ -106,8 +106,8 @@ def test_a_type_is_registered_once_and_answered_as_it_is(
 def test_more_may_be_said_of_a_type(run: Call, stem: str) -> None:
     assert run(REGISTER, relationship_type=stem)["inverse"] is None
     assert run(REGISTER, relationship_type=stem, description="one")["description"] == "one"
-    told = run(REGISTER, relationship_type=stem, inverse=f"{stem}_BY", description="two")
-    assert (told["inverse"], told["description"], told["created"]) == (f"{stem}_BY", "two", False)
+    answer = run(REGISTER, relationship_type=stem, inverse=f"{stem}_BY", description="two")
+    assert (answer["inverse"], answer["description"], answer["created"]) == (f"{stem}_BY", "two", False)
     assert entries(run)[stem]["description"] == "two"
 
 
@@ -141,16 +141,16 @@ def test_another_inverse_is_refused(call: Call, stem: str) -> None:
 def test_a_name_that_would_be_more_than_a_name_is_refused(
     run: Call, stem: str, nodes: Callable[[], list[dict[str, Any]]], name: str
 ) -> None:
-    given = name.format(stem=stem) if "{stem}" in name else name
+    type_name = name.format(stem=stem) if "{stem}" in name else name
     for arguments, path in (
-        ({"relationship_type": given}, "$.relationship_type"),
-        ({"relationship_type": stem, "inverse": given}, "$.inverse"),
+        ({"relationship_type": type_name}, "$.relationship_type"),
+        ({"relationship_type": stem, "inverse": type_name}, "$.inverse"),
     ):
         with pytest.raises(InvalidInput) as refused:
             run(REGISTER, **arguments)
         assert issue(refused)["path"] == path
     with pytest.raises(InvalidInput):
-        run("entities.related", entity_id="ent_" + "0" * 24, relationship_types=[given])
+        run("entities.related", entity_id="ent_" + "0" * 24, relationship_types=[type_name])
     assert nodes() == []
 
 
@@ -174,13 +174,13 @@ def test_a_registered_type_is_used_like_a_built_in_one(run: Call, stem: str) -> 
         run("store", entities=PAIR, relationships=[link(stem)])
     assert unknown.value.details["issues"][0]["code"] == "ERR_RELATIONSHIP_TYPE"
     run(REGISTER, relationship_type=stem)
-    stored = run("store", entities=PAIR, relationships=[link(f" {stem.lower()}")])
-    (made,) = stored["relationships_created"]
-    ada, mary = (item["entity_id"] for item in stored["entities"])
+    answer = run("store", entities=PAIR, relationships=[link(f" {stem.lower()}")])
+    (made,) = answer["relationships_created"]
+    ada, mary = (item["entity_id"] for item in answer["entities"])
     assert made["relationship_key"] == f"{stem}:{ada}:{mary}"
     for wanted in ({}, {"relationship_types": [stem.lower()]}, {"relationship_types": ["OWNS", stem]}):
-        found = run("entities.related", entity_id=ada, **wanted)
-        assert [one["relationship_type"] for one in found["relationships"]] == [stem]
+        related = run("entities.related", entity_id=ada, **wanted)
+        assert [relationship["relationship_type"] for relationship in related["relationships"]] == [stem]
     assert run("entities.related", entity_id=ada, relationship_types=["OWNS"])["relationships"] == []
     assert listed(run, stem) == [made["relationship_key"]]
     ends = {"relationship_type": stem.title(), "source_entity_id": ada, "target_entity_id": mary}
@@ -200,8 +200,8 @@ def link(name: str) -> dict[str, Any]:
 
 
 def listed(call: Call, name: str) -> list[str]:
-    found = call("relationships.list", filters={"relationship_type": name})
-    return [one["relationship_key"] for one in found["relationships"]]
+    page = call("relationships.list", filters={"relationship_type": name})
+    return [relationship["relationship_key"] for relationship in page["relationships"]]
 
 
 def test_the_counts_are_the_callers_own(loop: Loop, services: Services, run: Call, stem: str) -> None:
@@ -218,8 +218,8 @@ def test_types_are_listed_in_pages(run: Call, stem: str) -> None:
     run(REGISTER, relationship_type=f"{stem}_D", inverse=f"{stem}_E")
     first = run("relationship_types.list", keyword=stem, limit=2, include_total_count=True)
     second = run("relationship_types.list", keyword=f"{stem}-", limit=2, offset=2)
-    found = [*first["relationship_types"], *second["relationship_types"]]
-    assert [one["relationship_type"] for one in found] == [f"{stem}_{letter}" for letter in "ABCD"]
+    rows = [*first["relationship_types"], *second["relationship_types"]]
+    assert [row["relationship_type"] for row in rows] == [f"{stem}_{letter}" for letter in "ABCD"]
     assert (first["total"], "total" in second) == (4, False)
     assert set(entries(run, keyword=f"{stem}_E")) == {f"{stem}_D"}
     assert set(entries(run, keyword=f"said of {stem.lower()}")) == {f"{stem}_{letter}" for letter in "ABC"}
@@ -229,7 +229,7 @@ def test_types_are_listed_in_pages(run: Call, stem: str) -> None:
 @pytest.mark.parametrize("where", ["entities.related", "relationships.list", "relationships.snapshot"])
 def test_an_unknown_type_is_told_with_its_place_and_the_nearest(call: Call, where: str) -> None:
     entity_id = "ent_" + "0" * 24
-    asked: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "entities.related": {"entity_id": entity_id, "relationship_types": ["OWNS", "works_for"]},
         "relationships.list": {"filters": {"relationship_type": "works_for"}},
         "relationships.snapshot": {
@@ -239,19 +239,19 @@ def test_an_unknown_type_is_told_with_its_place_and_the_nearest(call: Call, wher
         },
     }[where]
     with pytest.raises(InvalidInput) as refused:
-        call(where, **asked)
-    found = issue(refused)
-    assert found["message"] == "unknown relationship type 'works_for'; did you mean WORKS_AT?"
-    assert found["nearest"] == "WORKS_AT"
-    assert re.fullmatch(r"\$\.(relationship_types\[1\]|(filters\.)?relationship_type)", found["path"])
+        call(where, **arguments)
+    entry = issue(refused)
+    assert entry["message"] == "unknown relationship type 'works_for'; did you mean WORKS_AT?"
+    assert entry["nearest"] == "WORKS_AT"
+    assert re.fullmatch(r"\$\.(relationship_types\[1\]|(filters\.)?relationship_type)", entry["path"])
 
 
 def test_no_more_types_are_registered_than_there_is_room_for(
     run: Call, services: Services, stem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(REGISTER, relationship_type=stem)
-    there = len(entries(run)) - len(BUILTIN)
-    monkeypatch.setattr(services.vocabulary, "registered_limit", there)
+    count = len(entries(run)) - len(BUILTIN)
+    monkeypatch.setattr(services.vocabulary, "registered_limit", count)
     with pytest.raises(InvalidInput, match="registered already"):
         run(REGISTER, relationship_type=f"{stem}_B")
     assert run(REGISTER, relationship_type=stem, description="x")["created"] is False
@@ -262,10 +262,10 @@ def test_types_registered_at_the_same_time_do_not_contradict_each_other(
 ) -> None:
     calls = [{"relationship_type": f"{stem}_{i}", "inverse": f"{stem}_X"} for i in range(8)]
     outcomes = together(REGISTER, [*calls, *calls])
-    made = [one for one in outcomes if isinstance(one, dict)]
+    made = [outcome for outcome in outcomes if isinstance(outcome, dict)]
     assert len(made) == 2
-    assert sorted(one["created"] for one in made) == [False, True]
-    assert {type(one) for one in outcomes} == {dict, InvalidInput}
+    assert sorted(outcome["created"] for outcome in made) == [False, True]
+    assert {type(outcome) for outcome in outcomes} == {dict, InvalidInput}
     assert len(nodes()) == 1
 
 
@@ -298,20 +298,20 @@ def test_a_type_that_is_known_costs_no_question(
 ) -> None:
     run(REGISTER, relationship_type=stem)
     loop.run(services.vocabulary.refresh())
-    asked = 0
+    refreshes = 0
     real = services.vocabulary.refresh
 
     async def counted() -> Any:
-        nonlocal asked
-        asked += 1
+        nonlocal refreshes
+        refreshes += 1
         return await real()
 
     monkeypatch.setattr(services.vocabulary, "refresh", counted)
     names = loop.run(services.vocabulary.covering([stem, "owns"]))
-    assert (asked, stem in names) == (0, True)
+    assert (refreshes, stem in names) == (0, True)
     loop.run(asyncio.sleep(0))
     monkeypatch.setattr(vocabulary, "REMEMBERED_SECONDS", 0.0)
     loop.run(services.vocabulary.covering(["owns"]))
-    assert asked == 0
+    assert refreshes == 0
     loop.run(services.vocabulary.covering([stem]))
-    assert asked == 1
+    assert refreshes == 1

@@ -15,8 +15,8 @@ NOBODY = "ent_" + "0" * 24
 @pytest.fixture
 def people(run: Call) -> list[str]:
     """The ids of three people."""
-    stored = run("store", entities=[{"entity_type": "person", "name": name} for name in ("Ann", "Bo", "Cy")])
-    return [one["entity_id"] for one in stored["entities"]]
+    answer = run("store", entities=[{"entity_type": "person", "name": name} for name in ("Ann", "Bo", "Cy")])
+    return [entity["entity_id"] for entity in answer["entities"]]
 
 
 def create(call: Call, source: str, target: str, kind: str = "WORKS_AT", **more: object) -> dict:
@@ -101,7 +101,7 @@ def test_the_triple_names_it_as_the_key_does(run: Call, people: list[str]) -> No
     run("relationships.delete", **triple)
     run("relationships.restore", **triple)
     history = run("relationships.snapshot", **triple)
-    assert [one["kind"] for one in history["observations"]] == ["restore", "delete", "create"]
+    assert [observation["kind"] for observation in history["observations"]] == ["restore", "delete", "create"]
 
 
 def test_the_wrong_type_deletes_nothing(run: Call, people: list[str]) -> None:
@@ -152,9 +152,9 @@ def test_pages_tile(run: Call, people: list[str]) -> None:
     for kind in ("WORKS_AT", "OWNS", "MANAGES", "PART_OF", "REFERS_TO"):
         create(run, *people[:2], kind=kind)
     seen = [
-        one["relationship_key"]
+        relationship["relationship_key"]
         for offset in (0, 2, 4, 6)
-        for one in run("relationships.list", limit=2, offset=offset)["relationships"]
+        for relationship in run("relationships.list", limit=2, offset=offset)["relationships"]
     ]
     assert len(seen) == len(set(seen)) == 5
 
@@ -175,7 +175,7 @@ def test_relationships_are_listed_by_the_type_of_an_end(call: Call, run: Call, p
 
     def keys(**arguments: object) -> tuple[list[str], int]:
         page = call("relationships.list", include_total_count=True, **arguments)
-        return [one["relationship_key"] for one in page["relationships"]], page["total"]
+        return [relationship["relationship_key"] for relationship in page["relationships"]], page["total"]
 
     later = {"at": "2100-01-01"}
     for clocks in ({}, later):

@@ -62,9 +62,10 @@ def test_the_other_spelling_of_a_registration(run: Call) -> None:
 
 
 def test_what_has_no_effect_is_said(run: Call) -> None:
-    asked = {"schema": {**WINE, "query_synonyms": {"vin": "wine"}}, "force": True, "user_specific": False}
-    done = run("schemas.register", **asked)
-    assert [one["path"] for one in done["warnings"]] == ["$.user_specific", "$.force", "$.query_synonyms"]
+    arguments = {"schema": {**WINE, "query_synonyms": {"vin": "wine"}}, "force": True, "user_specific": False}
+    done = run("schemas.register", **arguments)
+    paths = [warning["path"] for warning in done["warnings"]]
+    assert paths == ["$.user_specific", "$.force", "$.query_synonyms"]
     assert run("schemas.get", entity_type="wine")["query_synonyms"] == {"vin": "wine"}
 
 
@@ -107,16 +108,16 @@ def test_an_update_adds_to_what_there_is(run: Call) -> None:
     read = run("schemas.get", entity_type="wine")
     assert read["field_names"] == ["colour", "name", "year"]
     assert read["hidden_fields"] == ["grapes"]
-    assert [one["version"] for one in read["versions"]] == ["2.0", "1.1", "1.0"]
+    assert [version["version"] for version in read["versions"]] == ["2.0", "1.1", "1.0"]
 
 
 def test_the_spellings_of_an_update(run: Call) -> None:
     run("store", entities=[{"entity_type": "thing", "name": "x"}])
-    one = {"field_name": "a", "field_type": "array", "required": True, "reducer_strategy": "merge_array"}
-    done = run("schemas.update", entity_type="thing", fields_to_add=[one], migrate_existing=True)
+    field = {"field_name": "a", "field_type": "array", "required": True, "reducer_strategy": "merge_array"}
+    done = run("schemas.update", entity_type="thing", fields_to_add=[field], migrate_existing=True)
     expected = {"type": "array", "required": True, "merge": "merge_array", "mismatch": "hide"}
     assert done["schema"]["fields"] == {"a": expected, "name": {"type": "string", "required": False}}
-    assert [one["path"] for one in done["warnings"]] == ["$.migrate_existing"]
+    assert [warning["path"] for warning in done["warnings"]] == ["$.migrate_existing"]
     named = run("schemas.update", entity_type="thing", canonical_name_fields=["name"])
     assert named["schema"]["identity"] == [["name"], ["content"]]
     strict = run("schemas.update", entity_type="thing", canonical_name_strict=True)
@@ -136,7 +137,7 @@ def test_what_is_registered_can_be_registered_again(run: Call) -> None:
     first = run("schemas.register", schema=WINE)
     again = run("schemas.register", schema=WINE)
     assert (again["schema"], again["fields_added"]) == (first["schema"], [])
-    assert [one["version"] for one in run("schemas.get", entity_type="wine")["versions"]] == ["1.0"]
+    assert [version["version"] for version in run("schemas.get", entity_type="wine")["versions"]] == ["1.0"]
 
 
 def test_an_update_of_nothing_or_without_effect_is_refused(call: Call) -> None:
@@ -158,8 +159,9 @@ def test_updates_at_once_all_count(run: Call, together: Together) -> None:
     run("schemas.register", schema=WINE)
     calls = [{"entity_type": "wine", "new_fields": {f"f{i}": "number"}} for i in range(20)]
     outcomes = together("schemas.update", calls)
-    assert not [one for one in outcomes if isinstance(one, GraphmemError)]
-    assert sorted(one["schema_version"] for one in outcomes) == sorted(f"1.{i + 1}" for i in range(20))
+    assert not [outcome for outcome in outcomes if isinstance(outcome, GraphmemError)]
+    versions = sorted(outcome["schema_version"] for outcome in outcomes)
+    assert versions == sorted(f"1.{i + 1}" for i in range(20))
     assert {f"f{i}" for i in range(20)} < set(run("schemas.get", entity_type="wine")["fields"])
 
 
@@ -179,7 +181,7 @@ def test_a_keyword_finds_declared_fields(run: Call) -> None:
     run("schemas.update", entity_type="event", new_fields={"venue": "string"}, fields_to_remove=["attendees"])
 
     def listed(keyword: str) -> list[str]:
-        return [one["entity_type"] for one in run("schemas.list", keyword=keyword)["schemas"]]
+        return [schema["entity_type"] for schema in run("schemas.list", keyword=keyword)["schemas"]]
 
     assert (listed("grape"), listed("venue"), listed("attendees")) == (["wine"], ["event"], [])
 
@@ -190,13 +192,15 @@ def test_declared_fields_are_no_candidates(run: Call) -> None:
         "store",
         entities=[{"entity_type": "wine", "name": f"w{i}", "year": "soon", "nose": "x"} for i in range(6)],
     )
-    found = run("schemas.analyze", entity_type="wine", min_confidence=0)
-    assert [one["field_name"] for one in found["candidates"]] == ["nose"]
-    told = run("schemas.recommend", entity_type="wine")["recommendations"]
-    assert ("change_type", "year") in {(one["kind"], one["field_name"]) for one in told}
-    for one in told:
-        if one["kind"] in ("add_field", "change_type"):
-            run("schemas.update", **one["change"])
+    analysis = run("schemas.analyze", entity_type="wine", min_confidence=0)
+    assert [candidate["field_name"] for candidate in analysis["candidates"]] == ["nose"]
+    recommendations = run("schemas.recommend", entity_type="wine")["recommendations"]
+    assert ("change_type", "year") in {
+        (recommendation["kind"], recommendation["field_name"]) for recommendation in recommendations
+    }
+    for recommendation in recommendations:
+        if recommendation["kind"] in ("add_field", "change_type"):
+            run("schemas.update", **recommendation["change"])
 
 
 def test_another_key_of_an_update_is_refused(run: Call) -> None:

@@ -48,9 +48,9 @@ def test_a_shipped_schema_says_what_is_declared_and_what_was_seen(run: Call) -> 
 
 
 def test_a_shipped_type_declares_and_never_hides_or_converts(run: Call) -> None:
-    said = {"title": "x", "date_start": "soon", "attendees": "Ada", "venue": 7}
-    stored = run("store", entities=[{"entity_type": "event", **said}])
-    assert stored["entities"][0]["entity_snapshot_after"] == said
+    fields = {"title": "x", "date_start": "soon", "attendees": "Ada", "venue": 7}
+    answer = run("store", entities=[{"entity_type": "event", **fields}])
+    assert answer["entities"][0]["entity_snapshot_after"] == fields
 
 
 def test_a_shipped_type_that_was_never_stored_has_a_schema(run: Call) -> None:
@@ -71,8 +71,8 @@ def test_schemas_are_listed_by_type(run: Call) -> None:
     run("store", entities=[{"entity_type": kind, "name": kind, f"of_{kind}": 1} for kind in kinds])
 
     def page(**arguments: Any) -> tuple[list[str], int]:
-        found = run("schemas.list", include_total_count=True, **arguments)
-        return [one["entity_type"] for one in found["schemas"]], found["total"]
+        answer = run("schemas.list", include_total_count=True, **arguments)
+        return [schema["entity_type"] for schema in answer["schemas"]], answer["total"]
 
     assert page() == (sorted(kinds), 4)
     assert page(limit=2, offset=1) == (["alphabet", "beta"], 4)
@@ -84,8 +84,8 @@ def test_schemas_are_listed_by_type(run: Call) -> None:
 
 def test_shipped_types_are_listed_where_they_are_stored_or_asked_for(run: Call) -> None:
     def page(**arguments: Any) -> tuple[list[str], int]:
-        found = run("schemas.list", include_total_count=True, **arguments)
-        return [one["entity_type"] for one in found["schemas"]], found["total"]
+        answer = run("schemas.list", include_total_count=True, **arguments)
+        return [schema["entity_type"] for schema in answer["schemas"]], answer["total"]
 
     run("store", entities=[{"entity_type": "event", "title": "x"}, {"entity_type": "fable", "name": "x"}])
     shipped = list(schemas.shipped_types())
@@ -93,15 +93,17 @@ def test_shipped_types_are_listed_where_they_are_stored_or_asked_for(run: Call) 
     every = sorted([*shipped, "fable"])
     assert page(include_shipped=True) == (every, len(every))
     paged = [
-        one for offset in range(0, 20, 3) for one in page(include_shipped=True, limit=3, offset=offset)[0]
+        type_name
+        for offset in range(0, 20, 3)
+        for type_name in page(include_shipped=True, limit=3, offset=offset)[0]
     ]
     assert paged == every
     assert page(include_shipped=True, keyword="attendees") == (["event"], 1)
     assert page(keyword="attendees") == (["event"], 1)
     assert page(include_shipped=True, keyword="due_date") == (["invoice", "task"], 2)
     counts = {
-        one["entity_type"]: one["entity_count"]
-        for one in run("schemas.list", include_shipped=True)["schemas"]
+        schema["entity_type"]: schema["entity_count"]
+        for schema in run("schemas.list", include_shipped=True)["schemas"]
     }
     assert counts == {name: int(name in ("event", "fable")) for name in every}
 
@@ -111,9 +113,9 @@ def test_a_page_of_large_schemas_ends_early_and_says_where_it_goes_on(run: Call)
     for kind in ("alpha", "beta"):
         run("store", entities=[{"entity_type": kind, "id": 1, **dict.fromkeys(some, 1)} for some in names])
     page = run("schemas.list")
-    assert ([one["entity_type"] for one in page["schemas"]], page["truncated"]) == (["alpha"], True)
+    assert ([schema["entity_type"] for schema in page["schemas"]], page["truncated"]) == (["alpha"], True)
     rest = run("schemas.list", offset=page["next_offset"])
-    assert [one["entity_type"] for one in rest["schemas"]] == ["beta"]
+    assert [schema["entity_type"] for schema in rest["schemas"]] == ["beta"]
     assert "truncated" not in rest
 
 
@@ -124,17 +126,19 @@ def book(i: int, **more: object) -> dict[str, object]:
     return {"entity_type": "book", "isbn": f"isbn-{i}", "pages": i, **more}
 
 
+def types_by_field(analysis: dict[str, Any]) -> dict[str, str]:
+    return {candidate["field_name"]: candidate["recommended_type"] for candidate in analysis["candidates"]}
+
+
 def test_fields_that_are_not_declared_are_candidates(run: Call) -> None:
     run("store", entities=[book(i, due_date="2026-01-01") for i in range(6)])
     run("store", entities=[{"entity_type": "task", "title": f"t{i}", "effort": i} for i in range(6)])
-    found = run("schemas.analyze", entity_type="book")
-    assert {one["field_name"]: one["recommended_type"] for one in found["candidates"]} == {
-        "due_date": "date", "pages": "number", "isbn": "string",
-    }  # fmt: skip
-    assert found["observations_analyzed"] == 6
+    analysis = run("schemas.analyze", entity_type="book")
+    assert types_by_field(analysis) == {"due_date": "date", "pages": "number", "isbn": "string"}
+    assert analysis["observations_analyzed"] == 6
     # A shipped type declares its fields, and only the others are candidates.
     every = run("schemas.analyze")
-    assert {(one["entity_type"], one["field_name"]) for one in every["candidates"]} == {
+    assert {(candidate["entity_type"], candidate["field_name"]) for candidate in every["candidates"]} == {
         ("book", "due_date"), ("book", "pages"), ("book", "isbn"), ("task", "effort"),
     }  # fmt: skip
     assert run("schemas.analyze", entity_type="book", min_frequency=7)["candidates"] == []
@@ -142,47 +146,45 @@ def test_fields_that_are_not_declared_are_candidates(run: Call) -> None:
 
 
 def test_candidates_of_one_entity(run: Call) -> None:
-    (entity_id,) = [one["entity_id"] for one in run("store", entities=[THING])["entities"]]
+    (entity_id,) = [entity["entity_id"] for entity in run("store", entities=[THING])["entities"]]
     for i in range(5):
         run("store", entities=[{"target_id": entity_id, "weight": i}, {**THING, "name": "two", "height": i}])
-    found = run("schemas.analyze", entity_id=entity_id)
-    assert [(one["field_name"], one["entity_count"]) for one in found["candidates"]] == [("weight", 1)]
-    assert found["observations_analyzed"] == 6
+    analysis = run("schemas.analyze", entity_id=entity_id)
+    counts = [(candidate["field_name"], candidate["entity_count"]) for candidate in analysis["candidates"]]
+    assert counts == [("weight", 1)]
+    assert analysis["observations_analyzed"] == 6
     with pytest.raises(NotFound):
         run("schemas.analyze", entity_id=entity_id, entity_type="event")
 
 
 def test_what_is_deleted_suggests_nothing(run: Call) -> None:
-    stored = run("store", entities=[book(i) for i in range(5)])["entities"]
-    run("entities.delete", entity_id=stored[0]["entity_id"])
+    entities = run("store", entities=[book(i) for i in range(5)])["entities"]
+    run("entities.delete", entity_id=entities[0]["entity_id"])
     assert run("schemas.analyze", entity_type="book", min_frequency=5)["candidates"] == []
     assert run("schemas.analyze", entity_type="book")["observations_analyzed"] == 4
     with pytest.raises(NotFound):
-        run("schemas.analyze", entity_id=stored[0]["entity_id"])
+        run("schemas.analyze", entity_id=entities[0]["entity_id"])
 
 
 def test_large_values_are_analysed_by_their_beginning(run: Call) -> None:
     large = {"text": "x" * 300_000, "list": ["y" * 300_000]}
     for start in range(0, 20, 5):
         run("store", entities=[{"entity_type": "scan", "id": start + i, **large} for i in range(5)])
-    found = run("schemas.analyze", entity_type="scan", min_frequency=20)
-    assert {one["field_name"]: one["recommended_type"] for one in found["candidates"]} == {
-        "id": "number", "list": "array", "text": "string",
-    }  # fmt: skip
+    analysis = run("schemas.analyze", entity_type="scan", min_frequency=20)
+    assert types_by_field(analysis) == {"id": "number", "list": "array", "text": "string"}
 
 
 def test_recommendations_say_what_to_send(run: Call) -> None:
     run("store", entities=[book(i) for i in range(6)])
-    found = run("schemas.recommend", entity_type="book")
-    told = {(one["kind"], one["field_name"]) for one in found["recommendations"]}
-    assert told == {
+    answer = run("schemas.recommend", entity_type="book")
+    assert {(change["kind"], change["field_name"]) for change in answer["recommendations"]} == {
         ("add_field", "isbn"), ("add_field", "pages"), ("require_field", "isbn"), ("require_field", "pages"),
         ("identity", "isbn"), ("identity", "pages"),
     }  # fmt: skip
-    (add, *_) = [one for one in found["recommendations"] if one["field_name"] == "isbn"]
+    (add, *_) = [change for change in answer["recommendations"] if change["field_name"] == "isbn"]
     assert add["change"] == {"entity_type": "book", "new_fields": {"isbn": {"type": "string"}}}
     assert run("schemas.recommend", entity_type="book", status="applied")["recommendations"] == []
-    assert run("schemas.recommend", entity_type="book", source="observations") == found
+    assert run("schemas.recommend", entity_type="book", source="observations") == answer
 
 
 @pytest.mark.parametrize(
@@ -198,22 +200,25 @@ def test_limits_of_an_analysis_are_bounded(run: Call, arguments: dict[str, Any])
 
 
 def mismatches(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
-    warnings = [one for one in answer["store_warnings"] if one["code"] == "TYPE_MISMATCH"]
-    return [(one["index"], one["field"], one["value"], one["expected_type"]) for one in warnings]
+    warnings = [warning for warning in answer["store_warnings"] if warning["code"] == "TYPE_MISMATCH"]
+    return [
+        (warning["index"], warning["field"], warning["value"], warning["expected_type"])
+        for warning in warnings
+    ]
 
 
 @pytest.fixture
 def wine(run: Call) -> str:
     run("schemas.register", schema={"entity_type": "wine", "fields": {"name": "string", "price": "number"}})
-    (stored,) = run("store", entities=[{"entity_type": "wine", "name": "a", "price": 1}])["entities"]
-    return stored["entity_id"]
+    (entity,) = run("store", entities=[{"entity_type": "wine", "name": "a", "price": 1}])["entities"]
+    return entity["entity_id"]
 
 
 def test_a_value_that_does_not_convert_is_named_with_the_expected_type(run: Call, wine: str) -> None:
     item = {"target_id": wine, "price": "huge"}
     huge = (0, "price", "huge", "number")
-    stored = run("store", entities=[item, {**item, "price": "2"}, {**item, "price": 3}])
-    assert mismatches(stored) == [huge, (1, "price", "2", "number")]
+    answer = run("store", entities=[item, {**item, "price": "2"}, {**item, "price": 3}])
+    assert mismatches(answer) == [huge, (1, "price", "2", "number")]
     assert mismatches(run("store", entities=[item], commit=False)) == [huge]
     assert mismatches(run("entities.correct", entity_id=wine, field="price", value="huge")) == [huge]
     created = run("observations.create", entity_id=wine, fields={"price": "huge"})
@@ -222,8 +227,8 @@ def test_a_value_that_does_not_convert_is_named_with_the_expected_type(run: Call
 
 
 def test_a_large_value_is_named_by_its_beginning(run: Call, wine: str) -> None:
-    stored = run("store", entities=[{"target_id": wine, "price": "x" * 10_000}])
-    ((_, _, value, _),) = mismatches(stored)
+    answer = run("store", entities=[{"target_id": wine, "price": "x" * 10_000}])
+    ((_, _, value, _),) = mismatches(answer)
     assert value == f'"{"x" * 199}…'
 
 
@@ -231,7 +236,7 @@ def test_a_value_of_a_member_is_checked_against_the_type_of_its_survivor(run: Ca
     item = {"entity_type": "bottle", "name": "b"}
     (member,) = run("store", entities=[item])["entities"]
     run("entities.merge", source_entity_id=member["entity_id"], target_entity_id=wine)
-    stored = run("store", entities=[{**item, "price": "huge", "colour": "red"}])
-    assert mismatches(stored) == [(0, "price", "huge", "number")]
-    assert [one["code"] for one in stored["store_warnings"]] == ["UNKNOWN_FIELD", "TYPE_MISMATCH"]
-    assert stored["entities"][0]["entity_snapshot_after"]["price"] == 1
+    answer = run("store", entities=[{**item, "price": "huge", "colour": "red"}])
+    assert mismatches(answer) == [(0, "price", "huge", "number")]
+    assert [warning["code"] for warning in answer["store_warnings"]] == ["UNKNOWN_FIELD", "TYPE_MISMATCH"]
+    assert answer["entities"][0]["entity_snapshot_after"]["price"] == 1

@@ -31,8 +31,8 @@ def script(loop: Loop, services: Services, owner: str) -> Script:
     return lambda text, **params: loop.run(services.database.script(text, owner=owner, **params))
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
 def store(run: Call, *items: dict[str, Any]) -> list[str]:
@@ -41,11 +41,11 @@ def store(run: Call, *items: dict[str, Any]) -> list[str]:
 
 def by(explained: dict[str, Any], strategy: str) -> list[str]:
     """Return what a strategy found, best first."""
-    (found,) = [one for one in explained["strategies"] if one["strategy"] == strategy]
-    return [hit["entity_id"] for hit in found["hits"]]
+    (answer,) = [entry for entry in explained["strategies"] if entry["strategy"] == strategy]
+    return [hit["entity_id"] for hit in answer["hits"]]
 
 
-def said(run: Call, words: str) -> list[str]:
+def hits_by_words(run: Call, words: str) -> list[str]:
     return by(run("search.explain", search=words), "text")
 
 
@@ -75,29 +75,31 @@ def test_words_are_found_in_every_script(
 ) -> None:
     (entity_id, _) = store(run, {"name": "one", "note": text}, {"name": "another"})
     for words in found_by:
-        assert said(run, words) == [entity_id], words
+        assert hits_by_words(run, words) == [entity_id], words
     for words in not_by:
-        assert said(run, words) == [], words
+        assert hits_by_words(run, words) == [], words
 
 
 def test_all_words_must_be_said_and_none_goes_across_two_values(run: Call) -> None:
-    (one,) = store(run, {"name": "one two", "note": "three four", "deep": {"a": ["five", {"b": "six"}]}})
-    assert said(run, "four one six") == [one]
-    assert said(run, "four seven") == []
-    assert said(run, "two-three") == []
-    assert said(run, "three-four") == [one]
+    (entity_id,) = store(
+        run, {"name": "one two", "note": "three four", "deep": {"a": ["five", {"b": "six"}]}}
+    )
+    assert hits_by_words(run, "four one six") == [entity_id]
+    assert hits_by_words(run, "four seven") == []
+    assert hits_by_words(run, "two-three") == []
+    assert hits_by_words(run, "three-four") == [entity_id]
 
 
 def test_only_strings_are_words_and_only_those_that_are_shown(run: Call) -> None:
-    (one,) = store(run, {"name": "one", "n": 1843, "gone": "vanished", "b": True})
-    assert said(run, "1843") == said(run, "true") == []
-    assert said(run, "vanished") == [one]
-    run("entities.correct", entity_id=one, field="gone", value=None)
-    assert said(run, "vanished") == []
+    (entity_id,) = store(run, {"name": "one", "n": 1843, "gone": "vanished", "b": True})
+    assert hits_by_words(run, "1843") == hits_by_words(run, "true") == []
+    assert hits_by_words(run, "vanished") == [entity_id]
+    run("entities.correct", entity_id=entity_id, field="gone", value=None)
+    assert hits_by_words(run, "vanished") == []
     fields = {"name": {"type": "string"}}
     run("schemas.register", schema={"entity_type": "thing", "fields": fields, "additional_fields": "hide"})
-    run("observations.create", entity_id=one, fields={"hidden": "invisible"})
-    assert said(run, "invisible") == []
+    run("observations.create", entity_id=entity_id, fields={"hidden": "invisible"})
+    assert hits_by_words(run, "invisible") == []
 
 
 def test_of_equal_words_a_name_and_a_short_text_come_first(run: Call) -> None:
@@ -107,7 +109,7 @@ def test_of_equal_words_a_name_and_a_short_text_come_first(run: Call) -> None:
         {"name": "budget"},
         {"name": "c", "note": "the budget"},
     )
-    assert said(run, "budget") == [named, short, long]
+    assert hits_by_words(run, "budget") == [named, short, long]
 
 
 ODD = [
@@ -135,7 +137,7 @@ def test_the_index_s_own_signs_are_no_signs(call: Call) -> None:
     store(call, {"name": "alpha"}, {"name": "beta"})
     for query in ("alpha OR beta", "(alpha", "alpha AND", "-beta alpha", "alph?", "/alph.*/", "*:*"):
         assert call("search.explain", search=query)["semantic"] == "ready"
-    assert said(call, "alpha OR beta") == said(call, "-beta alpha") == []
+    assert hits_by_words(call, "alpha OR beta") == hits_by_words(call, "-beta alpha") == []
 
 
 @pytest.mark.parametrize(
@@ -175,9 +177,9 @@ def test_what_means_the_same_is_found_and_what_does_not_is_not(run: Call) -> Non
 
 def test_the_vectors_of_a_text_are_the_same_wherever_they_are_made() -> None:
     texts = ["Ada Lovelace", "東京", "", " ", "\x00", "x " * 900, *(f"text {i}" for i in range(300))]
-    one, other = LocalEmbedder(), LocalEmbedder()
-    together = one.vectors(texts)
-    assert [other.vectors([text])[0] for text in texts] == together
+    first, second = LocalEmbedder(), LocalEmbedder()
+    together = first.vectors(texts)
+    assert [second.vectors([text])[0] for text in texts] == together
     assert together[2] is None
     for vector in together:
         if vector is not None:
@@ -200,15 +202,15 @@ def test_owners_whose_ids_share_parts_see_nothing_of_each_other(loop: Loop, serv
     first = str(uuid.uuid4())
     parts = first.split("-")
     ids_ = [first, "-".join([*parts[:4], uuid.uuid4().hex[:12]]), "-".join([parts[0][::-1], *parts[1:]])]
-    runs = [by_runner(loop, services, one) for one in ids_]
-    stored = [store(run, {"name": "Shared words"}) for run in runs]
-    for run, mine in zip(runs, stored, strict=True):
+    runs = [by_runner(loop, services, owner) for owner in ids_]
+    ids_by_owner = [store(run, {"name": "Shared words"}) for run in runs]
+    for run, mine in zip(runs, ids_by_owner, strict=True):
         explained = run("search.explain", search="shared words")
         assert by(explained, "text") == by(explained, "meaning") == by(explained, "exact") == mine
 
 
 def test_the_lists_are_fused_by_their_ranks(run: Call) -> None:
-    both, named, meant = store(
+    both, named, expenses = store(
         run,
         {"name": "Budget meeting", "note": "finance meeting"},
         {"name": "Planning", "aliases": ["budget meeting"]},
@@ -216,11 +218,11 @@ def test_the_lists_are_fused_by_their_ranks(run: Call) -> None:
     )
     explained = run("search.explain", search="budget meeting")
     assert by(explained, "exact") == [both, named]
-    points = {one["entity_id"]: one["points"] for one in explained["entities"]}
-    for one in explained["entities"]:
+    points = {entity["entity_id"]: entity["points"] for entity in explained["entities"]}
+    for entity in explained["entities"]:
         weights = {"exact": 3, "text": 1, "meaning": 1}
-        wanted = sum(weights[name] / (60 + rank) for name, rank in one["ranks"].items())
-        assert abs(points[one["entity_id"]] - wanted) < 1e-6
+        wanted = sum(weights[name] / (60 + rank) for name, rank in entity["ranks"].items())
+        assert abs(points[entity["entity_id"]] - wanted) < 1e-6
     assert ids(explained)[:2] == [both, named]
     assert explained["total"] == len(explained["entities"])
     assert explained["entities"][0]["matched"] == ["name", "text", "meaning"]
@@ -228,71 +230,71 @@ def test_the_lists_are_fused_by_their_ranks(run: Call) -> None:
         run("search.explain", search="budget meeting", offset=1, limit=1)["entities"]
         == explained["entities"][1:2]
     )
-    assert meant in points or meant not in by(explained, "meaning")
+    assert expenses in points or expenses not in by(explained, "meaning")
 
 
 def test_a_type_narrows_every_strategy_before_its_limit(run: Call) -> None:
     items = [{"entity_type": kind, "name": "Blue guitar lessons"} for kind in ("thing", "gadget", "widget")]
-    stored = ids(run("store", entities=items))
+    entity_ids = ids(run("store", entities=items))
     explained = run("search.explain", search="guitar", filters={"entity_types": ["gadget"]}, limit=1)
     for strategy in ("text", "meaning"):
-        assert by(explained, strategy) == [stored[1]]
+        assert by(explained, strategy) == [entity_ids[1]]
     assert run("search.explain", search="guitar", filters={"entity_type": "unicorn"})["entities"] == []
 
 
 # At once
 
 
-def everywhere(run: Call, entity_id: str, *, name: str, email: str, word: str, meant: str) -> list[bool]:
+def everywhere(run: Call, entity_id: str, *, name: str, email: str, word: str, paraphrase: str) -> list[bool]:
     """Return whether an entity is found by id, identifier, name, text and meaning."""
     ways = [("entities.find", entity_id), ("entities.find", email), ("entities.find", name)]
-    found = [entity_id in ids(run(way, identifier=what)) for way, what in ways]
-    explained = run("search.explain", search=word), run("search.explain", search=meant)
-    return [*found, entity_id in by(explained[0], "text"), entity_id in by(explained[1], "meaning")]
+    hits = [entity_id in ids(run(way, identifier=what)) for way, what in ways]
+    explained = run("search.explain", search=word), run("search.explain", search=paraphrase)
+    return [*hits, entity_id in by(explained[0], "text"), entity_id in by(explained[1], "meaning")]
 
 
 def test_what_is_acknowledged_is_found_at_once_in_every_way(run: Call) -> None:
     milk = {"name": "Milk and eggs", "email": "milk@example.org", "note": "groceries to buy"}
-    asked = {
+    arguments = {
         "name": "milk and eggs",
         "email": "MILK@example.org",
         "word": "groceries",
-        "meant": "grocery shopping",
+        "paraphrase": "grocery shopping",
     }
-    (one,) = store(run, milk)
-    (other,) = store(run, {"name": "Something else"})
-    assert everywhere(run, one, **asked) == [True] * 5
-    run("entities.correct", entity_id=one, field="note", value="a song about the sea")
-    run("entities.correct", entity_id=one, field="name", value="Sea song")
-    assert everywhere(run, one, **asked) == [True, True, False, False, False]
-    assert by(run("search.explain", search="music about the ocean"), "meaning") == [one]
-    run("entities.correct", entity_id=one, field="name", value=milk["name"])
-    run("entities.correct", entity_id=one, field="note", value=milk["note"])
-    assert everywhere(run, one, **asked) == [True] * 5
-    run("entities.delete", entity_id=one)
-    assert everywhere(run, one, **asked) == [False] * 5
-    run("entities.restore", entity_id=one)
-    assert everywhere(run, one, **asked) == [True] * 5
-    run("entities.merge", source_entity_id=one, target_entity_id=other)
-    assert everywhere(run, one, **asked) == [False] * 5
+    (milk_id,) = store(run, milk)
+    (other_id,) = store(run, {"name": "Something else"})
+    assert everywhere(run, milk_id, **arguments) == [True] * 5
+    run("entities.correct", entity_id=milk_id, field="note", value="a song about the sea")
+    run("entities.correct", entity_id=milk_id, field="name", value="Sea song")
+    assert everywhere(run, milk_id, **arguments) == [True, True, False, False, False]
+    assert by(run("search.explain", search="music about the ocean"), "meaning") == [milk_id]
+    run("entities.correct", entity_id=milk_id, field="name", value=milk["name"])
+    run("entities.correct", entity_id=milk_id, field="note", value=milk["note"])
+    assert everywhere(run, milk_id, **arguments) == [True] * 5
+    run("entities.delete", entity_id=milk_id)
+    assert everywhere(run, milk_id, **arguments) == [False] * 5
+    run("entities.restore", entity_id=milk_id)
+    assert everywhere(run, milk_id, **arguments) == [True] * 5
+    run("entities.merge", source_entity_id=milk_id, target_entity_id=other_id)
+    assert everywhere(run, milk_id, **arguments) == [False] * 5
     # Its id, and all that names it, leads to what it is merged into.
-    assert everywhere(run, other, **{**asked, "meant": "milk and eggs"}) == [True] * 5
-    run("entities.unmerge", source_entity_id=one)
-    assert everywhere(run, one, **asked) == [True] * 5
+    assert everywhere(run, other_id, **{**arguments, "paraphrase": "milk and eggs"}) == [True] * 5
+    run("entities.unmerge", source_entity_id=milk_id)
+    assert everywhere(run, milk_id, **arguments) == [True] * 5
     assert run("server.check_snapshots")["healthy"]
 
 
 def test_what_a_schema_hides_is_not_found_and_comes_back_with_it(
     run: Call, loop: Loop, services: Services
 ) -> None:
-    (one,) = store(run, {"name": "one", "note": "needle"})
+    (entity_id,) = store(run, {"name": "one", "note": "needle"})
     schema = {"entity_type": "thing", "fields": {"name": "string"}, "additional_fields": "hide"}
     run("schemas.register", schema=schema)
-    run("entities.get", entity_id=one)
-    assert said(run, "needle") == []
+    run("entities.get", entity_id=entity_id)
+    assert hits_by_words(run, "needle") == []
     run("schemas.update", entity_type="thing", new_fields={"note": "string"})
-    run("entities.get", entity_id=one)
-    assert said(run, "needle") == [one]
+    run("entities.get", entity_id=entity_id)
+    assert hits_by_words(run, "needle") == [entity_id]
     assert run("server.check_snapshots")["healthy"]
 
 
@@ -307,7 +309,7 @@ def test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way(
     run: Call, script: Script, loop: Loop, services: Services, owner: str
 ) -> None:
     names = [f"{what} number {i}" for i in range(10) for what in ("guitar", "apple", "river")]
-    stored = store(run, *({"name": name} for name in names))
+    entity_ids = store(run, *({"name": name} for name in names))
     wanted = by(run("search.explain", search="apple number 7"), "meaning")
     # By the index, as an owner with many has it; some are in it, others are not.
     by_index = replace(services, limits=Limits(compared_one_by_one=0, index_share=2**31))
@@ -321,9 +323,9 @@ def test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way(
         loop.run(index_vectors(services))
     whole = run("search.explain", search="apple number 7")
     assert by(whole, "meaning") == by(half, "meaning") == wanted
-    run("entities.correct", entity_id=stored[0], field="name", value="apple number 7 again")
-    assert stored[0] in by(run("search.explain", search="apple number 7"), "meaning")
-    run("entities.delete", entity_id=stored[1])
+    run("entities.correct", entity_id=entity_ids[0], field="name", value="apple number 7 again")
+    assert entity_ids[0] in by(run("search.explain", search="apple number 7"), "meaning")
+    run("entities.delete", entity_id=entity_ids[1])
     assert len(placed(script)) == 29
     assert run("server.check_snapshots")["healthy"]
 
@@ -339,23 +341,23 @@ def test_vectors_of_another_model_are_made_anew_and_pending_until_then(
 ) -> None:
     older = replace(services, embedder=Older())
     loop.run(claim(services))
-    (one,) = store(run, {"name": "Milk and eggs"})
-    there = by_runner(loop, older, owner)
-    explained = there("search.explain", search="grocery shopping milk")
+    (entity_id,) = store(run, {"name": "Milk and eggs"})
+    older_run = by_runner(loop, older, owner)
+    explained = older_run("search.explain", search="grocery shopping milk")
     assert (explained["semantic"], by(explained, "meaning")) == ("pending", [])
-    assert there("entities.find", identifier="grocery shopping")["semantic"] == "pending"
-    assert (there("server.stats")["semantic_pending"], run("server.stats")["semantic_pending"]) == (1, 0)
-    assert there("server.check_snapshots")["healthy"]
+    assert older_run("entities.find", identifier="grocery shopping")["semantic"] == "pending"
+    assert (older_run("server.stats")["semantic_pending"], run("server.stats")["semantic_pending"]) == (1, 0)
+    assert older_run("server.check_snapshots")["healthy"]
     assert loop.run(make_vectors(older, owner)) == 0, "the model in use is another one"
     loop.run(claim(older))
-    while there("server.stats")["semantic_pending"]:
+    while older_run("server.stats")["semantic_pending"]:
         loop.run(make_vectors(older, owner))
-    explained = there("search.explain", search="grocery shopping milk")
-    assert (explained["semantic"], by(explained, "meaning")) == ("ready", [one])
+    explained = older_run("search.explain", search="grocery shopping milk")
+    assert (explained["semantic"], by(explained, "meaning")) == ("ready", [entity_id])
     loop.run(claim(services))
     while run("server.stats")["semantic_pending"]:
         loop.run(make_vectors(services, owner))
-    assert by(run("search.explain", search="grocery shopping milk"), "meaning") == [one]
+    assert by(run("search.explain", search="grocery shopping milk"), "meaning") == [entity_id]
 
 
 DAMAGES = {
@@ -377,16 +379,16 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_every_damage_to_what_is_searched_is_named_and_mended(run: Call, script: Script, damage: str) -> None:
-    one, gone = store(run, {"name": "Milk and eggs"}, {"name": "Gone"})
+    entity_id, gone = store(run, {"name": "Milk and eggs"}, {"name": "Gone"})
     run("entities.delete", entity_id=gone)
-    before = said(run, "milk"), by(run("search.explain", search="buy milk"), "meaning")
+    before = hits_by_words(run, "milk"), by(run("search.explain", search="buy milk"), "meaning")
     statement, what = DAMAGES[damage]
-    script(statement, id=one, gone=gone)
-    found = run("server.check_snapshots")
-    assert what in {each["what"] for stale in found["stale_snapshots"] for each in stale["differences"]}
+    script(statement, id=entity_id, gone=gone)
+    report = run("server.check_snapshots")
+    assert what in {each["what"] for stale in report["stale_snapshots"] for each in stale["differences"]}
     assert run("server.check_snapshots", auto_fix=True)["healthy"]
     assert run("server.check_snapshots")["stale"] == 0
-    assert (said(run, "milk"), by(run("search.explain", search="buy milk"), "meaning")) == before
+    assert (hits_by_words(run, "milk"), by(run("search.explain", search="buy milk"), "meaning")) == before
 
 
 def test_an_answer_says_when_meaning_could_not_be_searched(
@@ -398,18 +400,18 @@ def test_an_answer_says_when_meaning_could_not_be_searched(
         async def embed(self, texts: Any) -> list[Vector | None]:
             raise EmbeddingUnavailable("it is down")
 
-    (one,) = store(run, {"name": "Milk and eggs"})
-    there = by_runner(loop, replace(services, embedder=Broken()), owner)
-    explained = there("search.explain", search="milk")
-    assert (explained["semantic"], by(explained, "text")) == ("unavailable", [one])
+    (entity_id,) = store(run, {"name": "Milk and eggs"})
+    broken_run = by_runner(loop, replace(services, embedder=Broken()), owner)
+    explained = broken_run("search.explain", search="milk")
+    assert (explained["semantic"], by(explained, "text")) == ("unavailable", [entity_id])
     assert "it is down" in json.dumps(explained["left_out"])
-    missed = there("entities.find", identifier="grocery shopping")
+    missed = broken_run("entities.find", identifier="grocery shopping")
     assert (missed["semantic"], missed["match_mode"]) == ("unavailable", "none")
 
 
 def test_what_is_kept_is_what_a_plain_reading_says(run: Call, script: Script) -> None:
-    (one,) = store(run, {"name": "Ada L.", "note": ["Café", {"deep": "O'Neil"}], "n": 3})
-    (row,) = script("MATCH (n:Entity {id: $id}) RETURN n.text AS text", id=one)
+    (entity_id,) = store(run, {"name": "Ada L.", "note": ["Café", {"deep": "O'Neil"}], "n": 3})
+    (row,) = script("MATCH (n:Entity {id: $id}) RETURN n.text AS text", id=entity_id)
     assert row["text"] == "ada l | cafe | oneil"
     assert all(pattern in f" {row['text']} " for pattern in wording.parse_query("cafe").patterns)
 
@@ -421,23 +423,23 @@ def test_a_query_may_search_and_pages_through_what_is_found(run: Call) -> None:
     items = [
         {"entity_type": kind, "name": f"Blue guitar {i}"} for i in range(3) for kind in ("thing", "gadget")
     ]
-    stored = ids(run("store", entities=[*items, {"entity_type": "thing", "name": "Cheese"}]))
+    entity_ids = ids(run("store", entities=[*items, {"entity_type": "thing", "name": "Cheese"}]))
     page = run("entities.query", search="blue guitar", include_total_count=True)
-    assert (set(ids(page)), page["total"], page["semantic"]) == (set(stored[:6]), 6, "ready")
+    assert (set(ids(page)), page["total"], page["semantic"]) == (set(entity_ids[:6]), 6, "ready")
     assert page["applied_search_strategies"] == ["exact", "text", "meaning"]
     explained = run("search.explain", search="blue guitar")
     assert ids(page) == ids(explained)
     parts = [ids(run("entities.query", search="blue guitar", limit=2, offset=k)) for k in (0, 2, 4, 6)]
     assert parts == [ids(page)[k : k + 2] for k in (0, 2, 4)] + [[]]
     narrowed = run("entities.query", search="guitar", entity_type="gadget", include_snapshots=False)
-    assert set(ids(narrowed)) == set(stored[1:6:2])
+    assert set(ids(narrowed)) == set(entity_ids[1:6:2])
     assert "snapshot" not in narrowed["entities"][0]
 
 
 def test_other_spellings_search_as_well(run: Call) -> None:
-    (one,) = store(run, {"name": "Blue guitar"})
+    (entity_id,) = store(run, {"name": "Blue guitar"})
     for spelled in ("search", "query", "search_query"):
-        assert ids(run("entities.query", **{spelled: "guitar"})) == [one]
+        assert ids(run("entities.query", **{spelled: "guitar"})) == [entity_id]
 
 
 @pytest.mark.parametrize(
@@ -467,12 +469,12 @@ def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
         pass
     run("store", entities=names, find_duplicates=False)
 
-    def asked(**limits: Any) -> tuple[str, int, bool]:
+    def coverage(**limits: Any) -> tuple[str, int, bool]:
         limited = replace(services, limits=Limits(search_meaning=1, index_share=2**31, **limits))
-        told = by_runner(loop, limited, owner)("search.explain", search="a building", limit=1)
-        compared = told["compared"]
-        return told["semantic"], compared["one_by_one"], compared["by_index"]
+        explained = by_runner(loop, limited, owner)("search.explain", search="a building", limit=1)
+        compared = explained["compared"]
+        return explained["semantic"], compared["one_by_one"], compared["by_index"]
 
-    assert asked(compared_one_by_one=0) == ("ready", 600, True)
-    assert asked(compared_one_by_one=0, compared_unindexed=50) == ("pending", 50, True)
-    assert asked(compared_unindexed=50) == ("ready", 600, False)
+    assert coverage(compared_one_by_one=0) == ("ready", 600, True)
+    assert coverage(compared_one_by_one=0, compared_unindexed=50) == ("pending", 50, True)
+    assert coverage(compared_unindexed=50) == ("ready", 600, False)

@@ -86,10 +86,10 @@ def test_meaning_among_near_twins_finds_what_an_exact_comparison_finds(
     for question in (*FACTS, *TWIN_QUESTIONS):
         explained = run("search.explain", search=question, limit=3)
         assert explained["semantic"] == "ready"
-        (asked,) = np.array(LocalEmbedder().vectors([question]))
-        similarity = matrix @ asked / np.linalg.norm(asked)
+        (question_vector,) = np.array(LocalEmbedder().vectors([question]))
+        similarity = matrix @ question_vector / np.linalg.norm(question_vector)
         by_id = dict(zip(ids, similarity.tolist(), strict=True))
-        (meaning,) = [one for one in explained["strategies"] if one["strategy"] == "meaning"]
+        (meaning,) = [strategy for strategy in explained["strategies"] if strategy["strategy"] == "meaning"]
         expected = sorted((score for score in by_id.values() if score >= LocalEmbedder.floor), reverse=True)
         assert meaning["found"] == min(len(expected), limits.search_meaning), question
         hits = [(hit["score"], by_id[hit["entity_id"]]) for hit in meaning["hits"]]
@@ -106,6 +106,6 @@ def test_equal_similarities_are_in_the_order_of_ids(loop: Loop, services: Servic
     def answer(limits: Limits) -> list[str]:
         run = by_runner(loop, replace(services, limits=limits), owner)
         explained = run("search.explain", search="a person", limit=50)
-        return [one["entity_id"] for one in explained["entities"]]
+        return [entity["entity_id"] for entity in explained["entities"]]
 
     assert answer(Limits()) == answer(Limits(index_share=0)) == answer(Limits(index_rows=1))

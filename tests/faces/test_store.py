@@ -13,8 +13,8 @@ WORKS = {"relationship_type": "works at", "source_index": 0, "target_index": 1, 
 
 
 def test_what_is_stored_is_answered_and_read_back(call: Call) -> None:
-    stored = call("store", entities=[ADA])
-    (item,) = stored["entities"]
+    answer = call("store", entities=[ADA])
+    (item,) = answer["entities"]
     assert (item["action"], item["version"], item["identity_basis"]) == ("created", 1, "name")
     assert item["entity_snapshot_after"] == {"name": "Ada Lovelace", "born": 1815}
     read = call("entities.get", entity_id=item["entity_id"])
@@ -114,16 +114,17 @@ def test_a_plan_says_what_would_happen_and_writes_nothing(call: Call) -> None:
 
 def test_storing_a_then_b_then_a_again_is_three_observations(run: Call) -> None:
     for mood in ("calm", "angry", "calm"):
-        stored = run("store", entities=[{**ADA, "mood": mood}])
-    (item,) = stored["entities"]
+        answer = run("store", entities=[{**ADA, "mood": mood}])
+    (item,) = answer["entities"]
     assert (item["version"], item["entity_snapshot_after"]["mood"]) == (3, "calm")
     page = run("observations.query", filters={"entity_id": item["entity_id"]}, include_total_count=True)
-    assert [one["fields"]["mood"] for one in page["observations"]] == ["calm", "angry", "calm"]
+    moods = [observation["fields"]["mood"] for observation in page["observations"]]
+    assert moods == ["calm", "angry", "calm"]
     assert page["total"] == 3
 
 
 def test_values_of_every_kind_come_back_through_every_face(call: Call, exact) -> None:
-    said = {
+    fields = {
         "nothing_nested": [None, {"a": None}],
         "big": 10**399 + 7,
         "small": -(10**399),
@@ -138,9 +139,9 @@ def test_values_of_every_kind_come_back_through_every_face(call: Call, exact) ->
         "': \"`$.": "odd name",
         "empty": "",
     }
-    (item,) = call("store", entities=[{"entity_type": "thing", "name": "values", **said}])["entities"]
-    expected = exact({"name": "values", **said})
+    (item,) = call("store", entities=[{"entity_type": "thing", "name": "values", **fields}])["entities"]
+    expected = exact({"name": "values", **fields})
     assert exact(item["entity_snapshot_after"]) == expected
     assert exact(call("entities.snapshot", entity_id=item["entity_id"])["snapshot"]) == expected
-    (one,) = call("observations.query", filters={"entity_id": item["entity_id"]})["observations"]
-    assert exact(one["fields"]) == expected
+    (observation,) = call("observations.query", filters={"entity_id": item["entity_id"]})["observations"]
+    assert exact(observation["fields"]) == expected

@@ -19,8 +19,8 @@ AT = "2026-01-31T09:00:00Z"
 NOBODY = "ent_" + "0" * 24
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
 def issues(run: Call, **arguments: Any) -> list[dict[str, Any]]:
@@ -36,18 +36,18 @@ def issues(run: Call, **arguments: Any) -> list[dict[str, Any]]:
 def test_the_same_observation_at_a_given_time_is_one(run: Call) -> None:
     first = run("store", entities=[ADA], observed_at=AT)
     again = run("store", entities=[ADA], observed_at=AT)
-    (one,), (other,) = first["entities"], again["entities"]
-    assert (other["observation_id"], other["version"]) == (one["observation_id"], 1)
-    assert (one["deduplicated"], other["deduplicated"], again["replayed"]) == (False, True, False)
+    (entity,), (repeat,) = first["entities"], again["entities"]
+    assert (repeat["observation_id"], repeat["version"]) == (entity["observation_id"], 1)
+    assert (entity["deduplicated"], repeat["deduplicated"], again["replayed"]) == (False, True, False)
     assert again["observations_created"] == 0
     assert run("server.stats")["total_observations"] == 1
-    assert run("entities.get", entity_id=one["entity_id"])["observation_count"] == 1
+    assert run("entities.get", entity_id=entity["entity_id"])["observation_count"] == 1
 
 
 def test_the_same_observation_twice_in_one_request_is_one(run: Call) -> None:
-    stored = run("store", entities=[{**ADA, "observed_at": AT}] * 2)
-    assert [item["deduplicated"] for item in stored["entities"]] == [False, True]
-    assert (stored["entities_created"], stored["observations_created"]) == (1, 1)
+    answer = run("store", entities=[{**ADA, "observed_at": AT}] * 2)
+    assert [item["deduplicated"] for item in answer["entities"]] == [False, True]
+    assert (answer["entities_created"], answer["observations_created"]) == (1, 1)
     assert run("server.stats")["total_observations"] == 1
 
 
@@ -81,12 +81,12 @@ def test_an_older_observation_that_comes_later_does_not_win(run: Call) -> None:
 
 
 def test_one_entity_named_twice_in_a_request_loses_nothing(run: Call) -> None:
-    stored = run("store", entities=[{**ADA, "a": 1, "both": 1}, {**ADA, "b": 2, "both": 2}])
-    one, other = stored["entities"]
-    assert one["entity_id"] == other["entity_id"]
-    assert (one["version"], other["version"]) == (1, 1)
-    assert (stored["entities_created"], stored["observations_created"]) == (1, 2)
-    entity = run("entities.get", entity_id=one["entity_id"])
+    answer = run("store", entities=[{**ADA, "a": 1, "both": 1}, {**ADA, "b": 2, "both": 2}])
+    first_entry, second_entry = answer["entities"]
+    assert first_entry["entity_id"] == second_entry["entity_id"]
+    assert (first_entry["version"], second_entry["version"]) == (1, 1)
+    assert (answer["entities_created"], answer["observations_created"]) == (1, 2)
+    entity = run("entities.get", entity_id=first_entry["entity_id"])
     assert entity["snapshot"] == {"name": "Ada Lovelace", "born": 1815, "a": 1, "b": 2, "both": 2}
     assert (entity["version"], entity["observation_count"]) == (1, 2)
 
@@ -111,17 +111,17 @@ def test_a_replay_answers_the_snapshot_as_of_its_transaction(run: Call) -> None:
 
 
 def test_thirty_requests_at_once_on_one_entity_lose_nothing(together: Together, run: Call) -> None:
-    stored = together(
+    answers = together(
         "store", [{"entities": [{"entity_type": "thing", "name": "x", f"f{i}": i}]} for i in range(30)]
     )
-    items = [answer["entities"][0] for answer in stored]
+    items = [answer["entities"][0] for answer in answers]
     assert Counter(item["action"] for item in items) == {"created": 1, "matched_existing": 29}
     assert sorted(item["version"] for item in items) == list(range(1, 31))
     for i, item in enumerate(items):
         # Each answer is the state as of its own transaction, so it has as many fields as its version says.
         assert item["entity_snapshot_after"][f"f{i}"] == i
         assert len(item["entity_snapshot_after"]) == item["version"] + 1
-    assert len({answer["recorded_at"] for answer in stored}) == 30
+    assert len({answer["recorded_at"] for answer in answers}) == 30
     entity = run("entities.get", entity_id=items[0]["entity_id"])
     assert entity["snapshot"] == {"name": "x", **{f"f{i}": i for i in range(30)}}
     stats = run("server.stats")
@@ -143,12 +143,12 @@ def test_one_key_in_many_requests_at_once_is_written_once(together: Together, ru
     same = {"entities": [ADA], "idempotency_key": "k"}
     other = {"entities": [{**ADA, "born": 1}], "idempotency_key": "k"}
     outcomes = together("store", [same] * 16 + [other] * 6)
-    refused = [one for one in outcomes if isinstance(one, IdempotencyMismatch)]
-    answered = [one for one in outcomes if isinstance(one, dict)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, IdempotencyMismatch)]
+    answered = [outcome for outcome in outcomes if isinstance(outcome, dict)]
     # Whichever came first holds the key.
     assert {len(answered), len(refused)} == {16, 6}
-    assert sorted(one["replayed"] for one in answered) == [False] + [True] * (len(answered) - 1)
-    assert len({one["transaction_id"] for one in answered}) == 1
+    assert sorted(answer["replayed"] for answer in answered) == [False] + [True] * (len(answered) - 1)
+    assert len({answer["transaction_id"] for answer in answered}) == 1
     assert run("server.stats")["total_observations"] == 1
 
 
@@ -156,7 +156,7 @@ def test_requests_that_share_a_commit_have_their_own_refusals(together: Together
     good = {"entities": [ADA]}
     bad = {"entities": [{"target_id": NOBODY, "a": 1}]}
     outcomes = together("store", [good, bad, good, bad])
-    assert [isinstance(one, StoreRefused) for one in outcomes] == [False, True, False, True]
+    assert [isinstance(outcome, StoreRefused) for outcome in outcomes] == [False, True, False, True]
     assert run("server.stats")["sequence"] == 2
 
 
@@ -198,7 +198,9 @@ def test_a_refused_request_leaves_its_key_free(run: Call) -> None:
     assert not run("store", entities=[ADA], idempotency_key="k")["replayed"]
 
 
-KEYED = [name for name, one in REGISTRY.items() if "idempotency_key" in one.arguments.model_fields]
+KEYED = [
+    name for name, operation in REGISTRY.items() if "idempotency_key" in operation.arguments.model_fields
+]
 
 
 @pytest.mark.parametrize("name", KEYED)
@@ -296,12 +298,12 @@ def test_a_bad_item_is_refused_by_index_with_the_reason(run: Call, item: Any, co
 
 
 def test_every_fault_of_a_request_is_told_at_once(run: Call) -> None:
-    found = issues(
+    faults = issues(
         run,
         entities=[{"name": "x"}, ADA, {"entity_type": "person"}],
         relationships=[{"relationship_type": "SMELLS", "source_index": 1, "target_index": 9}],
     )
-    assert [issue["path"] for issue in found] == [
+    assert [issue["path"] for issue in faults] == [
         "$.entities[0].entity_type",
         "$.entities[2]",
         "$.relationships[0].relationship_type",

@@ -22,8 +22,8 @@ def nested(levels: int) -> Any:
     return value
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
 VALUES = [
@@ -47,8 +47,8 @@ def test_a_value_comes_back_as_it_went_in(run: Call, exact, value: Any) -> None:
     assert exact(item["entity_snapshot_after"]["x"]) == exact(value)
     assert exact(run("entities.snapshot", entity_id=item["entity_id"])["snapshot"]["x"]) == exact(value)
     assert exact(run("entities.provenance", entity_id=item["entity_id"], field="x")["value"]) == exact(value)
-    (one,) = run("observations.query", entity_id=item["entity_id"])["observations"]
-    assert exact(one["fields"]["x"]) == exact(value)
+    (observation,) = run("observations.query", entity_id=item["entity_id"])["observations"]
+    assert exact(observation["fields"]["x"]) == exact(value)
     past = run("entities.snapshot", entity_id=item["entity_id"], at="9999-12-31")
     assert exact(past["snapshot"]["x"]) == exact(value)
 
@@ -61,15 +61,15 @@ def test_a_corrected_value_comes_back_as_it_went_in(run: Call, exact, value: Any
 
 
 def test_field_names_of_every_kind_come_back(run: Call) -> None:
-    said = {name: f"v{i}" for i, name in enumerate(NAMES)}
-    (item,) = run("store", entities=[{"entity_type": "thing", "name": "t", **said}])["entities"]
-    expected = {"name": "t", **said}
+    fields = {name: f"v{i}" for i, name in enumerate(NAMES)}
+    (item,) = run("store", entities=[{"entity_type": "thing", "name": "t", **fields}])["entities"]
+    expected = {"name": "t", **fields}
     assert item["entity_snapshot_after"] == expected
     entity = run("entities.get", entity_id=item["entity_id"])
     assert (entity["snapshot"], set(entity["provenance"])) == (expected, set(expected))
     assert run("entities.snapshot", entity_id=item["entity_id"], at="9999-12-31")["snapshot"] == expected
-    (one,) = run("observations.query", entity_id=item["entity_id"])["observations"]
-    assert one["fields"] == expected
+    (observation,) = run("observations.query", entity_id=item["entity_id"])["observations"]
+    assert observation["fields"] == expected
     assert set(run("schemas.get", entity_type="thing")["fields"]) == set(expected)
 
 
@@ -78,16 +78,16 @@ def test_a_value_of_a_megabyte_comes_back(run: Call) -> None:
     (item,) = run("store", entities=[{"entity_type": "thing", "name": "t", "x": text}])["entities"]
     assert item["entity_snapshot_after"]["x"] == text
     assert run("entities.get", entity_id=item["entity_id"])["snapshot"]["x"] == text
-    (one,) = run("observations.query", entity_id=item["entity_id"])["observations"]
-    assert one["fields"]["x"] == text
+    (observation,) = run("observations.query", entity_id=item["entity_id"])["observations"]
+    assert observation["fields"]["x"] == text
 
 
 def test_a_name_of_a_megabyte_is_a_name_like_any_other(run: Call) -> None:
     name = "n" * 1_000_000
-    (one,) = ids(run("store", entities=[{"entity_type": "thing", "name": name}]))
-    (other,) = ids(run("store", entities=[{"entity_type": "thing", "name": name + "."}]))
-    assert one != other
-    assert ids(run("store", entities=[{"entity_type": "thing", "name": name, "more": 1}])) == [one]
+    (entity_id,) = ids(run("store", entities=[{"entity_type": "thing", "name": name}]))
+    (other_id,) = ids(run("store", entities=[{"entity_type": "thing", "name": name + "."}]))
+    assert entity_id != other_id
+    assert ids(run("store", entities=[{"entity_type": "thing", "name": name, "more": 1}])) == [entity_id]
 
 
 @pytest.mark.parametrize("place", ["field", "content", "metadata", "observation"])
@@ -121,11 +121,11 @@ def test_more_levels_are_refused_with_their_place(run: Call) -> None:
 
 def test_null_clears_a_field_and_says_so(run: Call) -> None:
     run("store", entities=[{**ADA, "mood": "calm"}])
-    stored = run("store", entities=[{**ADA, "mood": None}])
-    assert stored["entities"][0]["entity_snapshot_after"] == {"name": "Ada Lovelace"}
-    (warning,) = stored["store_warnings"]
+    answer = run("store", entities=[{**ADA, "mood": None}])
+    assert answer["entities"][0]["entity_snapshot_after"] == {"name": "Ada Lovelace"}
+    (warning,) = answer["store_warnings"]
     assert (warning["code"], warning["index"], warning["field"]) == ("NULL_CLEARED_FIELD", 0, "mood")
-    (newest, _) = run("observations.query", entity_id=ids(stored)[0])["observations"]
+    (newest, _) = run("observations.query", entity_id=ids(answer)[0])["observations"]
     assert newest["fields"] == {"name": "Ada Lovelace", "mood": None}
     again = run("store", entities=[{**ADA, "mood": "calm", "observed_at": "2020-01-01"}])
     assert "mood" not in again["entities"][0]["entity_snapshot_after"]
@@ -134,9 +134,9 @@ def test_null_clears_a_field_and_says_so(run: Call) -> None:
 
 
 def test_an_item_that_nothing_identifies_says_so(run: Call) -> None:
-    stored = run("store", entities=[{"entity_type": "note", "text": "hm"}])
-    assert stored["entities"][0]["identity_basis"] == "content"
-    (warning,) = stored["store_warnings"]
+    answer = run("store", entities=[{"entity_type": "note", "text": "hm"}])
+    assert answer["entities"][0]["identity_basis"] == "content"
+    (warning,) = answer["store_warnings"]
     assert warning["code"] == "CONTENT_IDENTITY"
     rules = warning["message"].partition("give ")[2].partition(", or target_id")[0]
     assert rules == "id or message_id or uuid or external_id or canonical_name"
@@ -149,9 +149,9 @@ def test_values_that_differ_in_type_are_different_content(run: Call) -> None:
 
 def test_a_new_entity_is_reached_by_its_id_alone(run: Call) -> None:
     new = {**ADA, "intent": "create_new"}
-    one, other, known = ids(run("store", entities=[new, new, ADA]))
-    assert len({one, other, known}) == 3
-    (item,) = run("store", entities=[{"target_id": one, "x": 1}])["entities"]
+    first, second, known = ids(run("store", entities=[new, new, ADA]))
+    assert len({first, second, known}) == 3
+    (item,) = run("store", entities=[{"target_id": first, "x": 1}])["entities"]
     assert (item["action"], item["identity_basis"], item["entity_type"]) == (
         "extended",
         "target_id",
@@ -232,8 +232,8 @@ def test_an_end_may_be_the_id_of_an_entity_of_the_same_request(run: Call) -> Non
     plan = run("store", entities=[ADA, ACME], commit=False)
     ada, acme = ids(plan)
     ends = {"source_entity_id": ada, "target_entity_id": acme}
-    stored = run("store", entities=[ADA, ACME], relationships=[{"relationship_type": "WORKS_AT", **ends}])
-    (made,) = stored["relationships_created"]
+    answer = run("store", entities=[ADA, ACME], relationships=[{"relationship_type": "WORKS_AT", **ends}])
+    (made,) = answer["relationships_created"]
     assert made["relationship_key"] == f"WORKS_AT:{ada}:{acme}"
     (read,) = run("relationships.list", entity_id=acme)["incoming"]
     assert read["relationship_key"] == made["relationship_key"]
@@ -242,19 +242,19 @@ def test_an_end_may_be_the_id_of_an_entity_of_the_same_request(run: Call) -> Non
 def test_an_end_may_be_an_entity_stored_before(run: Call) -> None:
     (ada,) = ids(run("store", entities=[ADA]))
     end = {"source_entity_id": ada, "target_index": 0}
-    stored = run("store", entities=[ACME], relationships=[{"relationship_type": "owns", **end}])
-    assert stored["relationships_created"][0]["source_entity_id"] == ada
+    answer = run("store", entities=[ACME], relationships=[{"relationship_type": "owns", **end}])
+    assert answer["relationships_created"][0]["source_entity_id"] == ada
 
 
 def test_the_same_relationship_again_is_an_observation_of_it(run: Call) -> None:
     first = run("store", entities=[ADA, ACME], relationships=[link(metadata={"since": 1, "a": 1})])
     again = run("store", entities=[ADA, ACME], relationships=[link(metadata={"since": 2, "b": None})])
-    (one,), (other,) = first["relationships_created"], again["relationships_created"]
-    assert (one["action"], other["action"]) == ("created", "matched_existing")
-    (read,) = run("relationships.list", entity_id=one["source_entity_id"])["relationships"]
+    (created,), (matched,) = first["relationships_created"], again["relationships_created"]
+    assert (created["action"], matched["action"]) == ("created", "matched_existing")
+    (read,) = run("relationships.list", entity_id=created["source_entity_id"])["relationships"]
     assert read["snapshot"] == {"since": 2, "a": 1}
     assert (read["version"], read["observation_count"], read["is_live"]) == (2, 2, True)
-    assert read["provenance"] == {"since": other["observation_id"], "a": one["observation_id"]}
+    assert read["provenance"] == {"since": matched["observation_id"], "a": created["observation_id"]}
     assert run("server.stats")["total_relationships"] == 1
 
 
@@ -269,6 +269,6 @@ def test_the_same_relationship_at_a_given_time_is_one_observation(run: Call) -> 
 
 def test_opposite_directions_and_other_types_are_other_relationships(run: Call) -> None:
     links = [link(), link(source_index=1, target_index=0), link(relationship_type="OWNS")]
-    stored = run("store", entities=[ADA, ACME], relationships=links)
-    assert len({one["relationship_id"] for one in stored["relationships_created"]}) == 3
+    answer = run("store", entities=[ADA, ACME], relationships=links)
+    assert len({relationship["relationship_id"] for relationship in answer["relationships_created"]}) == 3
     assert run("server.stats")["relationships_by_type"] == {"WORKS_AT": 2, "OWNS": 1}

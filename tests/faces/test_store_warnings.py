@@ -76,9 +76,9 @@ def test_namesakes_of_one_turn_are_told(together: Together) -> None:
     requests = [{"entities": [{**ADA, "email": f"ada{number}@example.org"}]} for number in range(4)]
     answers = together("store", requests)
     ids = [only_id(answer) for answer in answers]
-    told = [warned(answer) for answer in answers]
-    assert sum(not each for each in told) == 1
-    assert {target for each in told for _, target in each} <= set(ids)
+    warnings = [warned(answer) for answer in answers]
+    assert sum(not each for each in warnings) == 1
+    assert {target for each in warnings for _, target in each} <= set(ids)
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,13 @@ def test_an_event_without_a_date_or_near_another_is_proposed(
 ) -> None:
     dated = [{**MEETING, **({"date_start": date} if date else {})} for date in (first, second)]
     known = only_id(store(run, dated[0]))
-    told = [each for each in warned(store(run, dated[1])) if each[0] != "TYPE_MISMATCH"]
-    assert told == ([(code, known)] if code else [])
+    warnings = [each for each in warned(store(run, dated[1])) if each[0] != "TYPE_MISMATCH"]
+    assert warnings == ([(code, known)] if code else [])
 
 
 def test_a_series_of_events_is_no_surprise(run: Call) -> None:
-    told = [warned(store(run, {**MEETING, "date_start": f"2026-03-0{day}"})) for day in range(1, 6)]
-    assert [len(each) for each in told] == [0, 1, 1, 0, 0]
+    warnings = [warned(store(run, {**MEETING, "date_start": f"2026-03-0{day}"})) for day in range(1, 6)]
+    assert [len(each) for each in warnings] == [0, 1, 1, 0, 0]
 
 
 # Fields that a correction holds
@@ -147,9 +147,9 @@ def test_a_series_of_events_is_no_surprise(run: Call) -> None:
 def test_a_newer_value_of_a_corrected_field_says_that_the_correction_holds_it(call: Call) -> None:
     entity_id = only_id(call("store", entities=[{**ADA, "role": "Countess"}]))
     correction = call("entities.correct", entity_id=entity_id, field="role", value="Mathematician")
-    stored = call("store", entities=[{**ADA, "role": "Poet", "city": "London"}])
-    assert stored["entities"][0]["entity_snapshot_after"]["role"] == "Mathematician"
-    (warning,) = stored["store_warnings"]
+    answer = call("store", entities=[{**ADA, "role": "Poet", "city": "London"}])
+    assert answer["entities"][0]["entity_snapshot_after"]["role"] == "Mathematician"
+    (warning,) = answer["store_warnings"]
     assert (warning["code"], warning["index"], warning["field"]) == ("HELD_BY_CORRECTION", 0, "role")
     assert warning["observation_id"] == correction["observation_id"]
     assert "another correction of role" in warning["message"]
@@ -177,8 +177,8 @@ def test_a_field_of_any_merge_policy_may_be_held(run: Call) -> None:
     entity_id = only_id(store(run, {"entity_type": "thing", "name": "x", "tags": ["a"], "level": 1}))
     run("entities.correct", entity_id=entity_id, field="tags", value=["b"])
     run("entities.correct", entity_id=entity_id, field="level", value=2)
-    stored = store(run, {"target_id": entity_id, "tags": ["c"], "level": 3})
-    assert warned(stored) == [("HELD_BY_CORRECTION", "tags"), ("HELD_BY_CORRECTION", "level")]
+    answer = store(run, {"target_id": entity_id, "tags": ["c"], "level": 3})
+    assert warned(answer) == [("HELD_BY_CORRECTION", "tags"), ("HELD_BY_CORRECTION", "level")]
     assert warned(store(run, {"target_id": entity_id, "tags": "b", "level": 2})) == []
 
 
@@ -186,10 +186,10 @@ def test_a_field_of_any_merge_policy_may_be_held(run: Call) -> None:
 
 
 def test_a_new_type_near_a_known_one_is_stored_and_warned_of(call: Call) -> None:
-    stored = call("store", entities=[{"entity_type": "persn", "name": "Ada Lovelace"}])
-    (warning,) = stored["store_warnings"]
+    answer = call("store", entities=[{"entity_type": "persn", "name": "Ada Lovelace"}])
+    (warning,) = answer["store_warnings"]
     assert (warning["code"], warning["index"], warning["nearest"]) == ("NEW_TYPE", 0, "person")
-    assert stored["entities"][0]["entity_type"] == "persn"
+    assert answer["entities"][0]["entity_type"] == "persn"
     assert call("store", entities=[{"entity_type": "persn", "name": "Bob"}])["store_warnings"] == []
 
 
@@ -208,7 +208,7 @@ def test_a_new_field_near_a_known_one_is_stored_and_warned_of(call: Call) -> Non
     (warning,) = corrected["store_warnings"]
     assert (warning["code"], warning["field"], warning["nearest"]) == ("NEW_FIELD", "rol", "role")
     assert corrected["snapshot"]["rol"] == "Mathematician"
-    stored = call(
+    answer = call(
         "store", entities=[{**ADA, "rol": "Mathematician", "locaton": "London", "line_2": "b", "emails": []}]
     )
-    assert warned(stored) == [("NEW_FIELD", "locaton")]
+    assert warned(answer) == [("NEW_FIELD", "locaton")]

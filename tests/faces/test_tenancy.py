@@ -58,14 +58,14 @@ class Alice:
     def store(self, run: Call) -> None:
         """Store, and note every id of what was stored."""
         request = {"entities": [{**ADA, "secret": self.marker}, ACME], "relationships": [WORKS]}
-        stored = run("store", **request, idempotency_key=KEY)
-        ada, acme = (item["entity_id"] for item in stored["entities"])
-        (link,) = stored["relationships_created"]
-        told = [item["observation_id"] for item in stored["entities"]]
+        answer = run("store", **request, idempotency_key=KEY)
+        ada, acme = (item["entity_id"] for item in answer["entities"])
+        (link,) = answer["relationships_created"]
+        observation_ids = [item["observation_id"] for item in answer["entities"]]
         (event,) = run("timeline.list")["events"]
         self.secrets = {
-            self.marker, self.owner, ada, acme, *told, stored["transaction_id"], link["relationship_key"],
-            link["relationship_id"], link["observation_id"], event["id"],
+            self.marker, self.owner, ada, acme, *observation_ids, answer["transaction_id"],
+            link["relationship_key"], link["relationship_id"], link["observation_id"], event["id"],
         }  # fmt: skip
         ends = {"relationship_type": "WORKS_AT", "source_index": 0, "target_entity_id": acme}
         ends_by_id = {"relationship_type": "WORKS_AT", "source_entity_id": ada, "target_entity_id": acme}
@@ -84,13 +84,20 @@ class Alice:
             ],
             "target_entity_id": [acme],
             "entity_id": [ada, acme],
-            "observation_id": told,
+            "observation_id": observation_ids,
             "event_id": [event["id"]],
             "event_type": ["Birthday"],
             "source_id": ["src_" + "0" * 32],
             "entity_type": ["person"],
             "entity_types": [["person", "company"]],
-            "identifier": [ada, ada.upper(), "Ada Lovelace", "ada@example.org", self.marker, told[0]],
+            "identifier": [
+                ada,
+                ada.upper(),
+                "Ada Lovelace",
+                "ada@example.org",
+                self.marker,
+                observation_ids[0],
+            ],
             "search": [ada, "Ada Lovelace", "ada@example.org", self.marker, "countess of computing"],
             "question": ["who is Ada Lovelace", "ada@example.org", self.marker, "countess of computing", ada],
             "entity_identifier": [ada, "Ada Lovelace"],
@@ -161,8 +168,8 @@ def names(name: str) -> dict[str, bool]:
     """Return every argument of an operation, those of its filters too, and whether it is required."""
     model = REGISTRY[name].arguments
     inner = nested_filters(model)
-    found = {n: info.is_required() for n, info in (inner.model_fields if inner else {}).items()}
-    return {**found, **{n: info.is_required() for n, info in model.model_fields.items()}}
+    required = {n: info.is_required() for n, info in (inner.model_fields if inner else {}).items()}
+    return {**required, **{n: info.is_required() for n, info in model.model_fields.items()}}
 
 
 def questions(name: str, alice: Alice) -> Iterator[dict[str, Any]]:
@@ -176,12 +183,16 @@ def questions(name: str, alice: Alice) -> Iterator[dict[str, Any]]:
             yield {**needed, **along, argument: value}
 
 
-def leaks(alice: Alice, said: str, asked: dict[str, Any] | None = None) -> set[str]:
+def leaks(alice: Alice, answer_text: str, arguments: dict[str, Any] | None = None) -> set[str]:
     """Return what of Alice's stands in an answer, other than what was asked with."""
     ends = ("relationship_type", "source_entity_id", "target_entity_id")
     # A key is made of the ends that were asked with.
-    known = json.dumps([asked, ":".join(str((asked or {}).get(end)) for end in ends)])
-    return {secret for secret in alice.secrets if secret in said and (asked is None or secret not in known)}
+    known = json.dumps([arguments, ":".join(str((arguments or {}).get(end)) for end in ends)])
+    return {
+        secret
+        for secret in alice.secrets
+        if secret in answer_text and (arguments is None or secret not in known)
+    }
 
 
 @pytest.fixture(params=["run", "rest", "mcp"])
@@ -190,8 +201,8 @@ def bob(request: pytest.FixtureRequest) -> Call:
 
 
 def test_every_argument_of_an_operation_that_takes_a_text_is_asked_with_or_plain(alice: Alice) -> None:
-    asked = {n for name in REGISTRY for n in names(name) if values(alice, name, n)}
-    assert {"entity_id", "relationship_key", "cursor", "search", "question", "event_id"} <= asked
+    covered = {n for name in REGISTRY for n in names(name) if values(alice, name, n)}
+    assert {"entity_id", "relationship_key", "cursor", "search", "question", "event_id"} <= covered
     assert {n for name in REGISTRY for n in names(name)} >= PLAIN
 
 
@@ -213,15 +224,15 @@ def test_argument_that_may_hold_any_text_is_known_by_its_schema(schema: Any, exp
 def test_nothing_of_another_owner_is_seen(bob: Call, alice: Alice, name: str, same_names: bool) -> None:
     if same_names:
         bob("store", entities=[ADA, ACME], relationships=[WORKS])
-    for asked in questions(name, alice):
-        status, said = outcome(bob, name, asked)
-        assert status in (200, 400, 404), (asked, said)
-        assert not leaks(alice, said, None if status == 200 else asked), asked
+    for arguments in questions(name, alice):
+        status, answer_text = outcome(bob, name, arguments)
+        assert status in (200, 400, 404), (arguments, answer_text)
+        assert not leaks(alice, answer_text, None if status == 200 else arguments), arguments
 
 
-def outcome(bob: Call, name: str, asked: dict[str, Any]) -> tuple[int, str]:
+def outcome(bob: Call, name: str, arguments: dict[str, Any]) -> tuple[int, str]:
     try:
-        return 200, json.dumps(bob(name, **asked))
+        return 200, json.dumps(bob(name, **arguments))
     except GraphmemError as exc:
         return exc.status, json.dumps([str(exc), exc.details])
 
@@ -232,10 +243,13 @@ def test_nothing_of_another_owner_is_changed(
 ) -> None:
     hers = faces.by_runner(loop, services, alice.owner)
     entity_ids = alice.values["entity_id"]
-    before = [hers("server.stats"), *(hers("entities.get", entity_id=one) for one in entity_ids)]
-    for asked in questions(name, alice):
-        outcome(run, name, asked)
-    assert [hers("server.stats"), *(hers("entities.get", entity_id=one) for one in entity_ids)] == before
+    before = [hers("server.stats"), *(hers("entities.get", entity_id=entity_id) for entity_id in entity_ids)]
+    for arguments in questions(name, alice):
+        outcome(run, name, arguments)
+    assert [
+        hers("server.stats"),
+        *(hers("entities.get", entity_id=entity_id) for entity_id in entity_ids),
+    ] == before
 
 
 def test_an_entity_of_another_owner_is_not_there(call: Call, alice: Alice) -> None:
@@ -251,12 +265,12 @@ def test_an_entity_of_another_owner_is_not_there(call: Call, alice: Alice) -> No
 
 
 def test_the_same_content_of_two_owners_has_other_ids(run: Call, alice: Alice) -> None:
-    stored = run(
+    answer = run(
         "store", entities=[{**ADA, "secret": alice.marker}, ACME], relationships=[WORKS], idempotency_key=KEY
     )
-    assert (stored["replayed"], stored["entities_created"], stored["observations_created"]) == (False, 2, 2)
-    said = json.dumps(stored)
-    assert leaks(alice, said) == {alice.marker}
+    assert (answer["replayed"], answer["entities_created"], answer["observations_created"]) == (False, 2, 2)
+    answer_text = json.dumps(answer)
+    assert leaks(alice, answer_text) == {alice.marker}
 
 
 @pytest.mark.parametrize("claim", ["owner", "user_id", "owner_id", "tenant"])

@@ -35,12 +35,15 @@ TASK = {
 }
 
 
-def ids(stored: dict[str, Any]) -> list[str]:
-    return [item["entity_id"] for item in stored["entities"]]
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [item["entity_id"] for item in answer["entities"]]
 
 
-def listed(call: Call, **asked: Any) -> list[tuple[str, str]]:
-    return [(one["event_type"], one["text"]) for one in call("timeline.list", order="asc", **asked)["events"]]
+def listed(call: Call, **arguments: Any) -> list[tuple[str, str]]:
+    return [
+        (event["event_type"], event["text"])
+        for event in call("timeline.list", order="asc", **arguments)["events"]
+    ]
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def test_events_are_listed_the_latest_first_with_where_they_come_from(run: Call,
     page = run("timeline.list", include_total_count=True)
     assert (page["limit"], page["offset"], page["total"]) == (100, 0, 3)
     assert "next_cursor" not in page
-    assert [one["event_type"] for one in page["events"]] == ["TaskDue", "EventEnd", "EventStart"]
+    assert [event["event_type"] for event in page["events"]] == ["TaskDue", "EventEnd", "EventStart"]
     *_, start = page["events"]
     (observation,) = run("observations.query", entity_id=world[0])["observations"]
     assert start == {
@@ -83,7 +86,7 @@ def test_a_day_is_told_as_one_and_begins_its_day(run: Call, world: list[str]) ->
 START, END, DUE = ("EventStart", MEETING["date_start"]), ("EventEnd", "2026-02-01"), ("TaskDue", "2026-03-01")
 
 
-@pytest.mark.parametrize(("asked", "wanted"), [
+@pytest.mark.parametrize(("arguments", "wanted"), [
     ({}, [START, END, DUE]),
     ({"event_type": "TaskDue"}, [DUE]),
     ({"event_type": "taskdue"}, []),
@@ -100,19 +103,19 @@ START, END, DUE = ("EventStart", MEETING["date_start"]), ("EventEnd", "2026-02-0
     ({"offset": 3}, []),
 ])  # fmt: skip
 def test_what_is_asked_for_is_answered(
-    run: Call, world: list[str], asked: dict[str, Any], wanted: list[tuple[str, str]]
+    run: Call, world: list[str], arguments: dict[str, Any], wanted: list[tuple[str, str]]
 ) -> None:
-    assert listed(run, **asked) == wanted
-    counted = {name: value for name, value in asked.items() if name not in ("limit", "offset")}
-    whole = [START, END, DUE] if {"limit", "offset"} & set(asked) else wanted
+    assert listed(run, **arguments) == wanted
+    counted = {name: value for name, value in arguments.items() if name not in ("limit", "offset")}
+    whole = [START, END, DUE] if {"limit", "offset"} & set(arguments) else wanted
     assert run("timeline.list", **counted, include_total_count=True)["total"] == len(whole)
 
 
 def test_the_other_spellings(rest: Call, mcp: Call, world: list[str]) -> None:
     for call in (rest, mcp):
-        asked = {"type": "EventEnd", "from": "2026-01-01", "to": "2026-02-02", "sort_order": "desc"}
-        assert len(call("timeline.list", **asked)["events"]) == 1
-        assert call("timeline.list", **{**asked, "to": "2026-02-01"})["events"] == []
+        arguments = {"type": "EventEnd", "from": "2026-01-01", "to": "2026-02-02", "sort_order": "desc"}
+        assert len(call("timeline.list", **arguments)["events"]) == 1
+        assert call("timeline.list", **{**arguments, "to": "2026-02-01"})["events"] == []
 
 
 def test_of_one_entity(run: Call, world: list[str]) -> None:
@@ -124,17 +127,17 @@ def test_of_one_entity(run: Call, world: list[str]) -> None:
         run("timeline.list", entity_id="ent_" + "0" * 24)
 
 
-@pytest.mark.parametrize("asked", [
+@pytest.mark.parametrize("arguments", [
     {"start_date": "soon"}, {"end_date": "2026-13-01"}, {"start_date": "2026"}, {"end_date": ""},
     {"start_date": "2026-02-01", "end_date": "2026-01-01"}, {"order": "up"},
     {"order_by": "created_at"}, {"limit": "501"}, {"limit": "-1"}, {"offset": "-1"},
     {"event_type": "x" * 201}, {"at": "then"}, {"entity_type": "9"},
 ])  # fmt: skip
-def test_what_does_not_fit_is_refused(call: Call, asked: dict[str, Any]) -> None:
+def test_what_does_not_fit_is_refused(call: Call, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as refused:
-        call("timeline.list", **asked)
+        call("timeline.list", **arguments)
     (issue,) = refused.value.details["issues"]
-    assert issue["path"] in [f"$.{name}" for name in asked]
+    assert issue["path"] in [f"$.{name}" for name in arguments]
     assert issue["message"]
 
 
@@ -143,45 +146,47 @@ def test_unknown_arguments_are_refused(rest: Call) -> None:
         rest("timeline.list", colour="red")
 
 
-def walk(run: Call, **asked: Any) -> list[str]:
-    found: list[str] = []
-    page = run("timeline.list", **asked)
+def walk(run: Call, **arguments: Any) -> list[str]:
+    event_ids: list[str] = []
+    page = run("timeline.list", **arguments)
     while True:
-        found += [one["id"] for one in page["events"]]
+        event_ids += [event["id"] for event in page["events"]]
         if "next_cursor" not in page:
-            return found
-        page = run("timeline.list", **asked, cursor=page["next_cursor"])
+            return event_ids
+        page = run("timeline.list", **arguments, cursor=page["next_cursor"])
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("of", ["all", "type", "entity type", "entity", "a time"])
 def test_cursors_lead_through_equal_times_without_gap_or_double(run: Call, order: str, of: str) -> None:
     dates = [f"2026-01-{1 + k // 4:02d}T{'00:00:00Z' if k % 4 else '01:00:00+01:00'}" for k in range(16)]
-    items = [{"entity_type": "thing", "name": f"{k}", "due": [one, one[:10]]} for k, one in enumerate(dates)]
-    many = [f"{one[:19]}.{k}Z" for k in range(3) for one in dates]
+    items = [
+        {"entity_type": "thing", "name": f"{k}", "due": [date, date[:10]]} for k, date in enumerate(dates)
+    ]
+    many = [f"{date[:19]}.{k}Z" for k in range(3) for date in dates]
     items.append({"entity_type": "thing", "name": "many", "due": many})
-    stored = ids(run("store", entities=items))
-    asked: dict[str, Any] = {
+    entity_ids = ids(run("store", entities=items))
+    arguments: dict[str, Any] = {
         "all": {}, "type": {"event_type": "Due"}, "entity type": {"entity_type": "thing"},
-        "entity": {"entity_id": stored[-1]}, "a time": {"at": "2100-01-01"},
+        "entity": {"entity_id": entity_ids[-1]}, "a time": {"at": "2100-01-01"},
     }[of]  # fmt: skip
-    asked = {**asked, "order": order, "start_date": "2026-01-02"}
-    whole = run("timeline.list", **asked, limit=500)["events"]
-    assert [(one["instant"], one["id"]) for one in whole] == sorted(
-        [(one["instant"], one["id"]) for one in whole], reverse=order == "desc"
+    arguments = {**arguments, "order": order, "start_date": "2026-01-02"}
+    whole = run("timeline.list", **arguments, limit=500)["events"]
+    assert [(event["instant"], event["id"]) for event in whole] == sorted(
+        [(event["instant"], event["id"]) for event in whole], reverse=order == "desc"
     )
     assert len(whole) == {"entity": 18}.get(of, 24 + 18)
     for limit in (1, 3, len(whole)):
-        assert walk(run, **asked, limit=limit) == [one["id"] for one in whole]
-    second = run("timeline.list", **asked, limit=4, offset=2)["events"]
+        assert walk(run, **arguments, limit=limit) == [event["id"] for event in whole]
+    second = run("timeline.list", **arguments, limit=4, offset=2)["events"]
     assert second == whole[2:6]
 
 
 def test_a_cursor_is_good_for_its_query_alone(run: Call, world: list[str]) -> None:
     cursor = run("timeline.list", limit=1)["next_cursor"]
-    for asked in ({"order": "asc"}, {"entity_type": "task"}, {"start_date": "2020-01-01"}):
+    for arguments in ({"order": "asc"}, {"entity_type": "task"}, {"start_date": "2020-01-01"}):
         with pytest.raises(InvalidCursor):
-            run("timeline.list", cursor=cursor, **asked)
+            run("timeline.list", cursor=cursor, **arguments)
     with pytest.raises(InvalidInput):
         run("timeline.list", cursor=cursor, offset=1)
     assert len(run("timeline.list", cursor=cursor, limit=500)["events"]) == 2
@@ -192,7 +197,7 @@ def test_a_page_goes_on_while_others_write(run: Call, world: list[str]) -> None:
     run("store", entities=[{"entity_type": "event", "title": "Earlier", "date_start": "2026-01-01"}])
     run("store", entities=[{"entity_type": "event", "title": "Later", "date_start": "2026-02-15"}])
     rest = run("timeline.list", order="asc", cursor=page["next_cursor"])["events"]
-    assert [one["text"] for one in rest] == ["2026-02-01", "2026-02-15", "2026-03-01"]
+    assert [event["text"] for event in rest] == ["2026-02-01", "2026-02-15", "2026-03-01"]
 
 
 # What events follow
@@ -234,9 +239,9 @@ def test_events_go_and_return_with_their_entity(run: Call, world: list[str]) -> 
     run("entities.delete", entity_id=world[1])
     assert listed(run) == [START, END]
     assert run("server.stats")["total_events"] == 2
-    for asked in ({"event_id": event["id"]},):
+    for arguments in ({"event_id": event["id"]},):
         with pytest.raises(NotFound):
-            run("timeline.get", **asked)
+            run("timeline.get", **arguments)
     with pytest.raises(NotFound):
         run("timeline.list", entity_id=world[1])
     run("store", entities=[{"target_id": world[1], "due_date": "2026-05-01"}])
@@ -250,15 +255,15 @@ def test_a_merge_moves_events_to_the_survivor_and_its_end_gives_them_back(run: C
         {"entity_type": "task", "title": "A", "due_date": "2026-01-01", "start_date": "2025-12-01"},
         {"entity_type": "task", "title": "B", "due_date": "2026-02-01"},
     ]
-    one, other = ids(run("store", entities=items[:1])) + ids(run("store", entities=items[1:]))
+    first, second = ids(run("store", entities=items[:1])) + ids(run("store", entities=items[1:]))
     before = run("timeline.list")["events"]
-    run("entities.merge", source_entity_id=one, target_entity_id=other)
+    run("entities.merge", source_entity_id=first, target_entity_id=second)
     merged = run("timeline.list")["events"]
     assert [(e["event_type"], e["text"], e["entity_id"]) for e in merged] == [
-        ("TaskDue", "2026-02-01", other), ("TaskStart", "2025-12-01", other),
+        ("TaskDue", "2026-02-01", second), ("TaskStart", "2025-12-01", second),
     ]  # fmt: skip
-    assert run("timeline.list", entity_id=one)["events"] == merged
-    run("entities.unmerge", source_entity_id=one)
+    assert run("timeline.list", entity_id=first)["events"] == merged
+    run("entities.unmerge", source_entity_id=first)
     assert run("timeline.list")["events"] == before
 
 
@@ -331,10 +336,12 @@ def test_a_late_report_is_known_only_from_when_it_came(call: Call, run: Call, wo
 def test_a_range_is_described_by_the_interface_s_names_and_taken_by_both(
     rest: Call, mcp: Call, cli: Call, world: list[str]
 ) -> None:
-    described = {one["name"] for one in openapi.document()["paths"]["/timeline"]["get"]["parameters"]}
+    described = {
+        parameter["name"] for parameter in openapi.document()["paths"]["/timeline"]["get"]["parameters"]
+    }
     assert {"type", "from", "to"} <= described
     assert not {"event_type", "start_date", "end_date"} & described
-    (tool,) = [one for one in tools.described("full") if one.name == "list_timeline_events"]
+    (tool,) = [entry for entry in tools.described("full") if entry.name == "list_timeline_events"]
     assert {"entity_type", "start_date", "end_date"} <= set(tool.input_schema["properties"])
     shown = CliRunner().invoke(command_line, ["timeline", "list", "--help"], env={"COLUMNS": "200"}).stdout
     assert all(option in shown for option in ("--type", "--from", "--to"))
@@ -351,15 +358,15 @@ def test_a_range_is_described_by_the_interface_s_names_and_taken_by_both(
 def test_pages_as_of_a_time_tile_while_a_backfill_is_recorded(run: Call, order: str, clock: str) -> None:
     tasks = [{"entity_type": "task", "title": f"T{k}", "due_date": f"2026-03-{k:02}"} for k in range(1, 7)]
     run("store", entities=tasks, observed_at="2026-01-01T00:00:00Z")
-    asked = {"order": order, "limit": 2, clock: "2100-01-01" if clock == "at_ingested" else "2026-06-01"}
-    whole = run("timeline.list", **{**asked, "limit": 500})["events"]
-    page = run("timeline.list", **asked)
+    arguments = {"order": order, "limit": 2, clock: "2100-01-01" if clock == "at_ingested" else "2026-06-01"}
+    whole = run("timeline.list", **{**arguments, "limit": 500})["events"]
+    page = run("timeline.list", **arguments)
     seen = page["events"]
     while "next_cursor" in page:
         late = [{"entity_type": "task", "title": f"Late {len(seen)}", "due_date": "2026-03-04"}]
         run("store", entities=late, observed_at="2026-01-02T00:00:00Z")
         run("store", entities=[{**tasks[2], "due_date": "2026-03-31"}], observed_at="2026-01-02T00:00:00Z")
-        page = run("timeline.list", **asked, cursor=page["next_cursor"])
+        page = run("timeline.list", **arguments, cursor=page["next_cursor"])
         seen += page["events"]
     assert seen == whole
 
@@ -376,8 +383,8 @@ def test_what_was_never_true_of_now_has_an_event_as_of_its_time(
     limited = by_runner(loop, replace(services, limits=Limits(recomputed_entities=1)), owner)
     with pytest.raises(NotFound, match="entity_id"):
         limited("timeline.get", event_id=late["id"], at="2025-06-01")
-    asked = {"event_id": late["id"], "entity_id": world[1], "at": "2025-06-01"}
-    assert limited("timeline.get", **asked)["event"] == call("timeline.get", **asked)["event"] == late
+    arguments = {"event_id": late["id"], "entity_id": world[1], "at": "2025-06-01"}
+    assert limited("timeline.get", **arguments)["event"] == call("timeline.get", **arguments)["event"] == late
 
 
 def test_as_of_a_time_too_many_entities_are_refused_with_what_to_do(
@@ -403,11 +410,11 @@ def test_two_owners_of_the_same_times_see_their_own(
     stranger = by_runner(loop, services, str(uuid.uuid4()))
     assert stranger("timeline.list", include_total_count=True)["total"] == 0
     stranger("store", entities=[MEETING])
-    events = {one["id"] for one in run("timeline.list")["events"]}
-    hers = {one["id"] for one in stranger("timeline.list")["events"]}
+    events = {event["id"] for event in run("timeline.list")["events"]}
+    hers = {event["id"] for event in stranger("timeline.list")["events"]}
     assert (len(events), len(hers), events & hers) == (3, 2, set())
-    for one in events:
+    for event_id in events:
         for clocks in ({}, {"at": "2100-01-01"}):
             with pytest.raises(GraphmemError) as missing:
-                stranger("timeline.get", event_id=one, **clocks)
-            assert missing.value.details == {"event_id": one}
+                stranger("timeline.get", event_id=event_id, **clocks)
+            assert missing.value.details == {"event_id": event_id}

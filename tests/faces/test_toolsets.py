@@ -84,27 +84,31 @@ def test_structured_content_fits_the_schema_that_is_listed(
 ) -> None:
     """A client that validates errors too, as the TypeScript SDK does, would hide their message."""
 
-    async def asked() -> list[Any]:
+    async def schema_and_answer() -> list[Any]:
         async with Client(create_server(services, lambda: full_actor(owner), "full")) as client:
             schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
             arguments = {"relationship_id": "rel_0"}
             answer: Any = await client.call_tool("retrieve_relationship", arguments)
             return [schemas["retrieve_relationship"], answer]
 
-    schema, answer = loop.run(asked())
+    schema, answer = loop.run(schema_and_answer())
     assert schema["required"]
     assert (answer.is_error, answer.structured_content) == (True, None)
     assert canonical.decode(answer.content[0].text)["error_code"] == "RESOURCE_NOT_FOUND"
 
 
 def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
-    idempotent = {name for name, one in REGISTRY.items() if one.idempotent and one.scope is not Scope.READ}
-    stored = run("store", entities=[
+    idempotent = {
+        name
+        for name, operation in REGISTRY.items()
+        if operation.idempotent and operation.scope is not Scope.READ
+    }
+    answer = run("store", entities=[
         {"entity_type": "person", "name": "Ada"}, {"entity_type": "person", "name": "Ada L."},
         {"entity_type": "company", "name": "Acme"},
     ], relationships=[{"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 2}])  # fmt: skip
-    ada, other, _ = (entity["entity_id"] for entity in stored["entities"])
-    key = stored["relationships_created"][0]["relationship_key"]
+    ada, other, _ = (entity["entity_id"] for entity in answer["entities"])
+    key = answer["relationships_created"][0]["relationship_key"]
     run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "string"}}})
     calls: list[tuple[str, dict[str, Any]]] = [
         ("relationships.delete", {"relationship_key": key}),
@@ -144,10 +148,10 @@ def test_the_path_chooses_before_the_header_and_the_header_before_the_settings(
         ("/mcp/core", "full", "core"),
     ]
     with guarded.http() as http:
-        for path, header, chosen in choices:
+        for path, header, toolset in choices:
             headers = ACCEPT | ({"X-MCP-Tools": header} if header else {})
             answer = http.post(prefix + path, json=LIST, headers=headers)
-            assert names(answer) == list(TOOLSETS[chosen].tools()), (path, header)
+            assert names(answer) == list(TOOLSETS[toolset].tools()), (path, header)
 
 
 def test_a_toolset_that_is_not_there_is_refused(guarded: Service) -> None:
@@ -171,10 +175,10 @@ def test_the_path_of_a_toolset_wants_the_token_and_takes_post_only(guarded: Serv
 
 
 @pytest.mark.parametrize(
-    ("words", "chosen"), [([], "readonly"), (["--tools", "full"], "full")], ids=["variable", "option"]
+    ("words", "toolset"), [([], "readonly"), (["--tools", "full"], "full")], ids=["variable", "option"]
 )
 def test_the_option_chooses_before_the_variable(
-    loop: Loop, settings: Settings, tmp_path: Path, owner: str, words: list[str], chosen: ToolsetName
+    loop: Loop, settings: Settings, tmp_path: Path, owner: str, words: list[str], toolset: ToolsetName
 ) -> None:
     program, *rest = command(owner, "mcp", *words)
     where = environment(settings, tmp_path, GRAPHMEM_MCP_TOOLS="readonly")
@@ -183,4 +187,4 @@ def test_the_option_chooses_before_the_variable(
         async with Client(StdioServerParameters(command=program, args=rest, env=where)) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 
-    assert loop.run(listed()) == list(TOOLSETS[chosen].tools())
+    assert loop.run(listed()) == list(TOOLSETS[toolset].tools())

@@ -165,8 +165,8 @@ def test_a_turn_links_to_all_that_it_serves(traced: Traced, loop: Loop) -> None:
         return [answer.headers["x-trace-id"] for answer in answers]
 
     traces = set(loop.run(stores()))
-    stored = collector.wait(lambda span: span.trace in traces and span.name == "store", 30)
-    ours = {(span.trace, span.id) for span in stored}
+    store_spans = collector.wait(lambda span: span.trace in traces and span.name == "store", 30)
+    ours = {(span.trace, span.id) for span in store_spans}
     turns = collector.wait(lambda span: span.name == "writer.turn" and bool(ours & set(span.links)))
     for _ in range(100):
         if {link for turn in turns for link in turn.links} >= ours:
@@ -197,10 +197,10 @@ def test_a_collector_that_never_answers_disturbs_nobody(settings: Settings, tmp_
                 for _ in range(20):
                     assert http.get("/schemas").status_code == 200
                 assert time.monotonic() - start < 10
-            told = time.monotonic()
+            signal_time = time.monotonic()
             service.send(signal.SIGTERM)
             assert service.wait() == 0
-            assert time.monotonic() - told < CLOSING_SECONDS + 10
+            assert time.monotonic() - signal_time < CLOSING_SECONDS + 10
     lines = [line for line in service.console.splitlines() if "opentelemetry" in line or "xport" in line]
     assert lines == []
 

@@ -62,9 +62,9 @@ def test_two_processes_on_one_owner_lose_nothing(
     query = "MATCH (t:Transaction) WHERE t.owner = $o RETURN t.sequence AS n ORDER BY n"
     assert [row["n"] for row in loop.run(services.database.script(query, o=owner))] == list(range(1, 201))
     page = loop.run(ask(services, owner, "entities.query"))
-    fields = {name for one in page["entities"] for name in one["snapshot"]} - {"name"}
+    fields = {name for entity in page["entities"] for name in entity["snapshot"]} - {"name"}
     assert fields == {f"f{i}" for i in range(200)}
-    assert [one["version"] for one in page["entities"]] == [40] * 5
+    assert [entity["version"] for entity in page["entities"]] == [40] * 5
 
 
 @pytest.mark.parametrize("form", ["write.look", "write.look[plain]"])
@@ -97,25 +97,25 @@ def test_a_commit_that_is_seen_in_part_is_not_built_on(
         # The first look, before the commit, is what the second one sees beside the new revision.
         return rows if len(looks) != 2 else [{**looks[0][0], "owner": rows[0]["owner"]}]
 
-    def ada(**said: Any) -> dict[str, Any]:
-        return {"entities": [{"entity_type": "person", "name": "Ada", **said}]}
+    def ada(**fields: Any) -> dict[str, Any]:
+        return {"entities": [{"entity_type": "person", "name": "Ada", **fields}]}
 
     async def both() -> tuple[dict[str, Any], dict[str, Any]]:
         await ask(second, owner, "store", entities=[{"entity_type": "person", "name": "Mary"}])
         monkeypatch.setattr(second.database, "read", read)
         await ask(second, owner, "store", **ada(born=1815), idempotency_key="k", commit=False)
-        stored = await ask(services, owner, "store", **ada(born=1815), idempotency_key="k")
+        answer = await ask(services, owner, "store", **ada(born=1815), idempotency_key="k")
         more: dict[str, Any] = {"born": 1815, "idempotency_key": "k"} if replayed else {"died": 1852}
         key = more.pop("idempotency_key", None)
         again = await ask(second, owner, "store", **ada(**more), idempotency_key=key)
         assert again["replayed"] == replayed
-        assert (again["transaction_id"] == stored["transaction_id"]) == replayed
-        (first,) = stored["entities"]
+        assert (again["transaction_id"] == answer["transaction_id"]) == replayed
+        (first,) = answer["entities"]
         return more, await ask(services, owner, "entities.get", entity_id=first["entity_id"])
 
-    more, found = loop.run(both())
-    assert found["snapshot"] == {"name": "Ada", "born": 1815, **more}
-    assert found["version"] == found["observation_count"] == (1 if replayed else 2)
+    more, entity = loop.run(both())
+    assert entity["snapshot"] == {"name": "Ada", "born": 1815, **more}
+    assert entity["version"] == entity["observation_count"] == (1 if replayed else 2)
     assert loop.run(ask(services, owner, "server.check_snapshots"))["healthy"]
 
 
@@ -136,9 +136,9 @@ def _ancestors(tree: list[Any], mark: str) -> list[str]:
     """Return the details of the operators that come after one whose details hold ``mark``."""
     details, *children = tree
     for child in children:
-        found = _ancestors(child, mark)
-        if found or mark in child[0]:
-            return [*found, details]
+        ancestors = _ancestors(child, mark)
+        if ancestors or mark in child[0]:
+            return [*ancestors, details]
     return []
 
 
@@ -159,9 +159,9 @@ def test_a_turn_that_lost_twice_takes_the_lock(loop: Loop, services: Services, o
     losses = TurnLimits().losses_before_lock
     with faulty_services(loop, services) as (faulty, database):
         database.faults = [lost] * losses
-        stored = loop.run(ask(faulty, owner, "store", entities=[ADA]))
+        answer = loop.run(ask(faulty, owner, "store", entities=[ADA]))
         assert (len(database.turns), locks(faulty)) == (losses + 1, 1)
-    assert stored["entities_created"] == 1
+    assert answer["entities_created"] == 1
 
 
 def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, owner: str) -> None:
@@ -181,8 +181,8 @@ def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, own
 
         readers = [asyncio.create_task(read()) for _ in range(6)]
         for i in range(120):
-            said = {f"f{j}": f"{i}:{filling}" for j in range(20)} | {f"g{999 - i}": f"{i}:"}
-            (item,) = (await ask(services, owner, "store", entities=[{**target, **said}]))["entities"]
+            fields = {f"f{j}": f"{i}:{filling}" for j in range(20)} | {f"g{999 - i}": f"{i}:"}
+            (item,) = (await ask(services, owner, "store", entities=[{**target, **fields}]))["entities"]
             written[item["version"]] = (i, item["observation_id"])
         done.set()
         await asyncio.gather(*readers)
@@ -215,16 +215,16 @@ def test_a_type_registered_by_one_process_is_used_by_the_other_at_once(
         for where in (services, second):
             await where.vocabulary.refresh()
         await ask(services, owner, "relationship_types.register", relationship_type=new_type)
-        stored = await ask(second, owner, "store", entities=pair, relationships=[relation])
-        (made,) = stored["relationships_created"]
+        answer = await ask(second, owner, "store", entities=pair, relationships=[relation])
+        (made,) = answer["relationships_created"]
         assert made["relationship_type"] == new_type
 
     loop.run(both())
 
 
-@pytest.mark.parametrize("asked", ["all", "one", "listed", "deleted"])
+@pytest.mark.parametrize("way", ["all", "one", "listed", "deleted"])
 def test_what_one_process_wrote_with_a_new_type_the_other_finds_at_once(
-    loop: Loop, services: Services, second: Services, owner: str, new_type: str, asked: str
+    loop: Loop, services: Services, second: Services, owner: str, new_type: str, way: str
 ) -> None:
     pair = [{"entity_type": "person", "name": name} for name in ("Ada", "Mary")]
     relation = {"relationship_type": new_type, "source_index": 0, "target_index": 1}
@@ -232,21 +232,21 @@ def test_what_one_process_wrote_with_a_new_type_the_other_finds_at_once(
     async def both() -> None:
         await second.vocabulary.refresh()
         await ask(services, owner, "relationship_types.register", relationship_type=new_type)
-        stored = await ask(services, owner, "store", entities=pair, relationships=[relation])
-        ada = stored["entities"][0]["entity_id"]
-        (key,) = (one["relationship_key"] for one in stored["relationships_created"])
+        answer = await ask(services, owner, "store", entities=pair, relationships=[relation])
+        ada = answer["entities"][0]["entity_id"]
+        (key,) = (relationship["relationship_key"] for relationship in answer["relationships_created"])
         assert new_type not in (await second.vocabulary.current()).names
-        if asked == "listed":
-            found = await ask(second, owner, "relationships.list", relationship_type=new_type)
-        elif asked == "deleted":
+        if way == "listed":
+            page = await ask(second, owner, "relationships.list", relationship_type=new_type)
+        elif way == "deleted":
             await ask(second, owner, "relationships.delete", relationship_key=key)
-            found = await ask(services, owner, "entities.related", entity_id=ada)
-            assert found["relationships"] == []
+            page = await ask(services, owner, "entities.related", entity_id=ada)
+            assert page["relationships"] == []
             return
         else:
-            types = {"relationship_types": [new_type]} if asked == "one" else {}
-            found = await ask(second, owner, "entities.related", entity_id=ada, **types)
-        assert [one["relationship_key"] for one in found["relationships"]] == [key]
+            types = {"relationship_types": [new_type]} if way == "one" else {}
+            page = await ask(second, owner, "entities.related", entity_id=ada, **types)
+        assert [relationship["relationship_key"] for relationship in page["relationships"]] == [key]
 
     loop.run(both())
 
@@ -256,8 +256,11 @@ def test_two_processes_register_at_the_same_time(
 ) -> None:
     async def both() -> list[dict[str, Any]]:
         where = (services, second)
-        told = [{"relationship_type": new_type, "description": "x"}] * 10
-        calls = (ask(where[i % 2], owner, "relationship_types.register", **one) for i, one in enumerate(told))
+        requests = [{"relationship_type": new_type, "description": "x"}] * 10
+        calls = (
+            ask(where[i % 2], owner, "relationship_types.register", **request)
+            for i, request in enumerate(requests)
+        )
         return await asyncio.gather(*calls)
 
     answers = loop.run(both())

@@ -34,17 +34,17 @@ def refusals(call: Call, name: str, **arguments: Any) -> list[tuple[str, str]]:
 
 def test_what_is_stored_under_another_name_is_the_same_entity(run: Call) -> None:
     run("schemas.register", schema=WINE)
-    (one, two) = run(
+    (first, second) = run(
         "store",
         entities=[{"entity_type": "vin", **MARGAUX}, {"entity_type": "wine", **MARGAUX, "price": 900}],
     )["entities"]
-    assert one["entity_id"] == two["entity_id"]
-    assert (one["entity_type"], one["identity_basis"]) == ("wine", "name+year")
+    assert first["entity_id"] == second["entity_id"]
+    assert (first["entity_type"], first["identity_basis"]) == ("wine", "name+year")
     (listed,) = run("entities.query", filters={"entity_type": "VINO"})["entities"]
-    assert (listed["entity_id"], listed["entity_type"]) == (one["entity_id"], "wine")
+    assert (listed["entity_id"], listed["entity_type"]) == (first["entity_id"], "wine")
     assert run("entities.query", entity_types=["vin", "wine"], include_total_count=True)["total"] == 1
-    found = run("entities.find", identifier="margaux", entity_type="vin")
-    assert [entity["entity_id"] for entity in found["entities"]] == [one["entity_id"]]
+    answer = run("entities.find", identifier="margaux", entity_type="vin")
+    assert [entity["entity_id"] for entity in answer["entities"]] == [first["entity_id"]]
     assert run("observations.query", entity_type="vino", include_total_count=True)["total"] == 2
     assert run("schemas.get", entity_type="vin")["entity_type"] == "wine"
     assert list(run("server.stats")["entities_by_type"]) == ["wine"]
@@ -52,16 +52,16 @@ def test_what_is_stored_under_another_name_is_the_same_entity(run: Call) -> None
 
 def test_writes_that_name_an_entity_take_the_other_name_of_its_type(run: Call) -> None:
     run("schemas.register", schema=WINE)
-    (stored,) = run("store", entities=[{"entity_type": "wine", **MARGAUX}])["entities"]
-    about = {"entity_id": stored["entity_id"], "entity_type": "vin"}
+    (entity,) = run("store", entities=[{"entity_type": "wine", **MARGAUX}])["entities"]
+    about = {"entity_id": entity["entity_id"], "entity_type": "vin"}
     assert run("entities.correct", **about, field="year", value=1991)["snapshot"]["year"] == 1991
     (again,) = run(
-        "store", entities=[{"target_id": stored["entity_id"], "entity_type": "vin", "year": 1992}]
+        "store", entities=[{"target_id": entity["entity_id"], "entity_type": "vin", "year": 1992}]
     )["entities"]
-    assert again["entity_id"] == stored["entity_id"]
+    assert again["entity_id"] == entity["entity_id"]
     run("observations.create", entity_type="vin", entity_identifier="Margaux", fields={"price": 800})
     (new,) = run("store", entities=[{"entity_type": "vin", **MARGAUX, "intent": "create_new"}])["entities"]
-    assert (new["entity_type"], new["entity_id"] != stored["entity_id"]) == ("wine", True)
+    assert (new["entity_type"], new["entity_id"] != entity["entity_id"]) == ("wine", True)
     run("entities.delete", **about)
     run("entities.restore", **about)
 
@@ -90,10 +90,10 @@ def test_a_name_that_means_something_else_is_refused(run: Call) -> None:
     run("store", entities=[{"entity_type": "cider", "name": "Brut"}])
     beer: dict[str, Any] = {"entity_type": "beer", "fields": {}}
     taken = {"aliases": ["vin", "people", "cider", "ale"]}
-    asked = refusals(run, "schemas.register", schema={**beer, **taken})
-    assert [path for path, _ in asked] == ["$.schema.aliases"] * 3
-    assert [message.partition(" ")[0] for _, message in asked] == ["cider", "person", "vin"]
-    assert "wine" in asked[2][1]
+    refusals_of_aliases = refusals(run, "schemas.register", schema={**beer, **taken})
+    assert [path for path, _ in refusals_of_aliases] == ["$.schema.aliases"] * 3
+    assert [message.partition(" ")[0] for _, message in refusals_of_aliases] == ["cider", "person", "vin"]
+    assert "wine" in refusals_of_aliases[2][1]
     # Nothing of it was taken in.
     assert run("store", entities=[{"entity_type": "ale", "name": "a"}])["entities"][0]["entity_type"] == "ale"
     run("schemas.register", schema=beer)
@@ -109,12 +109,12 @@ def test_names_belong_to_their_owner(loop: Loop, services: Services) -> None:
         return canonical.decode(await REGISTRY[name].run(services, full_actor(owner), arguments))
 
     async def both() -> None:
-        one, other = (str(uuid.uuid4()) for _ in range(2))
-        await ask(one, "schemas.register", schema=WINE)
-        mine = await ask(one, "store", entities=[{"entity_type": "vin", **MARGAUX}])
-        theirs = await ask(other, "store", entities=[{"entity_type": "vin", **MARGAUX}])
+        first_owner, second_owner = (str(uuid.uuid4()) for _ in range(2))
+        await ask(first_owner, "schemas.register", schema=WINE)
+        mine = await ask(first_owner, "store", entities=[{"entity_type": "vin", **MARGAUX}])
+        theirs = await ask(second_owner, "store", entities=[{"entity_type": "vin", **MARGAUX}])
         assert [x["entities"][0]["entity_type"] for x in (mine, theirs)] == ["wine", "vin"]
-        assert len((await ask(other, "entities.query", entity_type="vin"))["entities"]) == 1
+        assert len((await ask(second_owner, "entities.query", entity_type="vin"))["entities"]) == 1
 
     loop.run(both())
 
@@ -135,6 +135,6 @@ def test_another_process_stores_under_the_type_at_once(
                 for where in (second, services)
             ]
             done = await asyncio.gather(*stores)
-            assert {one["entities"][0]["entity_type"] for one in done} == {"wine"}
+            assert {answer["entities"][0]["entity_type"] for answer in done} == {"wine"}
 
     loop.run(both())

@@ -51,8 +51,8 @@ def test_events_and_new_relationships_are_written_by_the_linked_form(statements:
 
 def test_what_is_merged_is_read_and_written_whole(statements: Any, run: Call) -> None:
     twin = {**ADA, "intent": "create_new"}
-    stored, _ = statements("store", entities=[ADA, twin, ACME])
-    ada, other, acme = (entity["entity_id"] for entity in stored["entities"])
+    answer, _ = statements("store", entities=[ADA, twin, ACME])
+    ada, other, acme = (entity["entity_id"] for entity in answer["entities"])
     _, names = statements("entities.merge", source_entity_id=other, target_entity_id=ada)
     assert names == ["write.look", "write.turn"]
     for subject in (ada, other):
