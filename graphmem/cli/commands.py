@@ -29,6 +29,18 @@ from graphmem.errors import InvalidInput, InvalidJson
 LISTED = Path(__file__).parent / "listed.json"
 """The list of commands that are operations; `make snapshots` writes it."""
 
+GROUP_HELPS: Mapping[str, str] = {
+    "entities": "Find, list and read entities; correct, delete, restore and merge them.",
+    "observations": "Add an observation to an entity, and list observations.",
+    "relationship-types": "List the types that a relationship may have, and register new ones.",
+    "relationships": "Create, list and read relationships between entities; delete and restore them.",
+    "schemas": "Read and change the schemas of entity types: their fields, and what identifies an entity.",
+    "search": "Explain how a search found and ordered its entities.",
+    "snapshots": "Check the stored snapshots against their observations, and repair them.",
+    "timeline": "List and read events: the dates in the fields of entities.",
+}
+"""The help of each group of commands that are operations, by the first word of its commands."""
+
 TEXT_HELP = 'What cannot be JSON is taken as text: CEO is "CEO", while 7, true, null, [ and { are JSON.'
 _LOOKS_LIKE_JSON = re.compile(r'\s*(?:[\[{"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$)')
 """What begins as a list, an object or a quoted string, or is a number: never taken as bare text."""
@@ -167,9 +179,8 @@ def group_of(*words: str) -> type[TyperGroup]:
 def add_commands(app: typer.Typer) -> None:
     """Add a group for each noun that operations work with. The app's own group is ``group_of()``."""
     for noun in nouns():
-        text = f"Work with {noun}."
         group = typer.Typer(no_args_is_help=True)
-        app.add_typer(group, name=noun, help=text, short_help=text, cls=group_of(noun))
+        app.add_typer(group, name=noun, help=GROUP_HELPS[noun], cls=group_of(noun))
 
 
 def show_whole_summaries(app: typer.Typer) -> None:

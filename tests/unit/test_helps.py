@@ -11,6 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from graphmem.cli.commands import GROUP_HELPS, nouns
 from graphmem.cli.main import app
 
 
@@ -54,6 +55,14 @@ def test_a_help_loses_no_words(words: tuple[str, ...]) -> None:
         assert letters(text) in shown
     for name in [name for option in options if option.opts[0].startswith("-") for name in option.opts]:
         assert name in shown
+
+
+def test_each_group_says_in_a_sentence_what_its_commands_do() -> None:
+    assert set(GROUP_HELPS) == set(nouns())
+    shown = letters(shown_help(()))
+    for noun, sentence in GROUP_HELPS.items():
+        assert letters(sentence) in shown
+        assert letters(sentence) in letters(shown_help((noun,)))
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
