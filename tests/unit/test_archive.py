@@ -25,7 +25,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     begun: list[Path] = []
     monkeypatch.setattr(archive, "path", lambda class_path: tmp_path / "classes-new.jsa")
     monkeypatch.setattr(archive, "FREE_MEMORY_BYTES", 0)
-    monkeypatch.setattr(archive, "_start", lambda *given: begun.append(given[2]))
+    monkeypatch.setattr(archive, "_start", lambda *arguments: begun.append(arguments[2]))
     return begun
 
 
@@ -54,9 +54,9 @@ def test_another_that_cleans_up_at_the_same_moment_harms_nobody(
     glob = Path.glob
 
     def gone(self: Path, pattern: str) -> Iterator[Path]:
-        found = list(glob(self, pattern))
-        found[0].unlink()
-        return iter(found)
+        paths = list(glob(self, pattern))
+        paths[0].unlink()
+        return iter(paths)
 
     monkeypatch.setattr(Path, "glob", gone)
     archive.make_in_background([], tmp_path)
@@ -66,7 +66,7 @@ def test_another_that_cleans_up_at_the_same_moment_harms_nobody(
 def test_a_server_that_is_up_is_not_failed_by_its_archive(
     tmp_path: Path, started: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*given: Any) -> None:
+    def full(*arguments: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(archive, "_start", full)

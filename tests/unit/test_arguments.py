@@ -293,8 +293,8 @@ def test_a_query_string_that_says_two_things_is_refused():
 
 
 def test_a_query_string_is_read_as_a_body_is():
-    found = read(Query, "", from_query(Query, [("kinds", "a,b"), ("limit", "7"), ("total", "true")]))
-    assert found == read(Query, "", {"filters": {"kinds": ["a", "b"]}, "limit": 7, "total": True})
+    arguments = read(Query, "", from_query(Query, [("kinds", "a,b"), ("limit", "7"), ("total", "true")]))
+    assert arguments == read(Query, "", {"filters": {"kinds": ["a", "b"]}, "limit": 7, "total": True})
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,18 @@ def document(**fields: object) -> schema.Document:
 def suggested(
     rows: list[SampledObservation], known: schema.Document | None = None, **limits: float
 ) -> dict[str, str]:
-    found = schema_candidates.candidates("thing", known, rows, **{"min_confidence": 0.0, **limits})  # pyright: ignore
-    return {one["field_name"]: one["recommended_type"] for one in found}
+    candidates = schema_candidates.candidates("thing", known, rows, **{"min_confidence": 0.0, **limits})  # pyright: ignore
+    return {candidate["field_name"]: candidate["recommended_type"] for candidate in candidates}
 
 
-def told(rows: list[SampledObservation], known: schema.Document | None = None) -> list[tuple[str, str, str]]:
-    found = schema_candidates.recommendations("thing", known, rows)
-    return [(one["kind"], one["field_name"], one["recommended_type"]) for one in found]
+def recommendations_of(
+    rows: list[SampledObservation], known: schema.Document | None = None
+) -> list[tuple[str, str, str]]:
+    recommendations = schema_candidates.recommendations("thing", known, rows)
+    return [
+        (recommendation["kind"], recommendation["field_name"], recommendation["recommended_type"])
+        for recommendation in recommendations
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,8 +133,8 @@ def test_a_candidate_has_the_confidence_that_is_asked_for():
 def test_confidence_grows_with_type_format_name_and_number():
     def confidence(name: str, values: list) -> float:
         rows = sample(*({name: value} for value in values))
-        (one,) = schema_candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
-        return one["confidence"]
+        (candidate,) = schema_candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
+        return candidate["confidence"]
 
     assert confidence("due_date", WHEN * 2) == 1.0
     assert confidence("x", WHEN * 2) == pytest.approx(0.925)
@@ -140,8 +145,8 @@ def test_confidence_grows_with_type_format_name_and_number():
 
 def test_a_candidate_says_what_was_seen():
     rows = sample({"x": "a@b.cd"}, {"x": "e@f.gh"}, {"x": 1})
-    (one,) = schema_candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
-    assert one == {
+    (candidate,) = schema_candidates.candidates("thing", None, rows, min_frequency=1, min_confidence=0)
+    assert candidate == {
         "entity_type": "thing", "field_name": "x", "frequency": 3, "entity_count": 3,
         "confidence": pytest.approx(0.5 * 2 / 3 + 0.25 * 2 / 3 + 0.075 + 0.03, abs=1e-4),
         "recommended_type": "string", "types": {"number": 1, "string": 2}, "format": "email",
@@ -156,46 +161,53 @@ def test_the_order_of_the_sample_does_not_matter(rows: list[SampledObservation])
 
 def test_a_field_declared_as_what_its_values_are_not():
     rows = sample(*({"a": value, "b": 1} for value in ["x", "y", "z", 1, 2]), kind="correction")
-    assert told(rows, document(a="number", b="number")) == [("change_type", "a", "string")]
-    assert told(rows, document(a="string", b="number")) == []
+    assert recommendations_of(rows, document(a="number", b="number")) == [("change_type", "a", "string")]
+    assert recommendations_of(rows, document(a="string", b="number")) == []
     union = {"type": "array", "merge": "merge_array"}
-    assert told(rows, document(a=union, b="number")) == []
-    assert told(rows[:4], document(a="number", b="number")) == []
+    assert recommendations_of(rows, document(a=union, b="number")) == []
+    assert recommendations_of(rows[:4], document(a="number", b="number")) == []
 
 
 def test_a_field_that_is_always_there_could_be_required():
     rows = sample(*({"a": "x", "b": None if i == 2 else "y"} for i in range(5)))
-    assert told(rows, document(a="string", b="string")) == [("require_field", "a", "string")]
+    assert recommendations_of(rows, document(a="string", b="string")) == [("require_field", "a", "string")]
     required = {"type": "string", "required": True}
-    assert told(rows, document(a=required, b="string")) == []
+    assert recommendations_of(rows, document(a=required, b="string")) == []
     # A correction says one field, so it says nothing of the others.
     corrected = [*rows, *sample({"b": "z"}, kind="correction")]
-    assert told(corrected, document(a="string", b="string")) == [("require_field", "a", "string")]
+    assert recommendations_of(corrected, document(a="string", b="string")) == [
+        ("require_field", "a", "string")
+    ]
 
 
 def test_what_nothing_identifies_could_be_identified_by_a_field_of_its_own():
     rows = sample(*({"isbn": f"i{i}", "shelf": "A"} for i in range(4)), basis="content")
     known = document(isbn="string", shelf="string")
-    assert told(rows, known) == [("identity", "isbn", "string")]
-    (one,) = schema_candidates.recommendations("thing", known, rows)
-    assert one["change"] == {"entity_type": "thing", "canonical_name_fields": ["isbn"]}
-    (other, *_) = schema_candidates.recommendations("thing", None, rows)
-    assert other["change"]["new_fields"] == {"isbn": {"type": "string"}}
-    assert told(sample(*({"isbn": f"i{i}"} for i in range(4))), document(isbn="string")) == []
+    assert recommendations_of(rows, known) == [("identity", "isbn", "string")]
+    (recommendation,) = schema_candidates.recommendations("thing", known, rows)
+    assert recommendation["change"] == {"entity_type": "thing", "canonical_name_fields": ["isbn"]}
+    (first, *_) = schema_candidates.recommendations("thing", None, rows)
+    assert first["change"]["new_fields"] == {"isbn": {"type": "string"}}
+    assert recommendations_of(sample(*({"isbn": f"i{i}"} for i in range(4))), document(isbn="string")) == []
     long = sample(*({"isbn": f"{i}" + "x" * 80} for i in range(4)), basis="content")
-    assert told(long, document(isbn="string")) == []
+    assert recommendations_of(long, document(isbn="string")) == []
     named = schema.parse("thing", {"fields": {"isbn": "string"}, "canonical_name_fields": ["isbn"]})
-    assert told(rows, named) == []
+    assert recommendations_of(rows, named) == []
 
 
 def test_every_recommendation_can_be_made():
     rows = sample(*({"n": i, "a": "x", "isbn": f"i{i}"} for i in range(6)), basis="content")
     known = document(a="number")
     active = schema.Active("1.0", known)
-    found = schema_candidates.recommendations("thing", known, rows)
-    assert {one["kind"] for one in found} == {"add_field", "change_type", "require_field", "identity"}
-    for one in found:
-        change = dict(one["change"])
+    recommendations = schema_candidates.recommendations("thing", known, rows)
+    assert {recommendation["kind"] for recommendation in recommendations} == {
+        "add_field",
+        "change_type",
+        "require_field",
+        "identity",
+    }
+    for recommendation in recommendations:
+        change = dict(recommendation["change"])
         assert change.pop("entity_type") == "thing"
-        asked = schema.update("thing", new_fields=change.pop("new_fields", None), settings=change)
-        assert schema.decide(active, {}, asked).version != "1.0"
+        update = schema.update("thing", new_fields=change.pop("new_fields", None), settings=change)
+        assert schema.decide(active, {}, update).version != "1.0"

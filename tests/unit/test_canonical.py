@@ -30,17 +30,17 @@ VALUES = st.recursive(
 )
 
 
-def same(one: Any, other: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
     """Compare values with their types, which ``==`` does not: 1, 1.0 and True, 0.0 and -0.0."""
-    if type(one) is not type(other):
+    if type(left) is not type(right):
         return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
-    if isinstance(one, float):
-        return one == other and math.copysign(1, one) == math.copysign(1, other)
-    return one == other
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(same(left[name], right[name]) for name in left)
+    if isinstance(left, list):
+        return len(left) == len(right) and all(same(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, float):
+        return left == right and math.copysign(1, left) == math.copysign(1, right)
+    return left == right
 
 
 def nested(levels: int) -> list[Any]:
@@ -112,8 +112,8 @@ def test_an_object_is_assembled_from_its_members_without_parsing_them(value):
 
 
 @given(VALUES, VALUES)
-def test_different_values_have_different_texts(one, other):
-    assert (canonical.encode(one) == canonical.encode(other)) == same(one, other)
+def test_different_values_have_different_texts(left, right):
+    assert (canonical.encode(left) == canonical.encode(right)) == same(left, right)
 
 
 def test_a_tuple_is_written_as_a_list():
@@ -185,13 +185,13 @@ def test_the_short_way_says_what_the_long_one_says(value, levels):
         canonical._write(value, path, levels, parts)
         return "".join(parts)
 
-    def told(way: Any) -> str:
+    def outcome(way: Any) -> str:
         try:
             return way(value, "$", levels)
         except canonical.NotCanonical as refused:
             return f"refused: {refused}"
 
-    assert told(canonical.encode) == told(long_way)
+    assert outcome(canonical.encode) == outcome(long_way)
 
 
 @pytest.mark.parametrize(

@@ -31,18 +31,18 @@ FILTERS = st.one_of(
 ).filter(lambda pair: comparison.problem(*pair) is None)
 
 
-@given(one=NUMBERS, other=NUMBERS)
-def test_numbers_sort_exactly(one: float, other: float) -> None:
-    a, b = sort_key(one), sort_key(other)
+@given(left=NUMBERS, right=NUMBERS)
+def test_numbers_sort_exactly(left: float, right: float) -> None:
+    a, b = sort_key(left), sort_key(right)
     assert a is not None
     assert b is not None
-    assert (a < b, a == b) == (Fraction(one) < Fraction(other), Fraction(one) == Fraction(other))
+    assert (a < b, a == b) == (Fraction(left) < Fraction(right), Fraction(left) == Fraction(right))
 
 
-@given(one=SCALARS, other=SCALARS)
-def test_keys_sort_as_the_values_do(one: Any, other: Any) -> None:
-    a, b = comparison.typed(one), comparison.typed(other)
-    keys = sort_key(one), sort_key(other)
+@given(left=SCALARS, right=SCALARS)
+def test_keys_sort_as_the_values_do(left: Any, right: Any) -> None:
+    a, b = comparison.typed(left), comparison.typed(right)
+    keys = sort_key(left), sort_key(right)
     assert a is not None
     assert b is not None
     assert None not in keys
@@ -57,16 +57,16 @@ def test_keys_sort_as_the_values_do(one: Any, other: Any) -> None:
 @given(wanted=FILTERS, value=VALUES)
 def test_what_fits_a_filter_is_among_what_the_index_names_for_it(wanted: Any, value: Any) -> None:
     """It may name more, and never less."""
-    one = Filter("f", *wanted)
-    if not one.matches(value):
+    value_filter = Filter("f", *wanted)
+    if not value_filter.matches(value):
         return
     held = index_keys(value)
-    if one.keys is not None:
-        assert set(held) & set(one.keys)
+    if value_filter.keys is not None:
+        assert set(held) & set(value_filter.keys)
         return
     assert any(
         low <= key < high and (needle in key or len(key) > comparison.EXACT_KEY_LENGTH)
-        for low, high, needle in one.ranges
+        for low, high, needle in value_filter.ranges
         for key in held
     )
 
@@ -94,8 +94,8 @@ def test_what_fits_a_filter_is_among_what_the_index_names_for_it(wanted: Any, va
 )
 def test_how_values_compare(op: Any, value: Any, fits: list[Any], does_not: list[Any]) -> None:
     wanted = Filter("f", op, value)
-    assert [one for one in fits if not wanted.matches(one)] == []
-    assert [one for one in does_not if wanted.matches(one)] == []
+    assert [element for element in fits if not wanted.matches(element)] == []
+    assert [element for element in does_not if wanted.matches(element)] == []
 
 
 def test_a_long_list_is_marked_and_not_written_out() -> None:

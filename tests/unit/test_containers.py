@@ -36,25 +36,25 @@ def environment() -> dict[str, str]:
     return dict(pair.split("=", 1) for line in instructions("ENV") for pair in shlex.split(line))
 
 
-def asked_for(text: str) -> set[str]:
+def interpolated_variables(text: str) -> set[str]:
     """Return the variables that a file of compose takes from whoever runs it."""
     return set(re.findall(r"(?<!\$)\$\{(\w+)", text))
 
 
 def interpolated(value: str) -> str:
     """Return a value of a file of compose with the defaults that it names; something long where none is."""
-    while found := re.search(r"\$\{\w+(?::([-?])([^${}]*))?\}", value):
-        default = found[2] if found[1] == "-" else "x" * 40
-        value = value[: found.start()] + default + value[found.end() :]
+    while match := re.search(r"\$\{\w+(?::([-?])([^${}]*))?\}", value):
+        default = match[2] if match[1] == "-" else "x" * 40
+        value = value[: match.start()] + default + value[match.end() :]
     return value
 
 
 def test_what_the_image_and_the_service_set_are_settings() -> None:
-    given = environment() | compose("compose.yaml")["services"]["graphmem"]["environment"]
-    ours = {name for name in given if name.startswith(("GRAPHMEM_", "SERVICE_", "NEO4J_"))}
+    variables = environment() | compose("compose.yaml")["services"]["graphmem"]["environment"]
+    ours = {name for name in variables if name.startswith(("GRAPHMEM_", "SERVICE_", "NEO4J_"))}
     assert ours
     assert ours - VARIABLES == set()
-    values = {name: interpolated(value) for name, value in given.items() if name in ours}
+    values = {name: interpolated(value) for name, value in variables.items() if name in ours}
     fields: dict[str, Any] = {
         name: values[variable(name)] for name in Settings.model_fields if variable(name) in values
     }
@@ -90,10 +90,10 @@ def test_the_image_is_of_a_python_that_is_supported_and_both_stages_are_of_one()
     build, final = (line.split()[0] for line in instructions("FROM"))
     assert build == final
     wanted = re.search(r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text())
-    found = re.match(r"python:3\.(\d+)-slim", final)
+    match = re.match(r"python:3\.(\d+)-slim", final)
     assert wanted
-    assert found
-    assert int(found[1]) >= int(wanted[1])
+    assert match
+    assert int(match[1]) >= int(wanted[1])
 
 
 def test_the_service_is_not_root_and_gets_its_signals() -> None:
@@ -122,14 +122,14 @@ def test_ports_and_volumes_agree() -> None:
 def test_the_health_check_asks_a_public_route_by_the_port_that_is_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (said,) = re.findall(r"CMD (\[.*\])", instructions("HEALTHCHECK")[0])
-    python, flag, code = yaml.safe_load(said)
+    (command,) = re.findall(r"CMD (\[.*\])", instructions("HEALTHCHECK")[0])
+    python, flag, code = yaml.safe_load(command)
     assert (python, flag) == ("python", "-c")
-    asked: list[str] = []
-    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: asked.append(url))
+    urls: list[str] = []
+    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: urls.append(url))
     monkeypatch.setenv("GRAPHMEM_PORT", "3999")
     exec(compile(code, "HEALTHCHECK", "exec"), {})  # noqa: S102  (our own Dockerfile's)
-    assert asked == ["http://127.0.0.1:3999/health/ready"]
+    assert urls == ["http://127.0.0.1:3999/health/ready"]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -137,7 +137,7 @@ def test_neo4j_is_the_one_that_is_tested_with_the_limits_of_the_embedded_one(nam
     neo4j = compose(name)["services"]["neo4j"]
     assert neo4j["image"] == IMAGE
     # The image writes NEO4J_a_b__c as a.b_c.
-    told = {
+    configuration = {
         key.removeprefix("NEO4J_").replace("__", "\0").replace("_", ".").replace("\0", "_"): value
         for key, value in neo4j["environment"].items()
         if key != "NEO4J_AUTH"
@@ -145,8 +145,8 @@ def test_neo4j_is_the_one_that_is_tested_with_the_limits_of_the_embedded_one(nam
     conf = neo4j_conf(Settings(), 1, 2)
     known = dict(line.split("=", 1) for line in conf.splitlines())
     for key in ("db.memory.transaction.max", "db.transaction.timeout", "db.lock.acquisition.timeout"):
-        assert told[key] == known[key], key
-    for key, value in told.items():
+        assert configuration[key] == known[key], key
+    for key, value in configuration.items():
         if key in known and not key.startswith("server.memory"):
             assert value == known[key], key
 
@@ -158,7 +158,9 @@ def test_no_password_has_a_default_and_what_is_asked_for_is_explained(name: str)
     for secret in re.findall(r"\$\{(\w*(?:PASSWORD|TOKEN|KEY)\w*)(:\W)", text):
         assert secret[1] == ":?" or secret[0].startswith("S3_"), secret
     assert {
-        one for one in asked_for(text) if not re.search(rf"^(# )?{one}=", explained, re.MULTILINE)
+        variable_name
+        for variable_name in interpolated_variables(text)
+        if not re.search(rf"^(# )?{variable_name}=", explained, re.MULTILINE)
     } == set()
     if name == "compose.yaml":
         assert not re.findall(r"^(\w*(?:PASSWORD|TOKEN|KEY))=.+", explained, re.MULTILINE)
@@ -166,7 +168,7 @@ def test_no_password_has_a_default_and_what_is_asked_for_is_explained(name: str)
 
 def test_what_nothing_uses_yet_is_not_started() -> None:
     services = compose("compose.yaml")["services"]
-    assert {name for name, one in services.items() if "profiles" not in one} == {"graphmem", "neo4j"}
+    assert {name for name, service in services.items() if "profiles" not in service} == {"graphmem", "neo4j"}
     assert "objects" not in services["graphmem"]["depends_on"]
 
 
@@ -175,14 +177,16 @@ def test_services_name_networks_and_volumes_that_are_there() -> None:
         file = compose(name)
         for service in file["services"].values():
             assert set(service.get("networks", ())) <= set(file.get("networks", {}))
-            assert {one.split(":")[0] for one in service.get("volumes", ())} <= set(file.get("volumes", {}))
+            assert {volume.split(":")[0] for volume in service.get("volumes", ())} <= set(
+                file.get("volumes", {})
+            )
     assert compose("compose.yaml")["networks"]["back"] == {"internal": True}
 
 
 def test_the_tests_are_told_where_their_database_is() -> None:
-    given = dict(line.split("=", 1) for line in (DOCKER / "test.env").read_text().splitlines())
+    variables = dict(line.split("=", 1) for line in (DOCKER / "test.env").read_text().splitlines())
     (published,) = compose("compose.test.yaml")["services"]["neo4j"]["ports"]
     address, _, inner = published.rpartition(":")
-    assert given[URI_VARIABLE] == f"bolt://{address}"
+    assert variables[URI_VARIABLE] == f"bolt://{address}"
     assert inner == "7687"
-    assert set(given) == {URI_VARIABLE, "GRAPHMEM_TEST_NEO4J_PASSWORD"}
+    assert set(variables) == {URI_VARIABLE, "GRAPHMEM_TEST_NEO4J_PASSWORD"}

@@ -44,12 +44,12 @@ def test_an_estimate_is_not_less_than_what_a_real_tokenizer_makes() -> None:
 
 
 @given(st.text(), st.text())
-def test_costs_of_parts_apart_add_up(one: str, other: str) -> None:
+def test_costs_of_parts_apart_add_up(left: str, right: str) -> None:
     for unit in ("tokens", "characters"):
-        whole = context_ranking.cost(f"{one}|{other}", unit)
-        assert whole == context_ranking.cost(one, unit) + context_ranking.cost(
+        whole = context_ranking.cost(f"{left}|{right}", unit)
+        assert whole == context_ranking.cost(left, unit) + context_ranking.cost(
             "|", unit
-        ) + context_ranking.cost(other, unit)
+        ) + context_ranking.cost(right, unit)
 
 
 LINES = st.builds(
@@ -65,14 +65,14 @@ LINES = st.builds(
 )
 
 
-@given(st.lists(LINES, max_size=8, unique_by=lambda one: one.observation_id), st.randoms())
+@given(st.lists(LINES, max_size=8, unique_by=lambda line: line.observation_id), st.randoms())
 def test_the_order_does_not_depend_on_that_of_arrival(lines: list[Line], random: object) -> None:
-    asked = frozenset({"a", "b"})
+    question_words = frozenset({"a", "b"})
     shuffled = list(lines)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    found = context_ranking.ordered(lines, asked)
-    assert context_ranking.ordered(shuffled, asked) == found
-    worth = [one.usefulness(asked) for one in found]
+    ordered_lines = context_ranking.ordered(lines, question_words)
+    assert context_ranking.ordered(shuffled, question_words) == ordered_lines
+    worth = [line.usefulness(question_words) for line in ordered_lines]
     assert worth == sorted(worth, reverse=True)
 
 

@@ -96,9 +96,9 @@ def test_a_part_begins_and_ends(wrong):
 
 
 def test_all_parameters_but_the_owner_are_bound_in_one_map():
-    asked = {"entity_ids": ["a"]}
-    assert cypher.bind("entity.by_id", asked, "me") == {"args": asked, "owner": "me"}
-    assert cypher.bind("entity.by_id", asked, None) == {"args": asked}
+    params = {"entity_ids": ["a"]}
+    assert cypher.bind("entity.by_id", params, "me") == {"args": params, "owner": "me"}
+    assert cypher.bind("entity.by_id", params, None) == {"args": params}
     for name in cypher.names():
         assert set(re.findall(r"\$(\w+)", cypher.query(name).text)) <= {"args", "owner"}
 
@@ -174,8 +174,8 @@ def test_a_fragment_stands_for_the_text_of_its_file():
     query = parsed(HEADER + TEXT.replace("RETURN thing", "RETURN [<entity._columns>] AS thing"))
     (root,) = [resources.files(cypher.__name__)]
     lines = root.joinpath("entity", "_columns.cypher").read_text(encoding="utf-8").splitlines()
-    said = "\n".join(line for line in lines if not line.startswith("//")).strip()
-    assert said in query.text
+    fragment = "\n".join(line for line in lines if not line.startswith("//")).strip()
+    assert fragment in query.text
     assert "<entity." not in query.text
 
 

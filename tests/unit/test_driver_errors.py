@@ -80,13 +80,13 @@ def test_a_code_of_the_server_is_what_it_says(code: str, kind: type[Exception]) 
 )
 def test_memory_that_others_take_is_told_from_a_limit_of_its_own(setting: str, kind: type[Exception]) -> None:
     # Neo4j 5.26's own words.
-    said = "The allocation of an extra 2.3 MiB would use more than the limit 60.0 MiB."
+    sentence = "The allocation of an extra 2.3 MiB would use more than the limit 60.0 MiB."
     error = neo4j.exceptions.Neo4jError._hydrate_neo4j(
         code="Neo.TransientError.General.MemoryPoolOutOfMemoryError",
-        message=f"{said} Currently using 58.0 MiB. {setting} threshold reached",
+        message=f"{sentence} Currently using 58.0 MiB. {setting} threshold reached",
     )
-    found = translate(error)
-    assert (type(found), found.code, found.retryable) == (kind, "DB_OUT_OF_MEMORY", True)
+    our_error = translate(error)
+    assert (type(our_error), our_error.code, our_error.retryable) == (kind, "DB_OUT_OF_MEMORY", True)
 
 
 @pytest.mark.parametrize("exc", [OSError(SECRET), TimeoutError(SECRET), ConnectionResetError(SECRET)])

@@ -45,16 +45,16 @@ WHOLE = written(LINES)
 def test_what_is_written_is_read() -> None:
     lines, reader = read(WHOLE)
     assert lines == LINES
-    assert [one[0] for one in reader.manifest.chunks] == [CHUNK_LINES_LIMIT, CHUNK_LINES_LIMIT, 5]
+    assert [chunk[0] for chunk in reader.manifest.chunks] == [CHUNK_LINES_LIMIT, CHUNK_LINES_LIMIT, 5]
     assert reader.manifest.contents == {"lines": len(LINES)}
     assert reader.position == len(WHOLE)
 
 
 def test_a_chunk_ends_where_its_lines_are_large() -> None:
     lines = [b"a" * (CHUNK_BYTES // 2), b"b" * (CHUNK_BYTES // 2), b"c", b"d" * (3 * CHUNK_BYTES), b"e"]
-    found, reader = read(written(lines))
-    assert found == lines
-    assert [one[0] for one in reader.manifest.chunks] == [2, 2, 1]
+    lines_read, reader = read(written(lines))
+    assert lines_read == lines
+    assert [chunk[0] for chunk in reader.manifest.chunks] == [2, 2, 1]
 
 
 def test_nothing_at_all_is_a_dump_too() -> None:
@@ -208,7 +208,7 @@ def test_a_line_that_is_longer_than_a_frame_is_not_written() -> None:
 
 
 def test_a_newer_format_says_what_to_do() -> None:
-    said = b'{"created_at":"2026-01-01T00:00:00.000000Z","format":2,"graphmem":"9.0"}'
-    newer = MAGIC + frame(b"H", said, len(said), hashlib.sha256(said).digest())
+    payload = b'{"created_at":"2026-01-01T00:00:00.000000Z","format":2,"graphmem":"9.0"}'
+    newer = MAGIC + frame(b"H", payload, len(payload), hashlib.sha256(payload).digest())
     with pytest.raises(DumpDamaged, match=r"format 2, made by graphmem 9.0.*install"):
         Reader(io.BytesIO(newer))

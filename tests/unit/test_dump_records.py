@@ -34,12 +34,12 @@ def transaction(number: int = 1, at: int = 1) -> Transaction:
 
 
 def observation(number: int = 1, subject_id: str = ENTITY, **more: object) -> Observation:
-    said = {
+    properties = {
         "id": f"obs_{number:032x}", "home": subject_id, "kind": "value", "observed_at": 1, "recorded_at": 1,
         "fields": ["a"], "values": ["1"], "priority": 100.0, "specificity": 1.0,
         "observation_source": "human", "agent": "anonymous", "entity_type": "person",
     }  # fmt: skip
-    return Observation.model_validate({**said, **more})
+    return Observation.model_validate({**properties, **more})
 
 
 def schema(kind: str = "wine", version: str = "1.0", document: str | None = None) -> Schema:
@@ -62,18 +62,18 @@ def named(name: str) -> RelationshipType:
 def test_a_line_is_canonical_json_and_is_read_as_it_was(
     values: list[str], numbers: float, basis: str | None, micros: int
 ) -> None:
-    said = observation(
+    record = observation(
         fields=[f"f{i}" for i in range(len(values))], values=list(map(canonical.encode, values)),
         priority=numbers, specificity=-0.0,
         identity_basis=basis, observed_at=micros,
     )  # fmt: skip
-    line = said.line()
+    line = record.line()
     stored_names = {"subject_id": "home"}
     assert line.decode() == canonical.encode(
-        {stored_names.get(name, name): value for name, value in said if value is not None}
+        {stored_names.get(name, name): value for name, value in record if value is not None}
     )
     read = records.read(line)
-    assert (read, read.line()) == (said, line)
+    assert (read, read.line()) == (record, line)
     assert b"\n" not in line
 
 
@@ -136,9 +136,9 @@ RIGHT = [
 ]  # fmt: skip
 
 
-def take(given: list[Record]) -> None:
+def take(sequence: list[Record]) -> None:
     order = RecordOrder()
-    for record in given:
+    for record in sequence:
         order.check(record)
 
 
@@ -147,10 +147,10 @@ def test_the_right_order_is_taken() -> None:
 
 
 @given(st.integers(0, len(RIGHT) - 2), st.integers(0, len(RIGHT) - 2))
-def test_no_two_records_can_stand_in_each_others_place(one: int, other: int) -> None:
+def test_no_two_records_can_stand_in_each_others_place(place: int, other_place: int) -> None:
     """Those of one owner, that is: of another owner, a record could be as well."""
     order = list(RIGHT)
-    order[one], order[other] = order[other], order[one]
+    order[place], order[other_place] = order[other_place], order[place]
     if order == RIGHT:
         return
     with pytest.raises(ValueError):

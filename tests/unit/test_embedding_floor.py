@@ -63,20 +63,23 @@ def embedder() -> LocalEmbedder:
 
 def similarities(embedder: LocalEmbedder, query: str) -> list[float]:
     """Return how near each thing is to a phrase."""
-    (asked,) = embedder.vectors([query])
-    assert asked is not None
-    stored = [vector for vector in embedder.vectors(list(THINGS)) if vector is not None]
-    return [sum(map(mul, asked, vector)) / (math.hypot(*asked) * math.hypot(*vector)) for vector in stored]
+    (query_vector,) = embedder.vectors([query])
+    assert query_vector is not None
+    vectors = [vector for vector in embedder.vectors(list(THINGS)) if vector is not None]
+    return [
+        sum(map(mul, query_vector, vector)) / (math.hypot(*query_vector) * math.hypot(*vector))
+        for vector in vectors
+    ]
 
 
 def test_most_of_what_is_meant_is_found_and_comes_first(embedder: LocalEmbedder) -> None:
-    found = first = 0
+    above_floor = first = 0
     for place, phrases in enumerate(THINGS.values()):
         for phrase in phrases:
             near = similarities(embedder, phrase)
-            found += near[place] >= FLOOR
+            above_floor += near[place] >= FLOOR
             first += near[place] == max(near)
-    assert found >= 30
+    assert above_floor >= 30
     assert first >= 40
 
 

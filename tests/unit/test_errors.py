@@ -43,22 +43,27 @@ def drawn() -> Iterator[tuple[str, str, int | None, int | None, str | None]]:
 def test_the_tree_names_every_class_once():
     names = [name for name, *_ in drawn()]
     assert len(names) == len(set(names))
-    assert set(names) == {one.__name__ for one in classes()}
+    assert set(names) == {error_class.__name__ for error_class in classes()}
 
 
 @pytest.mark.parametrize(("name", "parent", "status", "exit_code", "code"), list(drawn()))
 def test_the_tree_says_what_the_class_is(name, parent, status, exit_code, code):
-    found = getattr(errors, name)
-    assert vars(found).get("code") == code
-    assert not parent or found.__base__ is getattr(errors, parent)
+    error_class = getattr(errors, name)
+    assert vars(error_class).get("code") == code
+    assert not parent or error_class.__base__ is getattr(errors, parent)
     # What is left out is that of the class above.
-    above = found if status else getattr(errors, parent)
-    assert (found.status, found.exit_code) == (status or above.status, exit_code or above.exit_code)
+    above = error_class if status else getattr(errors, parent)
+    assert (error_class.status, error_class.exit_code) == (
+        status or above.status,
+        exit_code or above.exit_code,
+    )
 
 
 def test_the_catalogue_holds_every_class_that_has_a_code_of_its_own():
-    assert set(CATALOGUE.values()) >= {one for one in classes() if "code" in vars(one)}
-    assert all(found.code == code for code, found in CATALOGUE.items())
+    assert set(CATALOGUE.values()) >= {
+        error_class for error_class in classes() if "code" in vars(error_class)
+    }
+    assert all(error_class.code == code for code, error_class in CATALOGUE.items())
     assert len(set(CATALOGUE.values())) == len(CATALOGUE)
 
 
@@ -68,42 +73,42 @@ def test_a_code_that_is_taken_is_refused():
     assert CATALOGUE["RESOURCE_NOT_FOUND"] is NotFound
 
 
-@pytest.mark.parametrize("found", list(CATALOGUE.values()), ids=list(CATALOGUE))
-def test_the_default_message_is_one_line_of_whole_sentences(found):
-    message = found.default_message()
+@pytest.mark.parametrize("error_class", list(CATALOGUE.values()), ids=list(CATALOGUE))
+def test_the_default_message_is_one_line_of_whole_sentences(error_class):
+    message = error_class.default_message()
     assert re.fullmatch(r"[A-Z][^\n]+[^.\s]\.", message)
     assert "  " not in message
-    assert str(found()) == message
+    assert str(error_class()) == message
 
 
-@pytest.mark.parametrize("found", list(CATALOGUE.values()), ids=list(CATALOGUE))
-def test_a_code_is_in_upper_snake_with_a_status_of_an_error(found):
-    assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", found.code)
-    assert 400 <= found.status < 600
-    assert 1 <= found.exit_code <= 7
+@pytest.mark.parametrize("error_class", list(CATALOGUE.values()), ids=list(CATALOGUE))
+def test_a_code_is_in_upper_snake_with_a_status_of_an_error(error_class):
+    assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", error_class.code)
+    assert 400 <= error_class.status < 600
+    assert 1 <= error_class.exit_code <= 7
 
 
-@pytest.mark.parametrize("found", list(CATALOGUE.values()), ids=list(CATALOGUE))
-def test_the_exit_code_goes_with_the_status(found):
+@pytest.mark.parametrize("error_class", list(CATALOGUE.values()), ids=list(CATALOGUE))
+def test_the_exit_code_goes_with_the_status(error_class):
     by_status = {400: 2, 413: 2, 401: 3, 403: 3, 404: 4, 405: 4, 409: 5, 503: 7}
-    assert found.exit_code == by_status.get(found.status, found.exit_code)
-    assert found.status != 500 or found.exit_code in (1, 6)
+    assert error_class.exit_code == by_status.get(error_class.status, error_class.exit_code)
+    assert error_class.status != 500 or error_class.exit_code in (1, 6)
 
 
-@pytest.mark.parametrize("found", list(CATALOGUE.values()), ids=list(CATALOGUE))
-def test_every_error_has_the_same_envelope(found):
-    envelope = found("It went wrong.", field="x").envelope("trace-1")
+@pytest.mark.parametrize("error_class", list(CATALOGUE.values()), ids=list(CATALOGUE))
+def test_every_error_has_the_same_envelope(error_class):
+    envelope = error_class("It went wrong.", field="x").envelope("trace-1")
     assert list(envelope) == ["error_code", "message", "details", "trace_id", "timestamp"]
-    assert (envelope["error_code"], envelope["message"]) == (found.code, "It went wrong.")
+    assert (envelope["error_code"], envelope["message"]) == (error_class.code, "It went wrong.")
     assert envelope["trace_id"] == "trace-1"
     assert envelope["details"]["field"] == "x"
-    assert envelope["details"].get("retryable", False) is found.retryable
+    assert envelope["details"].get("retryable", False) is error_class.retryable
     assert json.loads(json.dumps(envelope)) == envelope
 
 
 def test_only_what_is_unavailable_is_retryable():
-    assert {found for found in CATALOGUE.values() if found.retryable} == {
-        found for found in CATALOGUE.values() if found.status == 503
+    assert {error_class for error_class in CATALOGUE.values() if error_class.retryable} == {
+        error_class for error_class in CATALOGUE.values() if error_class.status == 503
     }
 
 

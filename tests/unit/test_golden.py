@@ -25,8 +25,8 @@ GOLDEN: dict[str, Any] = json.loads(Path(__file__).with_name("golden.json").read
 
 def vectors(section: str) -> pytest.MarkDecorator:
     """Parametrise a test with the vectors of one section."""
-    found = GOLDEN[section]
-    rows = list(found.items()) if isinstance(found, dict) else found
+    section_vectors = GOLDEN[section]
+    rows = list(section_vectors.items()) if isinstance(section_vectors, dict) else section_vectors
     return pytest.mark.parametrize("vector", rows, ids=[str(number) for number in range(len(rows))])
 
 
@@ -72,21 +72,21 @@ def test_a_value_has_128_levels_at_most(wrap):
 
 @vectors("types")
 def test_a_type_is_spelled_in_one_way(vector):
-    given, spelled = vector
-    assert identity.normalise_type(given) == spelled
+    spelling, spelled = vector
+    assert identity.normalise_type(spelling) == spelled
     assert identity.normalise_type(spelled) == spelled
 
 
-@pytest.mark.parametrize("given", GOLDEN["types_refused"], ids=ascii)
-def test_a_type_of_another_shape_is_refused(given):
+@pytest.mark.parametrize("spelling", GOLDEN["types_refused"], ids=ascii)
+def test_a_type_of_another_shape_is_refused(spelling):
     with pytest.raises(ValueError, match="a type is a letter"):
-        identity.normalise_type(given)
+        identity.normalise_type(spelling)
 
 
 @vectors("relationship_types")
 def test_a_relationship_type_is_spelled_in_one_way(vector):
-    given, spelled = vector
-    assert relationship.normalise(given, relationship.BUILTIN) == spelled
+    spelling, spelled = vector
+    assert relationship.normalise(spelling, relationship.BUILTIN) == spelled
 
 
 def test_the_vocabulary_of_relationships_has_these_26_types():
@@ -96,8 +96,8 @@ def test_the_vocabulary_of_relationships_has_these_26_types():
 
 @vectors("identity_values")
 def test_a_value_is_compared_in_this_form(vector):
-    given, normalised = vector
-    assert identity.identity_value(given) == normalised
+    value, normalised = vector
+    assert identity.identity_value(value) == normalised
 
 
 def test_each_shipped_type_has_these_alternatives():
@@ -113,8 +113,8 @@ def test_the_alternatives_of_a_type_are_asked_in_this_order(vector):
 
 @vectors("identities")
 def test_an_item_is_about_this_entity(vector):
-    found = identity.identify(DEFAULT_OWNER, vector["type"], vector["fields"])
-    assert (found.basis, found.entity_id) == (vector["basis"], vector["id"])
+    entity = identity.identify(DEFAULT_OWNER, vector["type"], vector["fields"])
+    assert (entity.basis, entity.entity_id) == (vector["basis"], vector["id"])
     assert vector["id"] == "ent_" + hashed(vector["over"], 24)
 
 
@@ -129,8 +129,8 @@ def test_every_alternative_of_every_shipped_type_has_a_vector():
 
 @vectors("new_identities")
 def test_a_thing_that_is_always_new_has_this_id(vector):
-    found = identity.identify_new(DEFAULT_OWNER, vector["type"], vector["transaction_id"], vector["index"])
-    assert (found.basis, found.entity_id) == ("new", vector["id"])
+    entity = identity.identify_new(DEFAULT_OWNER, vector["type"], vector["transaction_id"], vector["index"])
+    assert (entity.basis, entity.entity_id) == ("new", vector["id"])
     assert vector["id"] == "ent_" + hashed(vector["over"], 24)
 
 
@@ -174,8 +174,8 @@ def test_an_idempotency_key_stands_for_this_hash(vector):
 
 @vectors("times")
 def test_a_time_is_these_microseconds_and_this_text(vector):
-    given, micros, text = vector
-    assert times.parse(given) == micros
+    spelling, micros, text = vector
+    assert times.parse(spelling) == micros
     assert times.render(micros) == text
     assert times.parse(text) == micros
 
@@ -193,8 +193,8 @@ def test_a_number_has_this_rank(vector):
 
 
 def test_the_sources_of_observations_have_these_ranks():
-    found = {source: ranks.source_rank(source) for source in GOLDEN["source_ranks"]}
-    assert found == GOLDEN["source_ranks"]
+    source_ranks = {source: ranks.source_rank(source) for source in GOLDEN["source_ranks"]}
+    assert source_ranks == GOLDEN["source_ranks"]
     assert ranks.source_rank(None) == ranks.source_rank("rumour") == 0
 
 

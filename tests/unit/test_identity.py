@@ -13,7 +13,7 @@ from graphmem.model import canonical, identity, ids
 OWNER = "00000000-0000-0000-0000-000000000000"
 ENTITY = "ent_0123456789abcdef01234567"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-SAID = st.dictionaries(
+FIELDS = st.dictionaries(
     st.sampled_from([*identity.NAMING, "town", "age"]),
     TEXTS | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.none() | st.booleans(),
     min_size=1,
@@ -85,11 +85,11 @@ def test_what_identifies_nothing_falls_to_the_next_alternative(nothing):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "are_one"),
+    ("left", "right", "are_one"),
     [(42, "42", True), (42, 42.0, False), (0, False, False), (2**53, 2**53 + 1, False), (0.1, "0.1", True)],
 )
-def test_a_number_is_compared_by_its_digits(one, other, are_one):
-    assert (identity.identity_value(one) == identity.identity_value(other)) == are_one
+def test_a_number_is_compared_by_its_digits(left, right, are_one):
+    assert (identity.identity_value(left) == identity.identity_value(right)) == are_one
 
 
 def test_the_whole_content_identifies_what_nothing_else_does():
@@ -109,60 +109,64 @@ def test_each_alternative_decides_before_those_that_follow_it(entity_type):
         assert basis(entity_type, **dict.fromkeys(later, "x")) == "+".join(expected)
 
 
-def identifying(entity_type, said, name):
+def identifying(entity_type, fields, name):
     """Return what identifies by a field; the number of an invoice may be called invoice_number."""
-    value = identity.identity_value(said.get(name))
+    value = identity.identity_value(fields.get(name))
     if value is None and (entity_type, name) == ("invoice", "number"):
-        return identity.identity_value(said.get("invoice_number"))
+        return identity.identity_value(fields.get("invoice_number"))
     return value
 
 
 @pytest.mark.parametrize("entity_type", TYPES)
-@given(SAID)
-def test_the_basis_is_the_first_alternative_that_is_all_there(entity_type, said):
+@given(FIELDS)
+def test_the_basis_is_the_first_alternative_that_is_all_there(entity_type, fields):
     complete = [
         names for names in identity.rule(entity_type)
-        if all(identifying(entity_type, said, name) is not None for name in names)
+        if all(identifying(entity_type, fields, name) is not None for name in names)
     ]  # fmt: skip
     expected = "+".join(complete[0]) if complete else "content"
-    found = identity.identify(OWNER, entity_type, said)
-    assert found.basis == expected
-    assert ids.ENTITY_ID.fullmatch(found.entity_id)
+    entity = identity.identify(OWNER, entity_type, fields)
+    assert entity.basis == expected
+    assert ids.ENTITY_ID.fullmatch(entity.entity_id)
 
 
 @pytest.mark.parametrize("entity_type", TYPES)
-@given(said=SAID, random=st.randoms(use_true_random=False))
-def test_neither_the_order_of_fields_nor_other_fields_matter(entity_type, said, random):
-    found = identity.identify(OWNER, entity_type, said)
-    shuffled = dict(random.sample(list(said.items()), len(said)))
-    assert identity.identify(OWNER, entity_type, shuffled) == found
-    if found.basis != "content":
-        assert identity.identify(OWNER, entity_type, {**said, "mood": random.random()}) == found
+@given(fields=FIELDS, random=st.randoms(use_true_random=False))
+def test_neither_the_order_of_fields_nor_other_fields_matter(entity_type, fields, random):
+    entity = identity.identify(OWNER, entity_type, fields)
+    shuffled = dict(random.sample(list(fields.items()), len(fields)))
+    assert identity.identify(OWNER, entity_type, shuffled) == entity
+    if entity.basis != "content":
+        assert identity.identify(OWNER, entity_type, {**fields, "mood": random.random()}) == entity
 
 
 @given(TEXTS, TEXTS)
-def test_different_normalised_values_are_different_things(one, other):
-    left, right = identity.identity_value(one), identity.identity_value(other)
+def test_different_normalised_values_are_different_things(text, other_text):
+    left, right = identity.identity_value(text), identity.identity_value(other_text)
     assume(left is not None and right is not None)
-    assert (who("recipe", name=one) == who("recipe", name=other)) == (left == right)
+    assert (who("recipe", name=text) == who("recipe", name=other_text)) == (left == right)
 
 
 @given(st.lists(TEXTS, min_size=2, max_size=2), st.lists(TEXTS, min_size=2, max_size=2))
-def test_the_parts_of_an_identity_do_not_run_together(one, other):
-    left, right = ([identity.identity_value(text) for text in texts] for texts in (one, other))
+def test_the_parts_of_an_identity_do_not_run_together(first, second):
+    left, right = ([identity.identity_value(text) for text in texts] for texts in (first, second))
     assume(None not in (*left, *right))
-    same = who("event", title=one[0], date_start=one[1]) == who("event", title=other[0], date_start=other[1])
+    same = who("event", title=first[0], date_start=first[1]) == who(
+        "event", title=second[0], date_start=second[1]
+    )
     assert same == (left == right)
 
 
-@given(SAID, SAID)
-def test_different_contents_never_collapse(one, other):
-    def content(said):
-        found = identity.identify(OWNER, "note", {f"x_{name}": value for name, value in said.items()})
-        assert found.basis == "content"
-        return found.entity_id
+@given(FIELDS, FIELDS)
+def test_different_contents_never_collapse(fields, other_fields):
+    def content(values):
+        entity = identity.identify(OWNER, "note", {f"x_{name}": value for name, value in values.items()})
+        assert entity.basis == "content"
+        return entity.entity_id
 
-    assert (content(one) == content(other)) == (canonical.encode(one) == canonical.encode(other))
+    assert (content(fields) == content(other_fields)) == (
+        canonical.encode(fields) == canonical.encode(other_fields)
+    )
 
 
 @given(TEXTS)
@@ -174,10 +178,10 @@ def test_folding_a_text_twice_is_folding_it_once(text):
 
 
 @given(st.text(min_size=190, max_size=420), st.text(min_size=190, max_size=420))
-def test_an_index_key_is_short_and_tells_texts_apart(one, other):
-    left, right = identity.index_key(one), identity.index_key(other)
+def test_an_index_key_is_short_and_tells_texts_apart(text, other_text):
+    left, right = identity.index_key(text), identity.index_key(other_text)
     assert len(left) <= 217
-    assert (left == right) == (one == other)
+    assert (left == right) == (text == other_text)
 
 
 @given(st.text(max_size=70))
@@ -234,7 +238,7 @@ def test_a_field_called_content_is_not_what_an_entity_is_called():
 
 
 @pytest.mark.parametrize("entity_type", TYPES)
-@given(SAID)
+@given(FIELDS)
 def test_an_entity_is_always_called_something(entity_type, snapshot):
     texts = {name: canonical.encode(value) for name, value in snapshot.items()}
     for shown in (
@@ -260,7 +264,7 @@ def test_an_entity_is_looked_up_by_what_identifies_it():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other_text"),
     [
         ("John Smith", " SMITH,  john"),
         ("Conan O'Brien", "o’brien (Conan)"),
@@ -269,11 +273,11 @@ def test_an_entity_is_looked_up_by_what_identifies_it():
         ("山田　太郎", "太郎・山田"),
     ],
 )
-def test_names_of_the_same_words_have_the_same_tokens(one, other):
-    tokens, same = (sorted(identity.words(identity.fold_text(name))) for name in (one, other))
+def test_names_of_the_same_words_have_the_same_tokens(text, other_text):
+    tokens, same = (sorted(identity.words(identity.fold_text(name))) for name in (text, other_text))
     assert tokens == same
     assert len(tokens) == 2
-    assert ("tokens", " ".join(tokens)) in identity.identifiers({}, one)
+    assert ("tokens", " ".join(tokens)) in identity.identifiers({}, text)
 
 
 def test_a_name_of_one_word_has_no_tokens_of_its_own():
@@ -281,8 +285,8 @@ def test_a_name_of_one_word_has_no_tokens_of_its_own():
 
 
 def test_the_tokens_of_a_long_name_are_cut_for_their_index():
-    found = dict(identity.identifiers({}, "b " + "a" * 300))
-    assert found["tokens"] == identity.index_key("a" * 300 + " b")
+    keys = dict(identity.identifiers({}, "b " + "a" * 300))
+    assert keys["tokens"] == identity.index_key("a" * 300 + " b")
 
 
 def test_a_long_identifier_is_cut_for_its_index():
@@ -292,5 +296,7 @@ def test_a_long_identifier_is_cut_for_its_index():
 
 
 def test_every_field_that_a_rule_asks_for_is_read_when_a_name_is_made():
-    asked = {name for rule in identity.SHIPPED.values() for names in rule for name in names} - {"content"}
-    assert asked | set(identity.IDENTIFIER_KINDS) == set(identity.NAMING)
+    rule_fields = {name for rule in identity.SHIPPED.values() for names in rule for name in names} - {
+        "content"
+    }
+    assert rule_fields | set(identity.IDENTIFIER_KINDS) == set(identity.NAMING)

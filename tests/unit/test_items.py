@@ -85,8 +85,8 @@ def test_what_nobody_says_has_a_default():
 
 
 def test_null_under_a_reserved_key_is_nothing_said():
-    said = dict.fromkeys(RESERVED - {"entity_type", "canonical_name"})
-    assert taken({**said, **ADA}, observed_at=5, priority=1.0) == taken(ADA, observed_at=5, priority=1.0)
+    nulls = dict.fromkeys(RESERVED - {"entity_type", "canonical_name"})
+    assert taken({**nulls, **ADA}, observed_at=5, priority=1.0) == taken(ADA, observed_at=5, priority=1.0)
 
 
 def test_no_reserved_key_is_a_field():
@@ -139,11 +139,11 @@ def test_create_new_is_an_entity_of_its_own_each_time():
 
 @given(st.permutations(["name", "email", "town"]))
 def test_the_order_of_fields_does_not_matter(names):
-    said = {"name": "Ada", "email": "ada@example.org", "town": "London"}
-    assert taken({"entity_type": "person", **{name: said[name] for name in names}}) == taken(
+    fields = {"name": "Ada", "email": "ada@example.org", "town": "London"}
+    assert taken({"entity_type": "person", **{name: fields[name] for name in names}}) == taken(
         {
             "entity_type": "person",
-            **said,
+            **fields,
         }
     )
 
@@ -219,9 +219,9 @@ def test_a_fault_is_told_with_its_code_and_place(change, code, path):
     assert faults({**ADA, **change}, 2) == [(code, "$.entities[2]" + path)]
 
 
-@pytest.mark.parametrize("given_", ["", 0, False, [], {}], ids=ascii)
-def test_a_blank_observation_source_is_refused(given_):
-    assert faults({**ADA, "observation_source": given_}) == [
+@pytest.mark.parametrize("source", ["", 0, False, [], {}], ids=ascii)
+def test_a_blank_observation_source_is_refused(source):
+    assert faults({**ADA, "observation_source": source}) == [
         ("ERR_OBSERVATION_SOURCE", "$.entities[0].observation_source")
     ]
 
@@ -253,7 +253,7 @@ def test_a_field_that_only_looks_like_a_wrapper_is_a_field(raw):
 
 
 def test_all_faults_of_an_item_are_told_at_once():
-    found = faults({
+    item_faults = faults({
         "entity_type": "a.b",
         "canonical_name": 5,
         "target_id": "nope",
@@ -266,7 +266,7 @@ def test_all_faults_of_an_item_are_told_at_once():
         "a": math.nan,
         "b": "\ud800",
     })  # fmt: skip
-    assert sorted(found) == sorted(
+    assert sorted(item_faults) == sorted(
         [
             ("ERR_FIELD_NAME", "$.entities[0]."),
             ("ERR_VALUE", "$.entities[0].a"),
@@ -285,14 +285,14 @@ def test_all_faults_of_an_item_are_told_at_once():
 
 def test_the_faults_of_all_items_are_told_at_once():
     read = reader()
-    found = [read.item(index, raw) for index, raw in enumerate([{}, ADA, None, {"entity_type": "person"}])]
-    assert [item is not None for item in found] == [False, True, False, False]
+    items = [read.item(index, raw) for index, raw in enumerate([{}, ADA, None, {"entity_type": "person"}])]
+    assert [item is not None for item in items] == [False, True, False, False]
     assert [issue.get("index") for issue in read.issues] == [0, 0, 2, 3]
 
 
-@pytest.mark.parametrize("said", [{"canonical_name": 5}, {"": 1}], ids=ascii)
-def test_one_fault_is_told_once(said):
-    assert len(faults({"entity_type": "person", **said})) == 1
+@pytest.mark.parametrize("fields", [{"canonical_name": 5}, {"": 1}], ids=ascii)
+def test_one_fault_is_told_once(fields):
+    assert len(faults({"entity_type": "person", **fields})) == 1
 
 
 @pytest.mark.parametrize("ahead", [times.FUTURE_LIMIT_MICROSECONDS - 60_000_000, 0])
@@ -307,10 +307,10 @@ def test_an_observation_may_not_lie_in_the_future():
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"), [(1e15, 1e15), (-1e15, -1e15), (0, 0.0), (-0.0, 0.0), (10**15, 1e15), (0.1, 0.1)]
+    ("number", "kept"), [(1e15, 1e15), (-1e15, -1e15), (0, 0.0), (-0.0, 0.0), (10**15, 1e15), (0.1, 0.1)]
 )
-def test_a_priority_is_kept_as_a_float(said, kept):
-    priority = taken({**ADA, "source_priority": said}).priority
+def test_a_priority_is_kept_as_a_float(number, kept):
+    priority = taken({**ADA, "source_priority": number}).priority
     assert (type(priority), repr(priority)) == (float, repr(kept))
 
 

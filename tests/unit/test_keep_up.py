@@ -42,9 +42,9 @@ def test_no_fault_ends_it(services: Services, monkeypatch: pytest.MonkeyPatch) -
         raise faults.pop(0)
 
     monkeypatch.setattr(runtime, "connection", start)
-    with capture_logs() as said, pytest.raises(Over):
+    with capture_logs() as entries, pytest.raises(Over):
         asyncio.run(runtime.keep_up(services))
-    assert [one["event"].split(":")[0] for one in said if one["log_level"] == "error"] == [
+    assert [entry["event"].split(":")[0] for entry in entries if entry["log_level"] == "error"] == [
         "unexpected fault in keeping the embedded Neo4j up",
         "unexpected fault in keeping the embedded Neo4j up",
         "the embedded Neo4j cannot be started",
@@ -67,7 +67,7 @@ def test_what_was_stopped_on_purpose_is_left_so_and_told_once(
 
     monkeypatch.setattr(neo4j_local, "stopped", stopped)
     monkeypatch.setattr(runtime, "connection", start)
-    with capture_logs() as said, pytest.raises(Over):
+    with capture_logs() as entries, pytest.raises(Over):
         asyncio.run(runtime.keep_up(services))
     assert starts == [False]
-    assert len([one for one in said if "on purpose" in one["event"]]) == 2
+    assert len([entry for entry in entries if "on purpose" in entry["event"]]) == 2

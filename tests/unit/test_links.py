@@ -97,8 +97,8 @@ def test_metadata_may_be_left_out(metadata):
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_bad_end_is_told_with_its_code_and_place(side, ends, code, path):
     other = {"source": "target", "target": "source"}[side]
-    said = {name.replace("source", side): value for name, value in ends.items()}
-    raw = {"relationship_type": "OWNS", f"{other}_index": 1, **said}
+    side_ends = {name.replace("source", side): value for name, value in ends.items()}
+    raw = {"relationship_type": "OWNS", f"{other}_index": 1, **side_ends}
     assert faults(raw) == [(code, path.replace("source", side))]
 
 

@@ -19,7 +19,7 @@ from graphmem.settings import Settings
 
 
 @pytest.fixture
-def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+def service_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
     """The settings of a service whose embedded database ends as soon as it is launched."""
 
     def launch(settings: Settings, progress: object) -> None:
@@ -33,13 +33,15 @@ def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings
     logs.configure(settings.load(env="test", log_level="warning"), None)
 
 
-def test_the_launch_of_the_database_is_in_the_log(chosen: Settings) -> None:
+def test_the_launch_of_the_database_is_in_the_log(service_settings: Settings) -> None:
     async def live() -> None:
         async def end() -> None: ...
 
-        await process._live(chosen, Front(chosen, chosen.data_path / "socket"), end)
+        await process._live(
+            service_settings, Front(service_settings, service_settings.data_path / "socket"), end
+        )
 
     asyncio.run(live())
-    lines = (chosen.data_path / "logs" / logs.FILE).read_text().splitlines()
+    lines = (service_settings.data_path / "logs" / logs.FILE).read_text().splitlines()
     events = [json.loads(line)["event"] for line in lines]
     assert events == ["engine.started", "the local service cannot start"]

@@ -54,7 +54,7 @@ def changes_by_definition(
                 continue
             known = [merges.merged_into(at, recorded - 1), merges.merged_into(at, recorded)]
             if subject_id == entity_id or entity_id in {
-                membership.survivor(subject_id, one) for one in known
+                membership.survivor(subject_id, merged_into) for merged_into in known
             }:
                 changed.add(recorded)
     return changed
@@ -68,22 +68,28 @@ def test_changes_are_the_transactions_that_touched_a_member_while_it_counted(
     for entity_id in ENTITIES:
         expected = changes_by_definition(merges, entity_id, touches, at, at_ingested)
         assert merges.changes(entity_id, touches, at, at_ingested) == expected
-        members = {one: touches[one] for one in merges.member_ids(entity_id, at) if one in touches}
+        members = {
+            member_id: touches[member_id]
+            for member_id in merges.member_ids(entity_id, at)
+            if member_id in touches
+        }
         assert merges.changes(entity_id, members, at, at_ingested) == expected
 
 
 @given(ANY_ORDER)
 def test_members_and_survivors_agree(merge_facts: list[MergeFact]) -> None:
     merged_into = Membership.of(merge_facts).merged_into()
-    survivors = {membership.survivor(one, merged_into) for one in ENTITIES}
-    assert sorted(one for root in survivors for one in membership.members(root, merged_into)) == list(
-        ENTITIES
-    )
+    survivors = {membership.survivor(entity_id, merged_into) for entity_id in ENTITIES}
+    assert sorted(
+        entity_id for root in survivors for entity_id in membership.members(root, merged_into)
+    ) == list(ENTITIES)
 
 
 def test_a_merge_that_would_close_a_circle_has_no_effect() -> None:
     circle = [("a", "b"), ("c", "a"), ("a", "c")]
-    merges = Membership.of(MergeFact(one, at, at, "obs", into) for at, (one, into) in enumerate(circle))
+    merges = Membership.of(
+        MergeFact(subject, at, at, "obs", into) for at, (subject, into) in enumerate(circle)
+    )
     assert merges.merged_into() == {"a": "b", "c": "a"}
 
 
@@ -105,7 +111,7 @@ def test_the_work_for_changes_is_that_of_touches_plus_that_of_merges() -> None:
             MergeFact("a", at, at, f"obs_{at:04d}", "b" if number % 2 else None)
             for number, at in enumerate(range(1, 2 * merges, 2))
         ]
-        touches = {one: tuple((at, at) for at in range(1, transactions)) for one in ("a", "b")}
+        touches = {entity_id: tuple((at, at) for at in range(1, transactions)) for entity_id in ("a", "b")}
         return opcodes(lambda: Membership.of(turns).changes("b", touches))
 
     few_merges, few_touches = work(2_000, 1), work(1, 400)

@@ -13,18 +13,18 @@ from graphmem.database import migrations
 from graphmem.errors import MigrationRefused
 
 
-class Asked:
+class GrowingIndexes:
     """A database whose indexes are in other states at every look."""
 
     def __init__(self, looks: Iterable[list[tuple[str, str, float]]]) -> None:
         self.looks = iter(looks)
 
     async def script(self, text: str, **params: Any) -> list[dict[str, Any]]:
-        return [dict(zip(("name", "state", "percent"), one, strict=True)) for one in next(self.looks)]
+        return [dict(zip(("name", "state", "percent"), index, strict=True)) for index in next(self.looks)]
 
 
 def wait(*looks: list[tuple[str, str, float]], for_ever: Iterable[Any] = ()) -> None:
-    asyncio.run(migrations._wait_for_indexes(cast("Any", Asked(itertools.chain(looks, for_ever)))))
+    asyncio.run(migrations._wait_for_indexes(cast("Any", GrowingIndexes(itertools.chain(looks, for_ever)))))
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +57,6 @@ def test_one_that_cannot_be_made_is_told() -> None:
 
 def test_one_that_grows_is_waited_for_and_one_that_stands_still_is_told() -> None:
     wait(*([("entity_words", "POPULATING", i / 100)] for i in range(5_000)), [])
-    with pytest.raises(MigrationRefused, match="no progress with the index entity_words") as told:
+    with pytest.raises(MigrationRefused, match="no progress with the index entity_words") as error:
         wait(for_ever=itertools.repeat([("entity_words", "POPULATING", 7.0)]))
-    assert told.value.details == {"index": "entity_words"}
+    assert error.value.details == {"index": "entity_words"}

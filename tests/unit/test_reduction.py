@@ -61,7 +61,7 @@ def folded(facts: list[dict], known: Fold | None = None) -> Fold:
     return reduce(reduction.fold, map(observation, facts), known or {})
 
 
-def said(at: int, number: int, kind: str = "value", **fields) -> dict:
+def fact_at(at: int, number: int, kind: str = "value", **fields) -> dict:
     """Return one observation."""
     return {
         "id": f"obs_{number:032x}",
@@ -80,9 +80,9 @@ def shown(facts: list[dict]) -> dict:
 @given(histories())
 def test_fold_equals_the_plain_model(facts):
     expected = view(facts)
-    found = reduction.snapshot_fields(folded(facts))
-    assert {name: json.loads(winner.value) for name, winner in found} == expected.snapshot
-    assert {name: winner.observation_id for name, winner in found} == expected.provenance
+    winners = reduction.snapshot_fields(folded(facts))
+    assert {name: json.loads(winner.value) for name, winner in winners} == expected.snapshot
+    assert {name: winner.observation_id for name, winner in winners} == expected.provenance
 
 
 @given(histories(), MOMENTS, st.integers(0, 7))
@@ -129,61 +129,63 @@ def test_the_same_observations_give_the_same_bytes(facts):
 
 
 def test_folding_leaves_what_was_known_as_it_was():
-    known = folded([said(1, 1, name="Ada")])
+    known = folded([fact_at(1, 1, name="Ada")])
     before = dict(known)
-    reduction.fold(known, observation(said(2, 2, name="Grace", town="London")))
+    reduction.fold(known, observation(fact_at(2, 2, name="Grace", town="London")))
     assert known == before
 
 
 def test_the_later_time_wins_whenever_it_arrives():
-    assert shown([said(2, 1, name="new"), said(1, 2, name="old")]) == {"name": "new"}
+    assert shown([fact_at(2, 1, name="new"), fact_at(1, 2, name="old")]) == {"name": "new"}
 
 
 def test_at_equal_times_the_greater_id_wins():
-    assert shown([said(1, 2, name="second"), said(1, 1, name="first")]) == {"name": "second"}
+    assert shown([fact_at(1, 2, name="second"), fact_at(1, 1, name="first")]) == {"name": "second"}
 
 
 def test_at_equal_times_the_later_item_of_a_request_wins():
     facts = [
-        {**said(1, 1, name=index), "id": ids.unplaced_observation_id("txn_x", index)}
+        {**fact_at(1, 1, name=index), "id": ids.unplaced_observation_id("txn_x", index)}
         for index in (9, 10, 255, 256)
     ]
     assert shown(facts[::-1]) == {"name": 256}
 
 
 def test_a_correction_wins_over_what_was_observed_later():
-    facts = [said(1, 1, "correction", name="right"), said(9, 2, name="wrong")]
+    facts = [fact_at(1, 1, "correction", name="right"), fact_at(9, 2, name="wrong")]
     assert shown(facts) == shown(facts[::-1]) == {"name": "right"}
 
 
 def test_of_two_corrections_the_later_one_wins():
-    assert shown([said(5, 1, "correction", name="last"), said(1, 2, "correction", name="first")]) == {
+    assert shown([fact_at(5, 1, "correction", name="last"), fact_at(1, 2, "correction", name="first")]) == {
         "name": "last"
     }
 
 
 @pytest.mark.parametrize("kind", ["value", "correction"])
 def test_a_winning_null_clears_the_field(kind):
-    assert shown([said(1, 1, name="Ada", town="London"), said(2, 2, kind, name=None)]) == {"town": "London"}
+    assert shown([fact_at(1, 1, name="Ada", town="London"), fact_at(2, 2, kind, name=None)]) == {
+        "town": "London"
+    }
 
 
 def test_a_field_that_was_cleared_does_not_come_back_by_an_older_value():
-    facts = [said(3, 1, name=None), said(2, 2, name="older")]
+    facts = [fact_at(3, 1, name=None), fact_at(2, 2, name="older")]
     assert shown(facts) == shown(facts[::-1]) == {}
     assert set(folded(facts)) == {"name"}
 
 
 def test_a_field_that_was_cleared_comes_back_by_a_later_value():
-    assert shown([said(1, 1, name=None), said(2, 2, name="Ada")]) == {"name": "Ada"}
+    assert shown([fact_at(1, 1, name=None), fact_at(2, 2, name="Ada")]) == {"name": "Ada"}
 
 
 def test_only_null_itself_clears_a_field():
     fields = {"a": "null", "b": "", "c": 0, "d": False, "e": [], "f": {}, "g": [None]}
-    assert shown([said(1, 1, **fields)]) == fields
+    assert shown([fact_at(1, 1, **fields)]) == fields
 
 
 def test_each_field_has_a_winner_of_its_own():
-    facts = [said(1, 1, name="Ada", town="London"), said(2, 2, town="Paris", age=36)]
+    facts = [fact_at(1, 1, name="Ada", town="London"), fact_at(2, 2, town="Paris", age=36)]
     assert view(facts).provenance == {
         "name": facts[0]["id"], "town": facts[1]["id"], "age": facts[1]["id"],
     }  # fmt: skip
@@ -191,16 +193,16 @@ def test_each_field_has_a_winner_of_its_own():
 
 
 def test_the_canonical_name_is_folded_and_not_shown():
-    facts = [said(1, 1, canonical_name="Ada", age=36)]
+    facts = [fact_at(1, 1, canonical_name="Ada", age=36)]
     assert set(folded(facts)) == {"canonical_name", "age"}
     assert shown(facts) == {"age": 36}
 
 
 def test_the_fields_of_a_snapshot_are_in_canonical_order():
-    found = reduction.snapshot_fields(
-        folded([said(1, 1, kind="value", **{"\ufb33": 1, "\U0001f600": 2, "b": 3, "B": 4})])
+    winners = reduction.snapshot_fields(
+        folded([fact_at(1, 1, kind="value", **{"\ufb33": 1, "\U0001f600": 2, "b": 3, "B": 4})])
     )
-    assert [name for name, _ in found] == ["B", "b", "\U0001f600", "\ufb33"]
+    assert [name for name, _ in winners] == ["B", "b", "\U0001f600", "\ufb33"]
 
 
 def test_plain_model_of_nothing_is_empty():
@@ -209,8 +211,8 @@ def test_plain_model_of_nothing_is_empty():
 
 def test_plain_model_takes_times_as_they_are_answered():
     facts = [
-        {**said(1, 1, name="new"), "observed_at": "2026-01-31T09:00:00.000000Z"},
-        {**said(2, 2, name="old"), "observed_at": "0965-01-31T09:00:00.000000Z"},
+        {**fact_at(1, 1, name="new"), "observed_at": "2026-01-31T09:00:00.000000Z"},
+        {**fact_at(2, 2, name="old"), "observed_at": "0965-01-31T09:00:00.000000Z"},
     ]
     assert view(facts).snapshot == {"name": "new"}
     assert view(facts, at="1000-01-01T00:00:00.000000Z").snapshot == {"name": "old"}

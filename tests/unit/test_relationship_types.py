@@ -26,14 +26,14 @@ def edge_types() -> set[str]:
     folders = [folder for folder in resources.files(cypher).iterdir() if folder.is_dir()]
     files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".cypher")]
     assert len(files) > 20
-    found = [match for file in files for match in OURS.findall(file.read_text(encoding="utf-8"))]
-    return {name for types in found for name in types.split("|")} - {PLACEHOLDER}
+    matches = [match for file in files for match in OURS.findall(file.read_text(encoding="utf-8"))]
+    return {name for types in matches for name in types.split("|")} - {PLACEHOLDER}
 
 
 def test_every_edge_of_the_graph_itself_is_internal() -> None:
-    found = edge_types()
-    assert found >= {"HAS_HISTORY", "OBSERVED", "IN_TRANSACTION", "BY_AGENT", "IDENTIFIES"}
-    assert found <= INTERNAL, "say in domain/relationship.py that these are no relationship types"
+    edges = edge_types()
+    assert edges >= {"HAS_HISTORY", "OBSERVED", "IN_TRANSACTION", "BY_AGENT", "IDENTIFIES"}
+    assert edges <= INTERNAL, "say in graphmem/model/relationship.py that these are no relationship types"
 
 
 def test_no_built_in_type_or_inverse_is_internal() -> None:
@@ -57,29 +57,29 @@ NO_NAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("said", NO_NAMES)
-def test_what_is_no_name_is_refused(said: str) -> None:
-    assert not relationship.is_name(relationship.spell(said))
+@pytest.mark.parametrize("text", NO_NAMES)
+def test_what_is_no_name_is_refused(text: str) -> None:
+    assert not relationship.is_name(relationship.spell(text))
     with pytest.raises(RegistrationRefused, match="not a name") as refused:
-        registered(BUILTIN, Type(relationship.spell(said)))
+        registered(BUILTIN, Type(relationship.spell(text)))
     assert refused.value.argument == "relationship_type"
     with pytest.raises(RegistrationRefused, match="not a name") as refused:
-        registered(BUILTIN, Type("FINE", relationship.spell(said)))
+        registered(BUILTIN, Type("FINE", relationship.spell(text)))
     assert refused.value.argument == "inverse"
 
 
 @pytest.mark.parametrize("name", sorted(INTERNAL))
 def test_an_internal_name_is_refused_in_any_spelling(name: str) -> None:
-    for said in (name, name.lower(), name.replace("_", " "), f" {name.title().replace('_', '-')}\n"):
+    for spelling in (name, name.lower(), name.replace("_", " "), f" {name.title().replace('_', '-')}\n"):
         with pytest.raises(RegistrationRefused, match="the graph's own"):
-            registered(BUILTIN, Type(relationship.spell(said)))
+            registered(BUILTIN, Type(relationship.spell(spelling)))
         with pytest.raises(RegistrationRefused, match="the graph's own"):
-            registered(BUILTIN, Type("FINE", relationship.spell(said)))
+            registered(BUILTIN, Type("FINE", relationship.spell(spelling)))
 
 
 @given(st.text(max_size=80))
-def test_a_name_is_ascii_letters_digits_and_underscores(said: str) -> None:
-    spelled = relationship.spell(said)
+def test_a_name_is_ascii_letters_digits_and_underscores(text: str) -> None:
+    spelled = relationship.spell(text)
     if relationship.is_name(spelled):
         assert set(spelled) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
         assert spelled[0] not in "0123456789_"
@@ -95,7 +95,7 @@ MENTORS = Type("MENTORS", "MENTORED_BY", "d")
 
 
 @pytest.mark.parametrize(
-    ("before", "asked", "after"),
+    ("before", "new_type", "after"),
     [
         ((), Type("MENTORS"), Type("MENTORS")),
         ((), MENTORS, MENTORS),
@@ -116,12 +116,12 @@ MENTORS = Type("MENTORS", "MENTORED_BY", "d")
     ],
     ids=range(14),
 )
-def test_registering_comes_to(before: tuple[Type, ...], asked: Type, after: Type) -> None:
-    assert registered(having(*before), asked) == after
+def test_registering_comes_to(before: tuple[Type, ...], new_type: Type, after: Type) -> None:
+    assert registered(having(*before), new_type) == after
 
 
 @pytest.mark.parametrize(
-    ("before", "asked", "argument", "message"),
+    ("before", "new_type", "argument", "message"),
     [
         ((MENTORS,), Type("MENTORS", "TAUGHT_BY"), "inverse", "inverse of MENTORS is MENTORED_BY"),
         ((MENTORS,), Type("MENTORED_BY", "TEACHES"), "inverse", "inverse of MENTORED_BY is MENTORS"),
@@ -139,10 +139,10 @@ def test_registering_comes_to(before: tuple[Type, ...], asked: Type, after: Type
     ids=range(10),
 )  # fmt: skip
 def test_a_name_keeps_its_one_meaning(
-    before: tuple[Type, ...], asked: Type, argument: str, message: str
+    before: tuple[Type, ...], new_type: Type, argument: str, message: str
 ) -> None:
     with pytest.raises(RegistrationRefused, match=message) as refused:
-        registered(having(*before), asked)
+        registered(having(*before), new_type)
     assert refused.value.argument == argument
 
 
@@ -150,12 +150,12 @@ NAMES = st.sampled_from(["A", "B", "C", "D", "OWNS", "OWNED_BY", "RELATED_TO"])
 
 
 @given(st.lists(st.builds(Type, NAMES, st.none() | NAMES)))
-def test_reading_backwards_twice_is_reading_forwards(asked: list[Type]) -> None:
+def test_reading_backwards_twice_is_reading_forwards(new_types: list[Type]) -> None:
     kinds = dict(BUILTIN)
-    for one in asked:
+    for new_type in new_types:
         before = {name: relationship.inverse_of(kinds, name) for name in kinds}
         try:
-            kind = registered(kinds, one)
+            kind = registered(kinds, new_type)
         except RegistrationRefused:
             continue
         kinds[kind.name] = kind
@@ -205,7 +205,7 @@ def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
     reader = Reader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
     for i in range(30):
         reader.link(i, {"relationship_type": "works_for"}, 0)
-    told = [issue.get("nearest") for issue in reader.issues if issue["code"] == "ERR_RELATIONSHIP_TYPE"]
-    assert told == ["WORKS_AT"] * relationship.SUGGESTIONS_LIMIT + [None] * (
+    proposals = [issue.get("nearest") for issue in reader.issues if issue["code"] == "ERR_RELATIONSHIP_TYPE"]
+    assert proposals == ["WORKS_AT"] * relationship.SUGGESTIONS_LIMIT + [None] * (
         30 - relationship.SUGGESTIONS_LIMIT
     )

@@ -176,8 +176,8 @@ def test_a_reducer_config_that_contradicts_the_document_is_refused():
     ],
 )
 def test_a_converter_that_is_not_what_it_says_is_refused(converter: object):
-    found = refused({"fields": {"a": {"type": "string", "converters": [converter]}}})
-    assert {path.partition("[0]")[0] for path, _ in found} == {".fields.a.converters"}
+    issues = refused({"fields": {"a": {"type": "string", "converters": [converter]}}})
+    assert {path.partition("[0]")[0] for path, _ in issues} == {".fields.a.converters"}
 
 
 def test_converters_are_their_functions():
@@ -215,12 +215,15 @@ def test_every_fault_is_told_of_and_no_more_than_a_hundred():
 def test_keys_without_effect_are_kept_and_named():
     document = wine(reference_fields=[{"field": "name"}], query_synonyms={"vin": ["wine"]})
     again = schema.parse("wine", {"fields": {"a": {"type": "string", "preserveCase": True}}})
-    assert [one["path"] for one in schema.warnings_of(document)] == ["$.reference_fields", "$.query_synonyms"]
-    assert [one["path"] for one in schema.warnings_of(again)] == ["$.fields.a.preserveCase"]
+    assert [warning["path"] for warning in schema.warnings_of(document)] == [
+        "$.reference_fields",
+        "$.query_synonyms",
+    ]
+    assert [warning["path"] for warning in schema.warnings_of(again)] == ["$.fields.a.preserveCase"]
     assert again.as_json()["fields"]["a"]["preserveCase"] is True
     idle = {"type": "number", "converters": ["string_to_number"], "mismatch": "show"}
     shown = schema.parse("wine", {"fields": {"a": idle}})
-    assert [one["path"] for one in schema.warnings_of(shown)] == ["$.fields.a.converters"]
+    assert [warning["path"] for warning in schema.warnings_of(shown)] == ["$.fields.a.converters"]
     assert schema.warnings_of(wine()) == []
 
 
@@ -238,8 +241,8 @@ def test_a_document_is_what_its_text_says(raw: dict[str, object]):
 @given(DOCUMENTS)
 def test_a_document_that_shows_all_and_writes_last_is_plain(raw: dict):
     fields = {
-        name: {n: v for n, v in one.items() if n not in ("merge", "mismatch", "filterable")}
-        for name, one in raw["fields"].items()
+        name: {n: v for n, v in declaration.items() if n not in ("merge", "mismatch", "filterable")}
+        for name, declaration in raw["fields"].items()
     }
     shown = {"additional_fields": "show", "mismatch": "show", "hidden_fields": []}
     document = schema.parse("wine", {**raw, **shown, "fields": fields})
@@ -275,7 +278,7 @@ def test_an_order_of_writers_matters_only_where_a_policy_asks_for_it():
 
 
 @pytest.mark.parametrize(
-    ("given_", "alternatives"),
+    ("name_fields", "alternatives"),
     [
         (["name", "year"], (("name", "year"),)),
         (["name"], (("name",),)),
@@ -285,8 +288,8 @@ def test_an_order_of_writers_matters_only_where_a_policy_asks_for_it():
         (None, None),
     ],
 )
-def test_what_identifies_an_entity(given_: object, alternatives: identity.Alternatives | None):
-    assert wine(canonical_name_fields=given_).alternatives() == alternatives
+def test_what_identifies_an_entity(name_fields: object, alternatives: identity.Alternatives | None):
+    assert wine(canonical_name_fields=name_fields).alternatives() == alternatives
 
 
 def test_a_type_can_go_back_to_the_general_order():
@@ -298,18 +301,18 @@ def test_a_type_can_go_back_to_the_general_order():
 # What it finds
 
 
-def found(document: Document, **values: object) -> list[tuple[str, str, bool]]:
+def findings(document: Document, **values: object) -> list[tuple[str, str, bool]]:
     texts = {name: canonical.encode(value) for name, value in values.items()}
-    return [(one.code, one.field, one.refused) for one in document.findings(texts)]
+    return [(finding.code, finding.field, finding.refused) for finding in document.findings(texts)]
 
 
 def test_what_is_as_declared_is_not_told_of():
-    assert found(wine(), name="x", year=1990, grapes=["a"], price=1, bottled="2026-01-31") == []
-    assert found(wine(), name="x", year=None, grapes=None, bottled=None, canonical_name="X") == []
+    assert findings(wine(), name="x", year=1990, grapes=["a"], price=1, bottled="2026-01-31") == []
+    assert findings(wine(), name="x", year=None, grapes=None, bottled=None, canonical_name="X") == []
 
 
 def test_what_is_not_as_declared_is_told_of_by_field():
-    assert found(wine(), year="old", bottled="soon", colour=1, price="12", grapes="a") == [
+    assert findings(wine(), year="old", bottled="soon", colour=1, price="12", grapes="a") == [
         ("TYPE_MISMATCH", "bottled", False),
         ("UNKNOWN_FIELD", "colour", False),
         ("MISSING_REQUIRED_FIELD", "name", False),
@@ -319,7 +322,7 @@ def test_what_is_not_as_declared_is_told_of_by_field():
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said"),
+    ("field", "value", "words"),
     [
         ("year", "old", "snapshots hide it"),
         ("price", "12", "snapshots show it converted"),
@@ -327,16 +330,16 @@ def test_what_is_not_as_declared_is_told_of_by_field():
         ("bottled", 7, "snapshots show it unchanged"),
     ],
 )
-def test_a_mismatch_says_what_became_of_the_value(field: str, value: object, said: str):
-    (one,) = wine().findings({"name": '"x"', field: canonical.encode(value)})
-    assert (one.code, one.field) == ("TYPE_MISMATCH", field)
-    assert said in one.message
+def test_a_mismatch_says_what_became_of_the_value(field: str, value: object, words: str):
+    (finding,) = wine().findings({"name": '"x"', field: canonical.encode(value)})
+    assert (finding.code, finding.field) == ("TYPE_MISMATCH", field)
+    assert words in finding.message
 
 
 def test_a_field_is_unknown_only_where_it_is_hidden():
     opened = wine(additional_fields="show", hidden_fields=["secret"])
-    assert found(opened, name="x", colour=1) == []
-    assert found(opened, name="x", secret=1) == [("UNKNOWN_FIELD", "secret", False)]
+    assert findings(opened, name="x", colour=1) == []
+    assert findings(opened, name="x", secret=1) == [("UNKNOWN_FIELD", "secret", False)]
 
 
 @pytest.mark.parametrize(
@@ -361,22 +364,22 @@ def test_constraints(kind: str, constraints: dict, fine: list, broken: list):
             "constraint_violation_policy": policy,
         }
         document = schema.parse("wine", raw)
-        assert [found(document, a=value) for value in fine] == [[]] * len(fine)
+        assert [findings(document, a=value) for value in fine] == [[]] * len(fine)
         expected = [("CONSTRAINT_VIOLATION", "a", policy == "reject")]
-        assert [found(document, a=value) for value in broken] == [expected] * len(broken)
+        assert [findings(document, a=value) for value in broken] == [expected] * len(broken)
 
 
 def test_constraints_are_held_against_the_value_that_is_shown():
     document = wine()
-    assert found(document, name="x", year="1700") == [
+    assert findings(document, name="x", year="1700") == [
         ("TYPE_MISMATCH", "year", False), ("CONSTRAINT_VIOLATION", "year", False),
     ]  # fmt: skip
-    assert found(document, name="x", year="MDCC") == [("TYPE_MISMATCH", "year", False)]
+    assert findings(document, name="x", year="MDCC") == [("TYPE_MISMATCH", "year", False)]
 
 
 def test_no_pattern_takes_more_than_linear_time():
     raw = {"fields": {"a": {"type": "string", "constraints": {"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}}}}
     document = schema.parse("wine", raw)
     start = time.perf_counter()
-    assert found(document, a="a" * 1000) == [("CONSTRAINT_VIOLATION", "a", False)]
+    assert findings(document, a="a" * 1000) == [("CONSTRAINT_VIOLATION", "a", False)]
     assert time.perf_counter() - start < 1

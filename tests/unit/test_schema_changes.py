@@ -21,8 +21,10 @@ def registered(active: Active | None = None, version: str | None = None, **more:
     return schema.decide(active, None, schema.registration(wine(**more), version))
 
 
-def updated(active: Active | None, seen: dict | None = None, kind: str = "wine", **asked: object) -> Active:
-    return schema.decide(active, seen, schema.update(kind, **asked))  # pyright: ignore[reportArgumentType]
+def updated(
+    active: Active | None, seen: dict | None = None, kind: str = "wine", **arguments: object
+) -> Active:
+    return schema.decide(active, seen, schema.update(kind, **arguments))  # pyright: ignore[reportArgumentType]
 
 
 @contextmanager
@@ -87,7 +89,7 @@ def test_an_update_that_changes_nothing_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("asked", "path", "code"),
+    ("arguments", "path", "code"),
     [
         ({"remove": ["nose"]}, "$.fields_to_remove", "ERR_NO_SUCH_FIELD"),
         ({"remove": "nose"}, "$.fields_to_remove", "ERR_FORMAT"),
@@ -102,9 +104,9 @@ def test_an_update_that_changes_nothing_is_refused():
         ({"settings": {"colour": 1}}, "$.colour", "ERR_UNKNOWN_KEY"),
     ],
 )  # fmt: skip
-def test_a_fault_of_an_update_is_named_by_its_place(asked: dict, path: str, code: str):
+def test_a_fault_of_an_update_is_named_by_its_place(arguments: dict, path: str, code: str):
     with refuses(path=path, code=code):
-        updated(registered(), **asked)
+        updated(registered(), **arguments)
 
 
 def test_an_update_that_makes_a_schema_too_large_is_refused():
@@ -166,7 +168,7 @@ def test_a_change_of_identity_replaces_the_other_kind():
 @given(st.lists(st.dictionaries(NAMES, st.just("string"), min_size=1), min_size=1, max_size=4), st.randoms())
 def test_updates_in_any_order_lose_nothing_that_was_added(additions: list[dict[str, str]], chance):
     """Changes are made without knowing of each other; each is decided on what the others left."""
-    changes = [schema.update("thing", new_fields=one) for one in additions]
+    changes = [schema.update("thing", new_fields=fields) for fields in additions]
     chance.shuffle(changes)
     active = schema.decide(None, None, schema.registration(schema.parse("thing", {"fields": {}})))
     for change in changes:
@@ -175,7 +177,7 @@ def test_updates_in_any_order_lose_nothing_that_was_added(additions: list[dict[s
                 schema.decide(active, {}, change)
         else:
             active = schema.decide(active, {}, change)
-    assert set(active.document.fields) == {name for one in additions for name in one}
+    assert set(active.document.fields) == {name for fields in additions for name in fields}
 
 
 def test_what_one_adds_and_another_removes_does_not_depend_on_a_stale_view():

@@ -101,9 +101,9 @@ def test_a_data_directory_that_cannot_be_used_is_refused(
 ) -> None:
     spoil(tmp_path / "data")
     refused = CliRunner().invoke(app, ["--json", "--data-dir", str(tmp_path / "data"), way], env=ANY_PORT)
-    said = json.loads(refused.stderr)
-    assert (refused.exit_code, refused.stdout, said["error_code"]) == (6, "", "DATA_DIRECTORY_REFUSED")
-    assert "name another directory" in said["message"]
+    error = json.loads(refused.stderr)
+    assert (refused.exit_code, refused.stdout, error["error_code"]) == (6, "", "DATA_DIRECTORY_REFUSED")
+    assert "name another directory" in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -119,19 +119,19 @@ def test_a_data_directory_that_may_not_be_written_is_refused(
 
     monkeypatch.setattr(Path, "mkdir", fail)
     refused = CliRunner().invoke(app, ["--json", "--data-dir", str(tmp_path / "data"), way], env=ANY_PORT)
-    said = json.loads(refused.stderr)
-    assert (refused.exit_code, refused.stdout, said["error_code"]) == (6, "", "DATA_DIRECTORY_REFUSED")
-    assert fix in said["message"]
-    assert str(tmp_path / "data" / "logs") in said["message"]
+    error = json.loads(refused.stderr)
+    assert (refused.exit_code, refused.stdout, error["error_code"]) == (6, "", "DATA_DIRECTORY_REFUSED")
+    assert fix in error["message"]
+    assert str(tmp_path / "data" / "logs") in error["message"]
 
 
 async def nothing(scope: Any, receive: Any, send: Any) -> None:
     """Answer nobody."""
 
 
-@pytest.mark.parametrize(("host", "told"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+@pytest.mark.parametrize(("host", "address"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
 def test_the_address_that_was_bound_is_announced_once_statements_are_planned(
-    host: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    host: str, address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = load(env="test", data_dir=tmp_path, host=host, port=0)
     config = uvicorn.Config(nothing, host=host, port=0, lifespan="off", log_config=None)
@@ -154,10 +154,10 @@ def test_the_address_that_was_bound_is_announced_once_statements_are_planned(
         return port
 
     port = asyncio.run(begin())
-    said = capsys.readouterr()
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert output.out == ""
     assert port > 0
-    assert f"http://{told}:{port}/mcp" in said.err
+    assert f"http://{address}:{port}/mcp" in output.err
 
 
 def test_an_address_that_is_taken_is_told_as_it_is_written(tmp_path: Path) -> None:

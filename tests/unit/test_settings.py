@@ -11,7 +11,7 @@ from graphmem.settings import load
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "said"),
+    ("variable", "value", "words"),
     [
         ("GRAPHMEM_PORT", "tcp://10.0.0.1:3080", "enableServiceLinks: false"),
         ("GRAPHMEM_PORT", "many", "integer"),
@@ -24,12 +24,12 @@ from graphmem.settings import load
     ],
 )
 def test_a_setting_that_cannot_be_says_what_can(
-    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(ConfigurationInvalid) as caught:
         load()
-    assert said in str(caught.value)
+    assert words in str(caught.value)
     assert variable in str(caught.value)
 
 
@@ -55,7 +55,7 @@ def test_a_data_directory_has_one_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("overrides", "url"),
     [
         ({}, "http://127.0.0.1:9"),
         ({"host": "::1"}, "http://[::1]:9"),
@@ -63,5 +63,5 @@ def test_a_data_directory_has_one_name(tmp_path: Path) -> None:
         ({"base_url": "http://inside:3080", "public_url": "https://m.example/"}, "https://m.example"),
     ],
 )
-def test_a_service_says_where_others_reach_it(given: dict[str, str], told: str) -> None:
-    assert load(**given).advertised_url(9) == told
+def test_a_service_says_where_others_reach_it(overrides: dict[str, str], url: str) -> None:
+    assert load(**overrides).advertised_url(9) == url

@@ -37,7 +37,7 @@ def test_a_shipped_type_hides_and_converts_nothing(name: str):
     assert not document.strict
     assert schema.warnings_of(document) == []
     assert document.description
-    assert all(one.description and not one.required for one in document.fields.values())
+    assert all(field.description and not field.required for field in document.fields.values())
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -49,20 +49,24 @@ def test_a_shipped_type_declares_what_identifies_its_entities(name: str):
 
 
 def test_an_event_has_the_fields_of_the_interface():
-    assert {name: one.type for name, one in shipped("event").fields.items()} == {
+    assert {name: field.type for name, field in shipped("event").fields.items()} == {
         "title": "string", "event_type": "string", "date_start": "date", "attendees": "array",
         "outcome": "string", "follow_ups": "array",
     }  # fmt: skip
 
 
 def test_times_of_shipped_types_are_on_the_timeline():
-    found = {(name, one.field, one.event_type) for name in TYPES for one in shipped(name).temporal_fields}
-    assert all(shipped(name).fields[field].type == "date" for name, field, _ in found)
+    events = {
+        (name, time_field.field, time_field.event_type)
+        for name in TYPES
+        for time_field in shipped(name).temporal_fields
+    }
+    assert all(shipped(name).fields[field].type == "date" for name, field, _ in events)
     assert {
         ("event", "date_start", "EventStart"), ("task", "due_date", "TaskDue"),
         ("invoice", "invoice_date", "InvoiceIssued"), ("invoice", "due_date", "InvoiceDue"),
         ("transaction", "date", "TransactionDate"),
-    } <= found  # fmt: skip
+    } <= events  # fmt: skip
 
 
 def test_a_type_that_is_not_shipped_has_no_document():

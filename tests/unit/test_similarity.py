@@ -96,23 +96,23 @@ def entity(entity_type: str, entity_id: str = "a", /, **fields: Any) -> Profile:
     return Profile(entity_id, entity_type, shown, texts)
 
 
-def score(entity_type: str, one: dict[str, Any], other: dict[str, Any]) -> float:
+def score(entity_type: str, left: dict[str, Any], right: dict[str, Any]) -> float:
     """Return the score of two entities, which is the same whichever comes first."""
-    a, b = entity(entity_type, "a", **one), entity(entity_type, "b", **other)
-    found, turned = similarity.score(a, b), similarity.score(b, a)
-    assert found.score == turned.score
-    assert [(r.field, r.b, r.a, r.similarity) for r in turned.reasons] == list(found.reasons)
-    return found.score
+    a, b = entity(entity_type, "a", **left), entity(entity_type, "b", **right)
+    result, turned = similarity.score(a, b), similarity.score(b, a)
+    assert result.score == turned.score
+    assert [(r.field, r.b, r.a, r.similarity) for r in turned.reasons] == list(result.reasons)
+    return result.score
 
 
-@pytest.mark.parametrize(("entity_type", "one", "other"), SAME, ids=ascii)
-def test_these_are_likely_one(entity_type: str, one: str, other: str) -> None:
-    assert score(entity_type, {"name": one}, {"name": other}) >= THRESHOLD
+@pytest.mark.parametrize(("entity_type", "name", "other_name"), SAME, ids=ascii)
+def test_these_are_likely_one(entity_type: str, name: str, other_name: str) -> None:
+    assert score(entity_type, {"name": name}, {"name": other_name}) >= THRESHOLD
 
 
-@pytest.mark.parametrize(("entity_type", "one", "other"), OTHER, ids=ascii)
-def test_these_are_not(entity_type: str, one: str, other: str) -> None:
-    assert score(entity_type, {"name": one}, {"name": other}) < THRESHOLD
+@pytest.mark.parametrize(("entity_type", "name", "other_name"), OTHER, ids=ascii)
+def test_these_are_not(entity_type: str, name: str, other_name: str) -> None:
+    assert score(entity_type, {"name": name}, {"name": other_name}) < THRESHOLD
 
 
 def test_among_all_the_names_of_the_table_those_pairs_are_proposed_and_hardly_another() -> None:
@@ -123,18 +123,18 @@ def test_among_all_the_names_of_the_table_those_pairs_are_proposed_and_hardly_an
         for place, (kind, *pair) in enumerate(labelled)
         for side, name in zip("ab", pair, strict=True)
     ]
-    found = {(p.a.entity_id, p.b.entity_id) for p in blocking.propose(profiles, THRESHOLD).pairs}
+    proposals = {(p.a.entity_id, p.b.entity_id) for p in blocking.propose(profiles, THRESHOLD).pairs}
     wanted = {(f"ent_{place:020d}a", f"ent_{place:020d}b") for place in range(len(SAME))}
     # Between rows some names are one on purpose: Smith, John (row 0) is J. Smith and Jon Smith, and so on.
-    true = {pair for pair in found if _said_to_be_one(pair, labelled)} | (found & wanted)
-    recall = len(found & wanted) / len(wanted)
-    precision = len(true) / len(found)
+    true = {pair for pair in proposals if _labelled_as_one(pair, labelled)} | (proposals & wanted)
+    recall = len(proposals & wanted) / len(wanted)
+    precision = len(true) / len(proposals)
     assert recall == 1.0
-    assert precision >= 0.95, sorted(found - true)
+    assert precision >= 0.95, sorted(proposals - true)
 
 
-def _said_to_be_one(pair: tuple[str, str], labelled: list[tuple[str, str, str]]) -> bool:
-    names_ = [labelled[int(one[4:-1])]["ab".index(one[-1]) + 1] for one in pair]
+def _labelled_as_one(pair: tuple[str, str], labelled: list[tuple[str, str, str]]) -> bool:
+    names_ = [labelled[int(entity_id[4:-1])]["ab".index(entity_id[-1]) + 1] for entity_id in pair]
     groups = (
         {
             "John Smith",
@@ -152,15 +152,15 @@ def _said_to_be_one(pair: tuple[str, str], labelled: list[tuple[str, str, str]])
 
 
 def test_what_is_equal_beside_the_name_makes_it_surer() -> None:
-    one, other = {"name": "J. Smith"}, {"name": "John Smith"}
-    alone = score("person", one, other)
-    for field, given_, said in (
+    fields, other_fields = {"name": "J. Smith"}, {"name": "John Smith"}
+    alone = score("person", fields, other_fields)
+    for field, value, spelling in (
         ("email", "Ada@Example.org", "mailto:ada@example.org"),
         ("phone", "+44 20 7946 0958", "020 79460958"),
         ("url", "https://www.example.org/ada/", "http://example.org/ada"),
         ("external_id", "X-1", " x-1"),
     ):
-        assert score("person", {**one, field: given_}, {**other, field: said}) > max(alone, 0.98)
+        assert score("person", {**fields, field: value}, {**other_fields, field: spelling}) > max(alone, 0.98)
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,13 @@ def test_what_is_equal_beside_the_name_makes_it_surer() -> None:
 def test_what_is_shared_by_quite_other_names_counts_less(
     field: str, value: str, least: float, most: float
 ) -> None:
-    found = score("person", {"name": "Ada Lovelace", field: value}, {"name": "Bob Jones", field: value})
-    assert least <= found <= most
+    likelihood = score("person", {"name": "Ada Lovelace", field: value}, {"name": "Bob Jones", field: value})
+    assert least <= likelihood <= most
     assert score("person", {field: value}, {"name": "Bob Jones", field: value}) >= 0.95
 
 
 @pytest.mark.parametrize(
-    ("entity_type", "one", "other"),
+    ("entity_type", "fields", "other_fields"),
     [
         ("person", {"name": "Ada", "email": "a@x.example"}, {"name": "Ada", "email": "b@x.example"}),
         ("person", {"name": "Ada", "born": "1815-12-10"}, {"name": "Ada", "born": "1816"}),
@@ -192,28 +192,30 @@ def test_what_is_shared_by_quite_other_names_counts_less(
         ("room", {"name": "Room", "number": 1}, {"name": "Room", "number": 2}),
     ],
 )
-def test_what_one_thing_cannot_have_twice_rules_a_pair_out(entity_type, one, other) -> None:
-    assert score(entity_type, one, other) <= similarity.CONFLICT_LIMIT < similarity.LOWEST_THRESHOLD
-    assert score(entity_type, one, one) >= 0.9
+def test_what_one_thing_cannot_have_twice_rules_a_pair_out(entity_type, fields, other_fields) -> None:
+    assert score(entity_type, fields, other_fields) <= similarity.CONFLICT_LIMIT < similarity.LOWEST_THRESHOLD
+    assert score(entity_type, fields, fields) >= 0.9
 
 
 def test_another_email_is_outweighed_by_an_equal_phone() -> None:
-    one = {"name": "Ada Lovelace", "phone": "+44 20 7946 0958", "email": "ada@home.example"}
-    assert score("person", one, {**one, "email": "ada@work.example"}) == 0.95
+    fields = {"name": "Ada Lovelace", "phone": "+44 20 7946 0958", "email": "ada@home.example"}
+    assert score("person", fields, {**fields, "email": "ada@work.example"}) == 0.95
     reasons = similarity.score(
-        entity("person", "a", **one), entity("person", "b", **{**one, "email": "ada@work.example"})
+        entity("person", "a", **fields), entity("person", "b", **{**fields, "email": "ada@work.example"})
     )
     assert reasons.reasons[-1] == ("email", "ada@home.example", "ada@work.example", 0.0)
     assert "email" not in reasons.matched_fields
 
 
 def test_a_company_with_another_address_is_below_the_default_threshold() -> None:
-    found = score("company", {"name": "Acme", "domain": "acme.de"}, {"name": "Acme", "domain": "acme.com"})
-    assert found == similarity.DOUBT_LIMIT < THRESHOLD
+    likelihood = score(
+        "company", {"name": "Acme", "domain": "acme.de"}, {"name": "Acme", "domain": "acme.com"}
+    )
+    assert likelihood == similarity.DOUBT_LIMIT < THRESHOLD
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "likely"),
+    ("date", "other_date", "likely"),
     [
         ("2026-01-30", "2026-01-30T09:00:00Z", True),
         ("2026-01-30T23:30:00-05:00", "2026-01-31T04:30:00Z", True),
@@ -222,35 +224,35 @@ def test_a_company_with_another_address_is_below_the_default_threshold() -> None
         ("next week", "next week", True),
     ],
 )
-def test_events_of_one_day_are_likely_one_unless_their_hours_differ(one, other, likely) -> None:
-    found = score(
-        "event", {"title": "Planning", "date_start": one}, {"title": "Planning", "date_start": other}
+def test_events_of_one_day_are_likely_one_unless_their_hours_differ(date, other_date, likely) -> None:
+    likelihood = score(
+        "event", {"title": "Planning", "date_start": date}, {"title": "Planning", "date_start": other_date}
     )
-    assert (found >= 0.9) == likely
-    assert found >= THRESHOLD
+    assert (likelihood >= 0.9) == likely
+    assert likelihood >= THRESHOLD
 
 
 def test_what_one_of_them_leaves_open_is_a_doubt() -> None:
-    found = score("event", {"title": "Planning", "date_start": "2026-01-30"}, {"title": "Planning"})
-    assert found == names.OMISSION_LIMIT
+    likelihood = score("event", {"title": "Planning", "date_start": "2026-01-30"}, {"title": "Planning"})
+    assert likelihood == names.OMISSION_LIMIT
     assert score("person", {"name": "John Smith Jr."}, {"name": "John Smith"}) == names.OMISSION_LIMIT
 
 
 def test_an_invoice_is_its_number_and_who_sent_it() -> None:
-    one = {"vendor": "Acme GmbH", "number": "INV-7"}
-    assert score("invoice", one, {"vendor": "ACME", "invoice_number": "inv-7"}) >= 0.9
+    fields = {"vendor": "Acme GmbH", "number": "INV-7"}
+    assert score("invoice", fields, {"vendor": "ACME", "invoice_number": "inv-7"}) >= 0.9
 
 
 def test_other_names_count_as_well() -> None:
-    one = {"name": "William Henry Gates", "aliases": ["Bill Gates", 7, None, ""]}
-    assert score("person", one, {"name": "Bill Gates"}) >= THRESHOLD
+    fields = {"name": "William Henry Gates", "aliases": ["Bill Gates", 7, None, ""]}
+    assert score("person", fields, {"name": "Bill Gates"}) >= THRESHOLD
 
 
 def test_what_has_no_name_is_not_alike_by_what_it_is_called() -> None:
-    one = Profile("ent_00000000aaaa", "note", "note 00000000", {"text": '"x"'})
-    other = Profile("ent_00000000bbbb", "note", "note 00000000", {"text": '"x"'})
-    assert similarity.score(one, other).score == 0.0
-    assert not blocking.propose([one, other], 0.5).pairs
+    profile = Profile("ent_00000000aaaa", "note", "note 00000000", {"text": '"x"'})
+    other_profile = Profile("ent_00000000bbbb", "note", "note 00000000", {"text": '"x"'})
+    assert similarity.score(profile, other_profile).score == 0.0
+    assert not blocking.propose([profile, other_profile], 0.5).pairs
 
 
 FIELDS = st.dictionaries(
@@ -267,18 +269,18 @@ FIELDS = st.dictionaries(
 
 
 @pytest.mark.parametrize("entity_type", ["person", "company", "event", "invoice", "recipe"])
-@given(one=FIELDS, other=FIELDS)
-def test_a_score_is_a_number_from_0_to_1_and_symmetric(entity_type, one, other) -> None:
-    assert 0.0 <= score(entity_type, one, other) <= 1.0
+@given(fields=FIELDS, other_fields=FIELDS)
+def test_a_score_is_a_number_from_0_to_1_and_symmetric(entity_type, fields, other_fields) -> None:
+    assert 0.0 <= score(entity_type, fields, other_fields) <= 1.0
 
 
 @given(st.lists(FIELDS, max_size=12), st.randoms(use_true_random=False))
-def test_proposals_hang_neither_on_order_nor_on_repetition(found, random) -> None:
-    profiles = [entity("person", f"ent_{place:024d}", **fields) for place, fields in enumerate(found)]
+def test_proposals_hang_neither_on_order_nor_on_repetition(rows, random) -> None:
+    profiles = [entity("person", f"ent_{place:024d}", **fields) for place, fields in enumerate(rows)]
     expected = blocking.propose(profiles, 0.6)
     again = random.sample(profiles, len(profiles)) + profiles[:3]
     assert blocking.propose(again, 0.6) == expected
-    around = {one.entity_id for one in profiles[:1]}
+    around = {profile.entity_id for profile in profiles[:1]}
     mine = [pair for pair in expected.pairs if around & {pair.a.entity_id, pair.b.entity_id}]
     assert blocking.propose(again, 0.6, around).pairs == mine
 
@@ -311,11 +313,11 @@ def test_a_slip_is_found_among_thousands() -> None:
     first = ["Anna", "Bela", "Carlos", "Dmitri", "Elena", "Fatima", "Goran", "Hanna", "Igor", "Jana"]
     last = [f"{a}{b}{c}" for a in ("Ber", "Kor", "Mal", "Sten") for b in ("ga", "di", "lu", "ne", "vo")
             for c in ("mann", "sson", "witz", "ello", "enko")]  # fmt: skip
-    people = [f"{one} {other}" for one in first for other in last]
+    people = [f"{first_name} {last_name}" for first_name in first for last_name in last]
     profiles = [entity("person", f"ent_{place:024d}", name=name) for place, name in enumerate(people)]
     slip = entity("person", "ent_slip", name="Dmitri Stenlusonn")
     initial = entity("person", "ent_initial", name="E. Kordiwitz")
-    found = blocking.propose([*profiles, slip, initial], THRESHOLD).pairs
-    pairs = {(pair.a.name, pair.b.name) for pair in found}
+    proposals = blocking.propose([*profiles, slip, initial], THRESHOLD).pairs
+    pairs = {(pair.a.name, pair.b.name) for pair in proposals}
     assert ("Dmitri Stenlusson", "Dmitri Stenlusonn") in pairs
     assert ("Elena Kordiwitz", "E. Kordiwitz") in pairs

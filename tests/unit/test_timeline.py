@@ -24,9 +24,9 @@ def fold(**values: Any) -> dict[str, Winner]:
     return {name: Winner("r", f"obs_{name}", canonical.encode(value)) for name, value in values.items()}
 
 
-def found(rules: Rules = PLAIN, kind: str = "thing", **values: Any) -> list[tuple[str, str, str]]:
-    drawn = timeline.events(DEFAULT_OWNER, ENTITY, kind, fold(**values), rules)
-    return [(one.field, one.event_type, one.text) for one in drawn.values()]
+def event_rows(rules: Rules = PLAIN, kind: str = "thing", **values: Any) -> list[tuple[str, str, str]]:
+    events = timeline.events(DEFAULT_OWNER, ENTITY, kind, fold(**values), rules)
+    return [(event.field, event.event_type, event.text) for event in events.values()]
 
 
 @vectors("events")
@@ -47,7 +47,7 @@ def test_this_is_a_date(vector):
 @pytest.mark.parametrize("text", GOLDEN["no_dates"], ids=ascii)
 def test_this_is_no_date(text):
     assert dates.parse(text) is None
-    assert found(date=text) == []
+    assert event_rows(date=text) == []
 
 
 @given(st.text(max_size=70))
@@ -68,7 +68,7 @@ def test_every_time_is_read_as_it_was_written(moment):
     2026, 20260131, 1769817600, 2026.5, 9199, True, None, {"date": "2026-01-31"}, [["2026-01-31"]], [2026],
 ])  # fmt: skip
 def test_only_texts_and_lists_of_texts_are_dates(value):
-    assert found(date=value, due_date=value, Rules=value) == []
+    assert event_rows(date=value, due_date=value, Rules=value) == []
 
 
 @vectors("temporal_names")
@@ -77,7 +77,7 @@ def test_a_field_is_a_time_by_its_name(vector):
     assert timeline.is_temporal(name, PLAIN) == (event_type is not None)
     if event_type is not None:
         assert timeline.event_type("thing", name) == event_type
-        assert found(PLAIN, **{name: "2026-01-31"}) == [(name, event_type, "2026-01-31")]
+        assert event_rows(PLAIN, **{name: "2026-01-31"}) == [(name, event_type, "2026-01-31")]
 
 
 @vectors("event_types")
@@ -91,30 +91,32 @@ def test_shipped_types_name_their_events_as_the_rules_of_names_do(name):
     """So that registering a shipped type with one field more renames no event."""
     document = schema.shipped(name)
     assert document is not None
-    for one in document.temporal_fields:
-        assert timeline.is_temporal(one.field, PLAIN)
-        assert timeline.event_type(name, one.field) == one.event_type
+    for time_field in document.temporal_fields:
+        assert timeline.is_temporal(time_field.field, PLAIN)
+        assert timeline.event_type(name, time_field.field) == time_field.event_type
 
 
 def test_postal_codes_amounts_card_digits_and_years_give_no_event():
-    said = {
+    fields = {
         "zip": "90210", "postal_code": "12345-6789", "amount": "2026.01", "price": 20260131, "year": "2026",
         "founded": 1998, "card": "4111111111111111", "due": "12345678", "date": "2026", "paid_on": 1769817600,
         "since": "1998", "expires": "01/27", "phone": "2026-01-31", "order_number": "2026-01-31",
     }  # fmt: skip
-    assert found(**said) == []
+    assert event_rows(**fields) == []
 
 
 def test_a_list_gives_an_event_for_each_of_its_dates():
-    assert found(dates=["2026-01-31", "soon", 7, "2026-02-01", "2026-01-31"]) == [
+    assert event_rows(dates=["2026-01-31", "soon", 7, "2026-02-01", "2026-01-31"]) == [
         ("dates", "Dates", "2026-01-31"), ("dates", "Dates", "2026-02-01"),
     ]  # fmt: skip
 
 
 def test_declared_fields_are_times_and_no_others():
     rules = Rules(temporal={"bottled": "Bottled"})
-    assert found(rules, bottled="2026-01-31", due_date="2026-01-31") == [("bottled", "Bottled", "2026-01-31")]
-    assert found(rules, bottled="vintage 2026") == []
+    assert event_rows(rules, bottled="2026-01-31", due_date="2026-01-31") == [
+        ("bottled", "Bottled", "2026-01-31")
+    ]
+    assert event_rows(rules, bottled="vintage 2026") == []
 
 
 def registered(kind: str, temporal: list[dict[str, str]], **fields: str) -> Rules:
@@ -122,40 +124,42 @@ def registered(kind: str, temporal: list[dict[str, str]], **fields: str) -> Rule
 
 
 def test_temporal_fields_are_part_of_the_rules_and_their_key():
-    none, one, other = (
+    none, default, named = (
         registered("wine", temporal, bottled="date", drunk="date")
         for temporal in ([], [{"field": "bottled"}], [{"field": "bottled", "event_type": "Filled"}])
     )
-    assert (none.temporal, one.temporal, other.temporal) == (
+    assert (none.temporal, default.temporal, named.temporal) == (
         {}, {"bottled": "Bottled"}, {"bottled": "Filled"},
     )  # fmt: skip
-    assert len({none.key, one.key, other.key}) == 3
-    assert Rules.read(other.text) == other
+    assert len({none.key, default.key, named.key}) == 3
+    assert Rules.read(named.text) == named
 
 
 def test_times_that_a_shipped_type_came_with_exclude_no_others():
     document = schema.shipped("event")
     assert document is not None
-    came = [one.as_json() for one in document.temporal_fields]
+    came = [time_field.as_json() for time_field in document.temporal_fields]
     assert registered("event", came, date_start="date", date_end="date").temporal == {}
-    chosen = [{"field": "date_end", "event_type": "Over"}]
-    assert registered("event", chosen, date_start="date", date_end="date").temporal == {"date_end": "Over"}
+    own_fields = [{"field": "date_end", "event_type": "Over"}]
+    assert registered("event", own_fields, date_start="date", date_end="date").temporal == {
+        "date_end": "Over"
+    }
 
 
 def test_an_entity_has_100_events_at_most():
     many = [f"{year:04d}-01-31" for year in range(1, 2_000)]
-    assert len(found(dates=many)) == timeline.EVENTS_LIMIT == 100
+    assert len(event_rows(dates=many)) == timeline.EVENTS_LIMIT == 100
 
 
 def test_each_event_of_a_union_names_the_observation_that_said_it_first():
     rules = Rules(policies={"dates": "merge_array"})
     folded: dict[str, Winner] = {}
-    for place, said in enumerate((["2026-02-01"], ["2026-01-01", "2026-02-01"], [7, "2026-03-01"])):
+    for place, texts in enumerate((["2026-02-01"], ["2026-01-01", "2026-02-01"], [7, "2026-03-01"])):
         observation = Observation(
-            f"obs_{place}", ENTITY, "thing", "value", place, place, {"dates": canonical.encode(said)}, "txn"
+            f"obs_{place}", ENTITY, "thing", "value", place, place, {"dates": canonical.encode(texts)}, "txn"
         )
         folded = reduction.fold(folded, observation, rules)
-    drawn = timeline.events(DEFAULT_OWNER, ENTITY, "thing", folded, rules)
-    assert {one.text: one.observation_id for one in drawn.values()} == {
+    events = timeline.events(DEFAULT_OWNER, ENTITY, "thing", folded, rules)
+    assert {event.text: event.observation_id for event in events.values()} == {
         "2026-02-01": "obs_0", "2026-01-01": "obs_1", "2026-03-01": "obs_2",
     }  # fmt: skip

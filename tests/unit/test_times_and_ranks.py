@@ -26,45 +26,45 @@ OBSERVATIONS = st.fixed_dictionaries(
 )
 
 
-def order(policy, said) -> tuple:
+def order(policy, observation) -> tuple:
     """Return what a rank stands for, as a tuple: the table in the docstring of ``ranks``."""
-    source = len(SOURCES) - SOURCES.index(said["observation_source"])
+    source = len(SOURCES) - SOURCES.index(observation["observation_source"])
     by_policy = {
         "last_write": (),
-        "highest_priority": (said["priority"], source),
-        "most_specific": (said["specificity"], said["priority"], source),
+        "highest_priority": (observation["priority"], source),
+        "most_specific": (observation["specificity"], observation["priority"], source),
     }
-    return (said["correction"], *by_policy[policy], said["observed_at"])
+    return (observation["correction"], *by_policy[policy], observation["observed_at"])
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @given(OBSERVATIONS, OBSERVATIONS)
-def test_ranks_compare_as_the_observations_do(policy, one, other):
-    left, right = ranks.rank(policy, **one), ranks.rank(policy, **other)
-    assert (left < right) == (order(policy, one) < order(policy, other))
-    assert (left == right) == (order(policy, one) == order(policy, other))
+def test_ranks_compare_as_the_observations_do(policy, observation, other_observation):
+    left, right = ranks.rank(policy, **observation), ranks.rank(policy, **other_observation)
+    assert (left < right) == (order(policy, observation) < order(policy, other_observation))
+    assert (left == right) == (order(policy, observation) == order(policy, other_observation))
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @given(OBSERVATIONS)
-def test_a_correction_comes_before_every_other_observation(policy, said):
+def test_a_correction_comes_before_every_other_observation(policy, observation):
     best = {"observed_at": times.LATEST, "priority": 1e15, "specificity": 1.0, "observation_source": "sensor"}
-    corrected = ranks.rank(policy, **{**said, "correction": True})
+    corrected = ranks.rank(policy, **{**observation, "correction": True})
     assert corrected > ranks.rank(policy, correction=False, **best)
 
 
 @given(MICROS, MICROS)
-def test_ranks_of_times_compare_as_times_do(one, other):
-    left, right = ranks.time_rank(one), ranks.time_rank(other)
+def test_ranks_of_times_compare_as_times_do(moment, other_moment):
+    left, right = ranks.time_rank(moment), ranks.time_rank(other_moment)
     assert len(left) == len(right) == 18
-    assert (left < right, left == right) == (one < other, one == other)
+    assert (left < right, left == right) == (moment < other_moment, moment == other_moment)
 
 
 @given(NUMBERS, NUMBERS)
-def test_ranks_of_numbers_compare_as_numbers_do(one, other):
-    left, right = ranks.number_rank(one), ranks.number_rank(other)
+def test_ranks_of_numbers_compare_as_numbers_do(number, other_number):
+    left, right = ranks.number_rank(number), ranks.number_rank(other_number)
     assert len(left) == len(right) == 16
-    assert (left < right, left == right) == (one < other, one == other)
+    assert (left < right, left == right) == (number < other_number, number == other_number)
 
 
 @given(st.lists(NUMBERS, max_size=30))
@@ -84,10 +84,10 @@ def test_a_rendered_time_is_parsed_as_itself(micros):
 
 
 @given(MICROS, MICROS)
-def test_rendered_times_sort_as_times_do(one, other):
-    left, right = times.render(one), times.render(other)
+def test_rendered_times_sort_as_times_do(moment, other_moment):
+    left, right = times.render(moment), times.render(other_moment)
     assert len(left) == len(right) == len("2026-01-31T09:00:00.000000Z")
-    assert (left < right, left == right) == (one < other, one == other)
+    assert (left < right, left == right) == (moment < other_moment, moment == other_moment)
 
 
 @given(

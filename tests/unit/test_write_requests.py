@@ -17,7 +17,7 @@ FIELDS: dict[str, Any] = {"owner": OWNER, "agent": "a", "client": "c", "transact
 def items() -> list[Item]:
     reader = Reader(OWNER, TRANSACTION, Defaults(5, 1.0, "human"))
     raw = ({"name": "Ada"}, {"name": "Bo", "observed_at": "2026-01-01T00:00:00Z"})
-    read = [reader.item(index, {"entity_type": "person", **one}) for index, one in enumerate(raw)]
+    read = [reader.item(index, {"entity_type": "person", **fields}) for index, fields in enumerate(raw)]
     return [item for item in read if item]
 
 
