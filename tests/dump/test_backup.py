@@ -167,7 +167,7 @@ def test_conflicts_are_listed_and_exit_with_5(
     assert "with other content" in " ".join(command("restore", dumped).stderr.split())
 
 
-def test_it_does_not_ask_a_service(command: Command, dumped: Path) -> None:
+def test_a_restore_refuses_the_address_of_a_service(command: Command, dumped: Path) -> None:
     refused = command("restore", dumped, GRAPHMEM_BASE_URL="http://127.0.0.1:1")
     assert refused.exit_code == 6
     assert "run it there" in " ".join(refused.stderr.split())

@@ -62,7 +62,7 @@ def golden(loop: Loop, services: Services) -> Iterator[Call]:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in DATA.glob("*.dump")))
-def test_a_dump_of_then_restores_to_what_it_was(
+def test_a_golden_dump_restores_to_its_recorded_state(
     name: str, golden: Call, loop: Loop, services: Services, tmp_path: Path
 ) -> None:
     path, wanted = DATA / f"{name}.dump", json.loads((DATA / f"{name}.json").read_text())
@@ -73,5 +73,5 @@ def test_a_dump_of_then_restores_to_what_it_was(
     assert again.manifest.root == wanted["root"]
 
 
-def test_there_is_one_of_each_format() -> None:
+def test_each_format_has_a_golden_dump() -> None:
     assert {path.name for path in DATA.glob("*.dump")} >= {"format-1.dump"}

@@ -31,7 +31,7 @@ def test_everything_comes_back(run: Call, dumps: Dumps) -> None:
     assert run("server.check_snapshots")["healthy"]
 
 
-def test_keys_are_replayed_as_where_they_were_used(run: Call, dumps: Dumps) -> None:
+def test_idempotency_keys_are_replayed_after_a_restore(run: Call, dumps: Dumps) -> None:
     item = {"entity_type": "person", "name": "Ada"}
     first = run("store", entities=[item], idempotency_key="k")
     made = dumps.create()
@@ -44,7 +44,7 @@ def test_keys_are_replayed_as_where_they_were_used(run: Call, dumps: Dumps) -> N
         run("store", entities=[{**item, "born": 1815}], idempotency_key="k")
 
 
-def test_restored_again_it_adds_nothing(run: Call, dumps: Dumps) -> None:
+def test_a_second_restore_adds_nothing(run: Call, dumps: Dumps) -> None:
     store_rich_example(run)
     made = dumps.create()
     before = all_answers(run)
@@ -54,7 +54,7 @@ def test_restored_again_it_adds_nothing(run: Call, dumps: Dumps) -> None:
     assert all_answers(run) == before
 
 
-def test_a_plan_writes_nothing(run: Call, dumps: Dumps) -> None:
+def test_a_dry_run_writes_nothing(run: Call, dumps: Dumps) -> None:
     store_rich_example(run)
     made = dumps.create()
     dumps.wipe()
@@ -119,7 +119,7 @@ def test_several_owners_are_dumped_in_order(
     assert dumps.restore(made).owners == 3
 
 
-def test_what_nobody_stored_is_refused(dumps: Dumps) -> None:
+def test_a_dump_of_an_owner_without_data_is_refused(dumps: Dumps) -> None:
     with pytest.raises(DumpRefused, match="has stored nothing"):
         dumps.create("dump", "nobody-at-all")
     assert not list(dumps.folder.iterdir())
@@ -177,7 +177,7 @@ def test_every_property_of_a_fact_is_in_the_dump(
         assert set(row["k"]) == derived | dump_properties, label
 
 
-def test_a_dump_of_what_is_written_to_is_of_one_moment(
+def test_a_dump_during_writes_is_of_one_moment(
     run: Call, dumps: Dumps, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two clients write on while the dump is made, page by page; it is what was known at its moment."""

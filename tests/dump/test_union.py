@@ -66,7 +66,7 @@ def test_the_union_of_two_histories_is_the_same_in_either_order(run: Call, dumps
     assert run("server.stats")["state_hash"] == answers["stats"]["state_hash"]
 
 
-def test_merges_that_would_make_a_circle_do_not(run: Call, dumps: Dumps) -> None:
+def test_a_merge_that_would_close_a_circle_has_no_effect(run: Call, dumps: Dumps) -> None:
     stored = run("store", entities=[ADA, BYRON], observed_at="2020-01-01T00:00:00Z")
     ada, byron = (entity["entity_id"] for entity in stored["entities"])
     run("entities.merge", source_entity_id=byron, target_entity_id=ada)
@@ -100,7 +100,7 @@ def test_a_circle_of_merges_through_others_is_not_closed(run: Call, dumps: Dumps
     assert run("server.check_snapshots")["healthy"]
 
 
-def test_what_both_have_stored_is_no_conflict(run: Call, dumps: Dumps) -> None:
+def test_an_observation_that_both_stored_is_no_conflict(run: Call, dumps: Dumps) -> None:
     item = {**ADA, "observed_at": "2020-01-01T00:00:00Z"}
     run("store", entities=[item])
     made = dumps.create()
@@ -141,7 +141,7 @@ def test_a_transaction_with_other_content_is_a_conflict(
     )  # fmt: skip
 
 
-def test_a_key_that_stands_for_something_else_stays_with_it(run: Call, dumps: Dumps) -> None:
+def test_an_idempotency_key_stays_with_its_first_request(run: Call, dumps: Dumps) -> None:
     run("store", entities=[ADA], idempotency_key="k")
     made = dumps.create()
     dumps.wipe()
@@ -253,7 +253,9 @@ def test_a_relationship_type_comes_back(run: Call, dumps: Dumps, loop: Loop, ser
     assert dumps.create("again").manifest.root == made.manifest.root
 
 
-def test_what_is_another_owners_stays_theirs(run: Call, dumps: Dumps, loop: Loop, services: Services) -> None:
+def test_a_forged_dump_takes_nothing_from_another_owner(
+    run: Call, dumps: Dumps, loop: Loop, services: Services
+) -> None:
     stored = run("store", entities=[ADA])
     made, thief = dumps.create(), f"{dumps.owner}-thief"
     forged = dumps.folder / "forged"

@@ -53,7 +53,7 @@ def test_a_clock_that_is_set_hides_nothing_and_confuses_no_order(
     assert [observation["fields"]["n"] for observation in listed] == values[::-1]
 
 
-def test_what_is_turned_and_corrected_after_the_clock_went_back_holds(rest: Call, clock: list[int]) -> None:
+def test_changes_after_the_clock_went_back_hold(rest: Call, clock: list[int]) -> None:
     stored = rest(
         "store",
         entities=[{**THING, "n": 1}, {"entity_type": "thing", "name": "u"}],

@@ -122,7 +122,7 @@ def test_the_warnings_of_a_write_that_was_not_acknowledged_are_told(faulty: Faul
     assert [warning["code"] for warning in stored["store_warnings"]] == ["NULL_CLEARED_FIELD"]
 
 
-def test_the_first_write_of_an_owner_may_be_the_one(faulty: Faulty) -> None:
+def test_the_first_write_of_an_owner_may_be_the_unacknowledged_one(faulty: Faulty) -> None:
     faulty.do(lambda: faulty.proxy.lose_the_answer_to(b"owner.create"))
     assert not faulty.call("store", entities=[ADA])["replayed"]
     assert faulty.proxy.lost == 1
@@ -178,7 +178,7 @@ def test_a_commit_that_was_not_acknowledged_is_answered_as_if_it_had_been(lockin
     assert locking.call("server.stats")["sequence"] == 2
 
 
-def test_a_commit_that_stays_in_doubt_is_said_to(locking: Faulty) -> None:
+def test_a_commit_that_stays_in_doubt_is_reported_as_in_doubt(locking: Faulty) -> None:
     locking.do(lambda: locking.proxy.lose_the_answer_to(COMMIT, and_refuse=True))
     error = locking.refused("store", entities=[{**ADA, "born": 1}], idempotency_key="k")
     assert locking.proxy.lost == 1

@@ -33,14 +33,14 @@ def left(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.glob("classes-*"))
 
 
-def test_one_is_begun_and_the_newest_of_the_others_is_kept(tmp_path: Path, started: list[Path]) -> None:
+def test_one_archive_is_begun_and_the_newest_other_one_is_kept(tmp_path: Path, started: list[Path]) -> None:
     archive.make_in_background([], tmp_path)
     archive.make_in_background([], tmp_path)
     assert started == [tmp_path / "classes-new.partial"]
     assert left(tmp_path) == ["classes-1.jsa", "classes-new.partial"]
 
 
-def test_one_that_was_left_unfinished_is_begun_again(tmp_path: Path, started: list[Path]) -> None:
+def test_an_unfinished_archive_is_begun_again(tmp_path: Path, started: list[Path]) -> None:
     unfinished = tmp_path / "classes-new.partial"
     unfinished.touch()
     os.utime(unfinished, (1_000_000, 1_000_000))

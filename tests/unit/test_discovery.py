@@ -84,5 +84,5 @@ def test_a_field_that_was_only_null_is_known():
         (["number", "number"], "number"),
     ],
 )
-def test_a_discovered_type_is_called(seen, name):
+def test_the_description_of_discovered_types(seen, name):
     assert discovery.describe(seen) == discovery.describe(reversed(seen)) == name

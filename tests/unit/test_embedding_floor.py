@@ -72,7 +72,7 @@ def similarities(embedder: LocalEmbedder, query: str) -> list[float]:
     ]
 
 
-def test_most_of_what_is_meant_is_found_and_comes_first(embedder: LocalEmbedder) -> None:
+def test_most_phrases_find_their_thing_and_rank_it_first(embedder: LocalEmbedder) -> None:
     above_floor = first = 0
     for place, phrases in enumerate(THINGS.values()):
         for phrase in phrases:

@@ -219,7 +219,7 @@ def test_a_normalised_type_stays_as_it_is(text):
     ],
     ids=range(19),
 )
-def test_an_entity_is_called(entity_type, snapshot, shown):
+def test_the_display_name_of_an_entity(entity_type, snapshot, shown):
     assert identity.display_name(entity_type, ENTITY, snapshot) == shown
 
 

@@ -33,7 +33,7 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
     return cast("Services", SimpleNamespace(database=database, settings=load(env="test", data_dir=tmp_path)))
 
 
-def test_no_fault_ends_it(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_fault_ends_the_watch_of_the_database(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     faults: list[BaseException] = [
         subprocess.CalledProcessError(2, "sh"), OSError("odd"), EngineStartFailed("not now"), Over(),
     ]  # fmt: skip
@@ -51,7 +51,7 @@ def test_no_fault_ends_it(services: Services, monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
-def test_what_was_stopped_on_purpose_is_left_so_and_told_once(
+def test_a_database_stopped_on_purpose_stays_down_and_is_logged_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True, True, True, False, True, True]

@@ -50,12 +50,12 @@ def test_indexes_of_others_are_not_waited_for() -> None:
     wait([("owner_id", "POPULATING", 3.0), others], [others])
 
 
-def test_one_that_cannot_be_made_is_told() -> None:
+def test_an_index_that_cannot_be_made_is_reported() -> None:
     with pytest.raises(MigrationRefused, match="could not make the index owner_id"):
         wait([("owner_id", "FAILED", 0.0)])
 
 
-def test_one_that_grows_is_waited_for_and_one_that_stands_still_is_told() -> None:
+def test_a_growing_index_is_waited_for_and_a_stalled_one_is_reported() -> None:
     wait(*([("entity_words", "POPULATING", i / 100)] for i in range(5_000)), [])
     with pytest.raises(MigrationRefused, match="no progress with the index entity_words") as error:
         wait(for_ever=itertools.repeat([("entity_words", "POPULATING", 7.0)]))

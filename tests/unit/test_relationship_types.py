@@ -116,7 +116,7 @@ MENTORS = Type("MENTORS", "MENTORED_BY", "d")
     ],
     ids=range(14),
 )
-def test_registering_comes_to(before: tuple[Type, ...], new_type: Type, after: Type) -> None:
+def test_registering_a_type_results_in(before: tuple[Type, ...], new_type: Type, after: Type) -> None:
     assert registered(having(*before), new_type) == after
 
 

@@ -106,12 +106,12 @@ def score(entity_type: str, left: dict[str, Any], right: dict[str, Any]) -> floa
 
 
 @pytest.mark.parametrize(("entity_type", "name", "other_name"), SAME, ids=ascii)
-def test_these_are_likely_one(entity_type: str, name: str, other_name: str) -> None:
+def test_names_of_one_entity_reach_the_threshold(entity_type: str, name: str, other_name: str) -> None:
     assert score(entity_type, {"name": name}, {"name": other_name}) >= THRESHOLD
 
 
 @pytest.mark.parametrize(("entity_type", "name", "other_name"), OTHER, ids=ascii)
-def test_these_are_not(entity_type: str, name: str, other_name: str) -> None:
+def test_names_of_two_entities_stay_below_the_threshold(entity_type: str, name: str, other_name: str) -> None:
     assert score(entity_type, {"name": name}, {"name": other_name}) < THRESHOLD
 
 

@@ -36,7 +36,7 @@ def test_an_event_has_this_id(vector):
 
 
 @vectors("dates")
-def test_this_is_a_date(vector):
+def test_a_text_is_read_as_a_date(vector):
     text, iso, instant, precision, offset = vector
     written = dates.parse(text)
     assert written is not None
@@ -45,7 +45,7 @@ def test_this_is_a_date(vector):
 
 
 @pytest.mark.parametrize("text", GOLDEN["no_dates"], ids=ascii)
-def test_this_is_no_date(text):
+def test_a_text_is_no_date(text):
     assert dates.parse(text) is None
     assert event_rows(date=text) == []
 
@@ -81,7 +81,7 @@ def test_a_field_is_a_time_by_its_name(vector):
 
 
 @vectors("event_types")
-def test_an_event_is_called(vector):
+def test_the_event_type_of_a_field(vector):
     kind, name, event_type = vector
     assert timeline.event_type(kind, name) == event_type
 
