@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
+from graphmem.api.app import create_app
+from graphmem.auth import Actor
 from graphmem.database import failpoints
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.model import ids
 from graphmem.model.items import Reader
+from graphmem.registry import REGISTRY
+from graphmem.settings import Settings
 from graphmem.writing import Receipt, StoreRequest, TurnLimits, Writers
-from tests.support.proxied_services import ADA, RETRY, WRITE, Faulty
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import by_rest
+from tests.support.proxied_services import ADA, BOUND, RETRY, WRITE, Faulty, behind_proxy
+from tests.support.tcp_proxy import Proxy
 
 COMMIT = b"\x00\x02\xb0\x12\x00\x00"
 """The message of the Bolt protocol that commits an explicit transaction."""
@@ -87,6 +96,70 @@ def test_a_database_that_hangs_is_503_in_time(faulty: Faulty, name: str) -> None
         faulty.do(faulty.proxy.cut)
         faulty.do(faulty.proxy.resume)
     assert faulty.call(name, **arguments)
+
+
+# Over REST
+
+
+def write_arguments(stored: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the arguments of each write, about two stored entities."""
+    one, other = stored
+    ends = {"source_entity_id": one, "target_entity_id": other}
+    return {
+        "store": {"entities": [ADA]},
+        "entities.correct": {"entity_id": one, "field": "born", "value": 1816},
+        "relationships.create": {"relationship_type": "REFERS_TO", **ends},
+        "entities.merge": ends,
+        "entities.delete": {"entity_id": other},
+    }
+
+
+@pytest.fixture
+def impatient(loop: Loop, patient: Settings, owner: str) -> Iterator[Faulty]:
+    """Services that give up soon, behind a proxy."""
+    waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
+    with behind_proxy(loop, patient.model_copy(update=dict.fromkeys(waits, 1.0)), owner) as services:
+        services.services.database.answer_grace_seconds = 0.1
+        yield services
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (lambda proxy: proxy.refuse(), "DB_CONNECTION_FAILED"),
+        # Each statement about an owner has the parameter "owner".
+        (lambda proxy: proxy.answer_late(b"owner", BOUND), "DB_TIMEOUT"),
+    ],
+    ids=["down", "silent"],
+)
+def test_each_write_over_rest_while_the_database_is_away_is_503(
+    impatient: Faulty, fault: Callable[[Proxy], None], code: str
+) -> None:
+    def name_owner(settings: Settings, authorization: str | None) -> Actor:
+        return full_actor((authorization or "").removeprefix("Bearer "))
+
+    app = create_app(impatient.services, name_owner)
+    ready = by_rest(impatient.loop, app, impatient.owner)
+    stored = ready("store", entities=[ADA, {**ADA, "name": "Charles Babbage"}])["entities"]
+    arguments = write_arguments([item["entity_id"] for item in stored])
+    for name in arguments:
+        ready(name, **arguments[name])
+
+    async def write(name: str) -> str:
+        # Each by an owner of its own: writes of one owner wait for each other.
+        headers = {"Authorization": f"Bearer {impatient.owner}-{name}"}
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=app), base_url="http://localhost", headers=headers
+        ) as http:
+            answer = await http.post(REGISTRY[name].routes[0][1], json=arguments[name])
+        assert answer.status_code == 503
+        return answer.json()["error_code"]
+
+    async def write_all() -> list[str]:
+        return await asyncio.gather(*map(write, arguments))
+
+    impatient.do(lambda: fault(impatient.proxy))
+    assert impatient.loop.run(write_all()) == [code] * len(arguments)
 
 
 # Not acknowledged
