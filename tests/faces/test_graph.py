@@ -490,6 +490,10 @@ def test_a_source_has_the_entities_observed_from_it(
             assert {observation["entity_id"] for observation in answer["observations"]} <= set(nodes[1:3])
             around = run("graph.neighborhood", node_id=nodes[1], **as_of)
             assert around["sources"] == [{"source_id": source}]
+        smaller = run("graph.neighborhood", node_id=source, node_type="source", include_relationships=False,
+                   include_related=False, include_events=False)  # fmt: skip
+        assert (smaller["source"], smaller["total_count"]) == ({"source_id": source}, 2)
+        assert smaller.keys().isdisjoint({"relationships", "related_entities", "events", "observations"})
         early = run("graph.neighborhood", node_id=source, node_type="source", at="2020-01-01")
         assert (early["related_entities"], early["total_count"]) == ([], 0)
         stranger = by_runner(loop, services, str(uuid.uuid4()))

@@ -312,3 +312,12 @@ def visible(
         subject_id for subject_id, turn in newest.items() if ":" in subject_id and turn[2] != "delete"
     ]
     return [(key, *key.split(":")) for key in live_keys], live  # type: ignore[misc]
+
+
+def test_a_neighbourhood_as_of_a_time_has_the_parts_that_are_asked_for(run: Call) -> None:
+    thing = {"entity_type": "thing", "name": "a", "made_date": "2026-01-31"}
+    as_of = {"node_id": run("store", entities=[thing])["entities"][0]["entity_id"], "at": "2100-01-01"}
+    answer = run("graph.neighborhood", **as_of)
+    assert (len(answer["events"]), answer["sources"]) == (1, [])
+    smaller = run("graph.neighborhood", **as_of, include_sources=False, include_events=False)
+    assert smaller == {name: part for name, part in answer.items() if name not in ("events", "sources")}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from graphmem.mcp import memory_graph
 from graphmem.mcp.tools import create_server
 from graphmem.registry import Services
 from tests.support.actors import full_actor
@@ -246,3 +247,40 @@ def test_a_graph_stays_within_a_size_and_says_what_it_leaves_out(memory: Tool) -
     assert cut["hint"].startswith(f"{60 - count} entities, {left_out} relations left out")
     assert len(memory("open_nodes", names=names, max_characters=2_000)["entities"]) < 5
     assert len(memory("search_nodes", query="words", max_characters=2_000)["entities"]) < 5
+
+
+def test_all_pages_of_a_graph_are_read_up_to_its_limit(memory: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_graph, "PAGE_LIMIT", 2)
+    names = ["hub", *"abcde"]
+    memory("create_entities", entities=[{**ACME, "name": name} for name in names])
+    memory(
+        "create_relations",
+        relations=[{"from": "hub", "to": name, "relationType": "holds"} for name in names[1:]],
+    )
+    whole = memory("read_graph")
+    assert sorted(by_name(whole)) == sorted(names)
+    assert {relation["to"] for relation in whole["relations"]} == set(names[1:])
+    assert "hint" not in whole
+    assert len(memory("open_nodes", names=names)["relations"]) == 5
+    monkeypatch.setattr(memory_graph, "NODES_LIMIT", 3)
+    part = memory("read_graph")
+    assert len(part["entities"]) == 3
+    assert "larger than this answer" in part["hint"]
+
+
+def test_names_of_more_entities_than_one_call_reads_are_refused(
+    memory: Tool, run: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = [{"entity_type": "person", "name": "Ada", "email": f"{i}@example.org"} for i in range(3)]
+    run("store", entities=people)
+    monkeypatch.setattr(memory_graph, "HITS_LIMIT", 2)
+    with pytest.raises(Failed, match="give fewer names at once"):
+        memory("open_nodes", names=["Ada"])
+
+
+def test_creating_nothing_creates_nothing_and_deleting_all_says_so(memory: Tool) -> None:
+    assert memory("create_entities", entities=[])["entities"] == []
+    memory("create_entities", entities=[ADA, ACME])
+    deleted = memory("delete_entities", entityNames=[ADA["name"], ACME["name"]])
+    assert deleted == {"success": True, "message": "Entities deleted successfully"}
+    assert memory("read_graph")["entities"] == []

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.writing import merging
 from tests.support.faces import Call
 
 JANUARY, FEBRUARY = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
@@ -293,3 +294,14 @@ def test_replays_answer_as_of_their_time_whatever_was_merged_since(run: Call, th
     run("relationships.delete", **named)
     merge(run, ada, other)
     assert run("relationships.delete", **named)["replayed"]
+
+
+def test_more_entities_than_may_be_one_are_not_merged(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "MEMBERS_LIMIT", 2)
+    stored = run("store", entities=[{"entity_type": "thing", "name": name} for name in "abc"])
+    a, b, c = (item["entity_id"] for item in stored["entities"])
+    run("entities.merge", source_entity_id=a, target_entity_id=b)
+    with pytest.raises(InvalidInput, match="more than 2 entities would be merged into one") as refused:
+        run("entities.merge", source_entity_id=b, target_entity_id=c)
+    assert [issue["path"] for issue in refused.value.details["issues"]] == ["$.target_entity_id"]
+    assert run("entities.get", entity_id=a)["entity_id"] == b

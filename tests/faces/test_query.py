@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from graphmem.errors import GraphmemError, InvalidCursor, InvalidInput
+from graphmem.model import identity, times
+from graphmem.reading import cursors
 from graphmem.registry import Services
 from graphmem.settings import Limits
 from tests.support.event_loop import Loop
@@ -217,6 +220,49 @@ def test_every_list_goes_on_with_a_cursor(run: Call, name: str, more: dict[str, 
                 run(name, limit=1, cursor=wrong, **more)
         with pytest.raises(InvalidInput):
             run(name, limit=1, cursor=first["next_cursor"], offset=1, **more)
+
+
+AS_OF = {"at": "2100-01-01"}
+FAR = times.LATEST + 1
+LONG = "x" * (identity.KEY_LIMIT + 21)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "outside"),
+    [
+        ("entities.query", {}, {"id": LONG, "skip": -1}),
+        ("entities.query", {"sort_by": "canonical_name"}, {"key": LONG, "skip": 1 << 63}),
+        ("entities.query", AS_OF, {"id": LONG, "skip": -1, "known": FAR}),
+        ("observations.query", {}, {"at": FAR, "id": LONG}),
+        ("relationships.list", {}, {"at": -FAR, "id": LONG}),
+        ("relationships.list", AS_OF, {"known": FAR}),
+        ("timeline.list", {}, {"at": FAR, "id": "evt_1"}),
+        ("timeline.list", AS_OF, {"known": FAR}),
+        ("entities.related", {"entity_id": "$one"}, {"depth": -1, "answered": -1, "entity": LONG}),
+        ("entities.related", {"entity_id": "$one", **AS_OF}, {"known": FAR}),
+        ("context.retrieve", {"entity_id": "$one", "budget": 500, "unit": "characters"}, {"answered": -1}),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_a_cursor_with_a_place_outside_of_every_page_is_refused(
+    run: Call, name: str, arguments: dict[str, Any], outside: dict[str, Any]
+) -> None:
+    """The digest of a query is in its cursors, so whoever has one can make others."""
+    items = [{"name": f"n{i}", "made_date": "2026-01-31", "note": "x" * 150} for i in range(4)]
+    links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": i} for i in (1, 2, 3)]
+    one, *_ = ids(
+        run("store", entities=[{"entity_type": "wine", **item} for item in items], relationships=links)
+    )
+    query_arguments = json.loads(json.dumps(arguments).replace("$one", one))
+    query_arguments |= {} if name == "context.retrieve" else {"limit": 1}
+    cursor = run(name, **query_arguments)["next_cursor"]
+    place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    query = place.pop("q")
+    assert run(name, **query_arguments, cursor=cursors.encode(query, place))
+    parts = [{**place, part: value} for part, value in outside.items()]
+    for forged in (*parts, {}, dict.fromkeys(place)):
+        with pytest.raises(InvalidCursor):
+            run(name, **query_arguments, cursor=cursors.encode(query, forged))
 
 
 # Bounds

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from graphmem.errors import GraphmemError, IdempotencyMismatch, InvalidInput, NotFound, SchemaRefused
+from graphmem.errors import (
+    GraphmemError,
+    IdempotencyMismatch,
+    InvalidInput,
+    NotFound,
+    SchemaRefused,
+    StoreRefused,
+)
 from tests.support.faces import Call
 
 Together = Callable[[str, Sequence[dict[str, Any]]], list[Any]]
@@ -206,3 +213,43 @@ def test_declared_fields_are_no_candidates(run: Call) -> None:
 def test_another_key_of_an_update_is_refused(run: Call) -> None:
     with pytest.raises(InvalidInput):
         run("schemas.update", entity_type="event", new_feilds={"a": "string"})
+
+
+# What a registered schema refuses
+
+STRICT = {**WINE, "canonical_name_strict": True, "constraint_violation_policy": "reject"}
+
+
+def store_refusal(run: Call, *items: dict[str, Any], **more: Any) -> list[tuple[str, str, Any]]:
+    with pytest.raises(StoreRefused) as refused:
+        run("store", entities=[{"entity_type": "wine", **item} for item in items], **more)
+    return [(issue["path"], issue["code"], issue.get("index")) for issue in refused.value.details["issues"]]
+
+
+def test_an_item_that_violates_a_constraint_is_refused_where_the_schema_says_so(run: Call) -> None:
+    run("schemas.register", schema=STRICT)
+    early = [("$.entities[1].year", "ERR_CONSTRAINT_VIOLATION", 1)]
+    assert store_refusal(run, {"name": "A", "year": 1900}, {"name": "B", "year": 1700}) == early
+    assert run("entities.query")["entities"] == []
+    run("schemas.register", schema=WINE)
+    stored = run("store", entities=[{"entity_type": "wine", "name": "B", "year": 1700}])
+    assert [warning["code"] for warning in stored["store_warnings"]] == ["CONSTRAINT_VIOLATION"]
+
+
+def test_an_item_that_nothing_identifies_is_refused_where_the_schema_is_strict(run: Call) -> None:
+    """A relationship of such an item is no second fault."""
+    run("schemas.register", schema=STRICT)
+    link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 1}
+    nameless = [("$.entities[0]", "ERR_IDENTITY_FIELDS_MISSING", 0)]
+    identified = {"name": "B", "year": 1900}
+    assert store_refusal(run, {"name": "A"}, identified, relationships=[link]) == nameless
+    (stored,) = run("store", entities=[{"entity_type": "wine", **identified}])["entities"]
+    assert stored["identity_basis"] == "name+year"
+
+
+def test_a_field_that_is_required_may_be_left_out_of_later_observations(run: Call) -> None:
+    run("schemas.register", schema={**WINE, "canonical_name_fields": None})
+    first = run("store", entities=[{"entity_type": "wine", "year": 1900}])
+    assert "MISSING_REQUIRED_FIELD" in [warning["code"] for warning in first["store_warnings"]]
+    entity_id = first["entities"][0]["entity_id"]
+    assert run("store", entities=[{"target_id": entity_id, "year": 1901}])["store_warnings"] == []

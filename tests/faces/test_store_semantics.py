@@ -339,3 +339,13 @@ def test_arguments_that_do_not_fit_are_refused(run: Call, arguments: dict[str, A
         run("store", **arguments)
     assert all(issue["path"].startswith("$.") for issue in refused.value.details["issues"])
     assert run("server.stats")["sequence"] == 0
+
+
+def test_a_reserved_name_among_the_fields_of_an_observation_is_refused(call: Call) -> None:
+    (item,) = call("store", entities=[{"entity_type": "thing", "name": "a"}])["entities"]
+    fields = {"observed_at": "2026-01-31", "target_id": item["entity_id"], "canonical_name": "b"}
+    with pytest.raises(InvalidInput) as refused:
+        call("observations.create", entity_id=item["entity_id"], fields=fields)
+    named = [issue["path"] for issue in refused.value.details["issues"]]
+    assert named == ["$.fields.observed_at", "$.fields.target_id"]
+    assert call("entities.get", entity_id=item["entity_id"])["version"] == 1
