@@ -114,7 +114,7 @@ def test_the_scheme_may_be_spelled_in_any_case(guarded_http: Http, scheme: str) 
 
 @pytest.mark.parametrize("path", PUBLIC)
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong"])
-def test_what_is_public_asks_for_nothing(guarded_http: Http, path: str, authorization: str | None) -> None:
+def test_a_public_route_needs_no_token(guarded_http: Http, path: str, authorization: str | None) -> None:
     headers = {"Authorization": authorization} if authorization else {}
     assert guarded_http("GET", path, headers=headers).status_code == 200
 
@@ -122,7 +122,7 @@ def test_what_is_public_asks_for_nothing(guarded_http: Http, path: str, authoriz
 @pytest.mark.parametrize(
     "path", ["/.well-known/x", "/.well-known/oauth-protected-resource/mcp", "/api/.well-known/x"]
 )
-def test_discovery_routes_ask_for_nothing(guarded_http: Http, path: str) -> None:
+def test_a_discovery_route_is_404_without_a_token(guarded_http: Http, path: str) -> None:
     assert envelope(guarded_http("GET", path))["error_code"] == "NOT_FOUND"
 
 

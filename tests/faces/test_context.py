@@ -159,7 +159,7 @@ def test_a_value_that_is_contested_says_so(run: Call) -> None:
     assert other["observation_id"] != corrected["contested"][0]["observation_id"]
 
 
-def test_what_a_merged_entity_says_otherwise_at_one_time_contests(run: Call) -> None:
+def test_values_of_merged_entities_at_one_time_contest_each_other(run: Call) -> None:
     items = [
         {"entity_type": "person", "name": name, "city": city, "observed_at": "2026-01-01T00:00:00Z"}
         for name, city in (("Ada", "London"), ("A. Lovelace", "Paris"))
@@ -225,7 +225,7 @@ def test_the_same_state_gives_the_same_answer(run: Call) -> None:
     assert run("context.retrieve", **arguments) == run("context.retrieve", **arguments)
 
 
-def test_nothing_is_answered_rather_than_something_wrong(run: Call) -> None:
+def test_a_question_that_names_nothing_has_no_lines(run: Call) -> None:
     run("store", **PEOPLE)
     page = run("context.retrieve", question="qqzzxx wwvvkk")
     assert (page["lines"], page["total"]) == ([], 0)

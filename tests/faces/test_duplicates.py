@@ -93,7 +93,7 @@ def test_the_likeliest_come_first_and_pages_tile(run: Call) -> None:
     assert run("entities.duplicates", threshold=0.98)["total"] == 1
 
 
-def test_only_pairs_with_one_entity(run: Call) -> None:
+def test_duplicates_of_one_entity_are_the_pairs_that_have_it(run: Call) -> None:
     items = [{"entity_type": "thing", "intent": "create_new", "name": name}
              for name in ("Apollo", "Apollo", "Gemini", "Gemini")]  # fmt: skip
     a, b, *_ = ids(run("store", entities=items))
@@ -103,7 +103,7 @@ def test_only_pairs_with_one_entity(run: Call) -> None:
         run("entities.duplicates", entity_id="ent_" + "0" * 24)
 
 
-def test_what_is_deleted_is_nobody_s_duplicate(run: Call) -> None:
+def test_a_deleted_entity_is_no_duplicate(run: Call) -> None:
     items = [{"entity_type": "thing", "intent": "create_new", "name": "Apollo"} for _ in range(2)]
     a, b = ids(run("store", entities=items))
     run("entities.delete", entity_id=b)
@@ -114,7 +114,7 @@ def test_what_is_deleted_is_nobody_s_duplicate(run: Call) -> None:
     assert pairs(run("entities.duplicates")) == {frozenset((a, b))}
 
 
-def test_the_call_that_is_proposed_merges_them_and_they_are_no_pair_any_more(run: Call) -> None:
+def test_duplicates_that_the_proposed_call_merges_are_no_pair_any_more(run: Call) -> None:
     items = [{"entity_type": "thing", "intent": "create_new", "name": "Apollo"} for _ in range(3)]
     every = ids(run("store", entities=items))
     (merge, *_) = [pair["merge"] for pair in run("entities.duplicates")["candidates"]]
@@ -130,7 +130,7 @@ def test_the_call_that_is_proposed_merges_them_and_they_are_no_pair_any_more(run
     assert run("entities.duplicates")["total"] == 6
 
 
-def test_today_s_values_are_compared(run: Call) -> None:
+def test_duplicates_are_compared_by_their_current_values(run: Call) -> None:
     a, b = ids(
         run("store", entities=[person("Ada", email="a@x.example"), person("Ada", email="b@x.example")])
     )
@@ -142,7 +142,7 @@ def test_today_s_values_are_compared(run: Call) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"threshold": "0.4"}, {"threshold": "nan"}, {"limit": "201"}])
-def test_what_does_not_fit_is_refused(call: Call, arguments: dict[str, Any]) -> None:
+def test_arguments_that_do_not_fit_are_refused(call: Call, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         call("entities.duplicates", **arguments)
 
@@ -155,7 +155,7 @@ def test_a_very_large_value_is_not_compared_and_does_no_harm(run: Call) -> None:
 
 
 @pytest.mark.parametrize("size", [4, 7, 23])
-def test_a_large_type_is_compared_in_stretches_that_say_where_to_go_on(
+def test_a_large_type_is_compared_in_parts_that_go_on_by_cursor(
     loop: Loop, services: Services, owner: str, size: int
 ) -> None:
     limits = Limits(duplicate_entities=6, duplicate_rows=3)
@@ -236,13 +236,15 @@ def test_a_store_names_the_likely_duplicates_of_what_it_creates(run: Call) -> No
     ],
     ids=range(6),
 )
-def test_they_are_found_by_identifiers_words_and_neighbours(run: Call, known: Any, new: Any) -> None:
+def test_duplicates_of_a_new_entity_are_found_by_identifiers_words_and_neighbours(
+    run: Call, known: Any, new: Any
+) -> None:
     known_id = ids(run("store", entities=[known, *(person(f"Person {n}") for n in range(20))]))[0]
     (entry,) = run("store", entities=[new])["entities"]
     assert [candidate["entity_id"] for candidate in entry["duplicate_candidates"]] == [known_id]
 
 
-def test_two_of_one_store_name_each_other(run: Call) -> None:
+def test_two_duplicates_in_one_store_name_each_other(run: Call) -> None:
     items = [person("Ada Lovelace", email="ada@example.org"), person("Ada Lovelace"), person("Bo")]
     ada, again, bo = run("store", entities=items)["entities"]
     assert [candidate["entity_id"] for candidate in ada["duplicate_candidates"]] == [again["entity_id"]]
@@ -250,7 +252,7 @@ def test_two_of_one_store_name_each_other(run: Call) -> None:
     assert "duplicate_candidates" not in bo
 
 
-def test_only_what_was_created_names_them_and_five_at_most(run: Call) -> None:
+def test_only_a_created_entity_names_duplicates_and_five_at_most(run: Call) -> None:
     run("store", entities=[{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(8)])
     answer = run("store", entities=[person("Ada Lovelace"), person("Ada Lovelace", town="London")])
     created, matched = answer["entities"]
@@ -259,7 +261,7 @@ def test_only_what_was_created_names_them_and_five_at_most(run: Call) -> None:
     assert "duplicate_candidates" not in matched
 
 
-def test_a_plan_names_them_and_writes_nothing(run: Call) -> None:
+def test_a_plan_names_duplicates_and_writes_nothing(run: Call) -> None:
     (known,) = ids(run("store", entities=[person("Ada Lovelace")]))
     (entry,) = run("store", entities=[person("Ada  Lovelace", email="a@x.example")], commit=False)["entities"]
     assert entry["action"] == "would_create"
@@ -267,7 +269,7 @@ def test_a_plan_names_them_and_writes_nothing(run: Call) -> None:
     assert run("server.stats")["total_entities"] == 1
 
 
-def test_they_can_be_left_out_and_are_no_part_of_the_request(run: Call) -> None:
+def test_a_store_without_duplicates_is_replayed_with_duplicates(run: Call) -> None:
     request = {"entities": [person("Ada Lovelace")], "idempotency_key": "k"}
     run("store", entities=[person("Ada Lovelace", email="ada@example.org")])
     first = run("store", **request, find_duplicates=False)
@@ -277,7 +279,9 @@ def test_they_can_be_left_out_and_are_no_part_of_the_request(run: Call) -> None:
     assert again["entities"][0]["duplicate_candidates"], "a repeat looks for them anew"
 
 
-def test_a_store_of_very_many_says_that_it_named_none(loop: Loop, services: Services, owner: str) -> None:
+def test_a_store_of_very_many_entities_warns_that_it_looked_for_no_duplicates(
+    loop: Loop, services: Services, owner: str
+) -> None:
     run = by_runner(loop, replace(services, limits=Limits(probed_entities=2)), owner)
     twins = [{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(3)]
     assert "duplicate_candidates" in run("store", entities=twins[:2])["entities"][0]
@@ -286,7 +290,7 @@ def test_a_store_of_very_many_says_that_it_named_none(loop: Loop, services: Serv
     assert not any("duplicate_candidates" in entry for entry in answer["entities"])
 
 
-def test_a_store_that_is_written_never_fails_for_them(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_comparing_duplicates_fails_no_store(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*arguments: Any) -> Any:
         raise RuntimeError("a fault of ours")
 
@@ -300,7 +304,7 @@ def test_a_store_that_is_written_never_fails_for_them(run: Call, monkeypatch: py
 
 
 @pytest.mark.parametrize("part", ["created", "probes", "neighbours"])
-def test_a_fault_in_looking_for_them_keeps_nothing_from_being_written(
+def test_a_fault_in_reading_for_duplicates_fails_no_store(
     run: Call, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     def failing(*arguments: Any) -> Any:
@@ -312,7 +316,9 @@ def test_a_fault_in_looking_for_them_keeps_nothing_from_being_written(
     assert run("entities.get", entity_id=ids(answer)[0])["canonical_name"] == "Ada Lovelace"
 
 
-def test_a_plan_is_told_where_the_database_could_not_look(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_warns_when_the_database_finds_no_duplicates_in_time(
+    run: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = OwnerGraph.rows
 
     async def failing(self: OwnerGraph, name: Any, /, **params: Any) -> Any:
@@ -325,7 +331,7 @@ def test_a_plan_is_told_where_the_database_could_not_look(run: Call, monkeypatch
     assert [warning["code"] for warning in planned["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
 
 
-def test_stores_that_share_a_turn_are_told_each_of_its_own(
+def test_stores_that_share_a_turn_name_the_duplicates_of_their_own_entities(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
     known = ids(run("store", entities=[person("Ada Lovelace", email="ada@x.example")]))
@@ -353,7 +359,7 @@ def test_stores_that_share_a_turn_are_told_each_of_its_own(
     assert not {"duplicate_candidates"} & (silent.keys() | other.keys())
 
 
-def test_what_a_store_is_told_depends_on_none_that_shares_its_turn(
+def test_duplicates_that_a_store_names_do_not_depend_on_its_turn(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
     near = ids(
@@ -375,7 +381,9 @@ def test_what_a_store_is_told_depends_on_none_that_shares_its_turn(
     assert run("server.stats")["sequence"] == before + 2
 
 
-def test_another_owner_s_are_never_named(run: Call, loop: Loop, services: Services) -> None:
+def test_entities_of_another_owner_are_never_named_as_duplicates(
+    run: Call, loop: Loop, services: Services
+) -> None:
     by_runner(loop, services, str(uuid.uuid4()))(
         "store", entities=[person("Ada Lovelace", phone="+44 1234567")]
     )

@@ -205,7 +205,7 @@ def test_a_cursor_of_another_owner_is_refused(loop: Loop, services: Services, ru
         run("entities.related", entity_id=a, limit=1, cursor=cursor)
 
 
-def test_what_was_answered_and_is_deleted_since_leaves_no_gap(run: Call) -> None:
+def test_an_entity_that_is_deleted_between_two_pages_leaves_no_gap(run: Call) -> None:
     a, *others = things(run, 9)
     relate(run, *(("OWNS", a, other) for other in others))
     for depth in (1, 2):
@@ -445,7 +445,7 @@ def test_a_neighbourhood_of_large_values_ends_early_and_goes_on(run: Call) -> No
         assert (listed["truncated"], listed["next_offset"]) == (True, len(keys(listed)))
 
 
-def test_what_is_deleted_is_in_no_neighbourhood(run: Call) -> None:
+def test_a_deleted_entity_or_relationship_is_in_no_neighbourhood(run: Call) -> None:
     a, b, c = things(run, 3)
     (_, gone) = relate(run, ("OWNS", a, b), ("OWNS", a, c))
     run("relationships.delete", relationship_key=gone)

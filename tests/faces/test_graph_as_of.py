@@ -43,7 +43,7 @@ def chain(run: Call) -> list[str]:
     return [a, b, c]
 
 
-def test_what_was_related_then(run: Call, chain: list[str]) -> None:
+def test_related_entities_as_of_a_time_are_those_of_that_time(run: Call, chain: list[str]) -> None:
     a, b, c = chain
 
     def related(**clocks: str) -> list[str]:
@@ -56,7 +56,7 @@ def test_what_was_related_then(run: Call, chain: list[str]) -> None:
     assert (answer["at"], "at_ingested" in answer) == ("2021-01-01T00:00:00.000000Z", False)
 
 
-def test_a_late_backfill_is_in_no_reading_of_what_was_known_before(run: Call, chain: list[str]) -> None:
+def test_a_late_backfill_changes_no_read_of_what_was_known_before(run: Call, chain: list[str]) -> None:
     a, b, c = chain
     subjects = ({"entity_id": a, "depth": 3}, {"entity_id": c, "depth": 1})
     known = recorded(run)
@@ -95,7 +95,7 @@ def test_a_late_backfill_is_in_no_reading_of_what_was_known_before(run: Call, ch
     assert next(entity for entity in then["entities"] if entity["entity_id"] == b)["snapshot"]["late"] is True
 
 
-def test_a_deleted_entity_was_a_bridge_until_then(run: Call, chain: list[str]) -> None:
+def test_a_deleted_entity_is_a_bridge_as_of_times_before_its_deletion(run: Call, chain: list[str]) -> None:
     a, b, c = chain
     before = recorded(run)
     run("entities.delete", entity_id=b)
@@ -119,7 +119,7 @@ def test_a_deleted_entity_was_a_bridge_until_then(run: Call, chain: list[str]) -
         assert shown["is_live"] is True
 
 
-def test_a_deleted_relationship_was_there_until_then(run: Call, chain: list[str]) -> None:
+def test_a_deleted_relationship_is_read_as_of_times_before_its_deletion(run: Call, chain: list[str]) -> None:
     a, b, _ = chain
     key = f"OWNS:{a}:{b}"
     before = recorded(run)
@@ -144,7 +144,7 @@ def test_a_deleted_relationship_was_there_until_then(run: Call, chain: list[str]
     assert early["relationships"] == []
 
 
-def test_the_metadata_are_those_of_then(run: Call, chain: list[str]) -> None:
+def test_metadata_as_of_a_time_are_those_of_that_time(run: Call, chain: list[str]) -> None:
     a, b, _ = chain
     create(run, a, b, observed_at=YEARS[2], metadata={"share": 2, "note": "b"})
     create(run, a, b, observed_at=YEARS[3], metadata={"share": None, "ç": 1, "😀": 2})
@@ -163,7 +163,7 @@ def test_the_metadata_are_those_of_then(run: Call, chain: list[str]) -> None:
     assert list(last["snapshot"]) == list(now["snapshot"])
 
 
-def test_a_list_is_in_the_order_of_then_and_tiles(run: Call) -> None:
+def test_relationships_as_of_a_time_have_the_order_of_that_time_and_tile(run: Call) -> None:
     a, *others = things(run, 6)
     for i, other in enumerate(others):
         create(run, a, other, observed_at=f"2020-01-0{i + 1}")
@@ -180,7 +180,7 @@ def test_a_list_is_in_the_order_of_then_and_tiles(run: Call) -> None:
     assert keys(run("relationships.list", entity_id=a))[0] == order[-1]
 
 
-def test_pages_of_then_tile_while_something_is_written(run: Call) -> None:
+def test_pages_as_of_a_time_tile_while_something_is_written(run: Call) -> None:
     a, *others = things(run, 7)
     relate(run, *(("OWNS", a, other) for other in others[:5]))
     for depth in (1, 2):
@@ -192,7 +192,9 @@ def test_pages_of_then_tile_while_something_is_written(run: Call) -> None:
         run("relationships.delete", relationship_key=key)
 
 
-def test_what_came_later_makes_no_entity_a_hub(loop: Loop, services: Services, owner: str) -> None:
+def test_relationships_of_later_make_no_entity_a_hub_as_of_a_time(
+    loop: Loop, services: Services, owner: str
+) -> None:
     run = by_runner(loop, replace(services, limits=Limits(hub_relationships=3)), owner)
     a, hub, c, *later = things(run, 8)
     relate(run, ("OWNS", a, hub), ("OWNS", hub, c))
@@ -227,7 +229,7 @@ EVENTS = st.lists(
     limit=st.integers(1, 5),
     data=st.data(),
 )
-def test_a_walk_of_then_answers_what_the_model_says(
+def test_a_walk_as_of_a_time_answers_what_the_model_says(
     loop: Loop,
     services: Services,
     events: list[tuple[str, int, int, str, str | None]],

@@ -68,7 +68,7 @@ def everything(script: Script) -> list[Any]:
     )
 
 
-def test_what_is_whole_is_healthy(run: Call, world: list[str]) -> None:
+def test_undamaged_snapshots_are_healthy(run: Call, world: list[str]) -> None:
     answer = run("server.check_snapshots")
     assert (answer["healthy"], answer["stale"], answer["counts_compared"]) == (True, 0, True)
     # Four entities and three relationships: the survivor had one of its own to show the merged one's with.
@@ -138,7 +138,7 @@ def test_every_damage_is_named_and_mended(
     assert run("server.check_snapshots")["stale"] == 0
 
 
-def test_a_write_to_what_is_damaged_is_refused_with_what_mends_it_and_others_are_not(
+def test_only_a_write_to_a_damaged_entity_is_refused_and_with_the_command_that_mends_it(
     world: list[str], script: Script, together: Together, run: Call
 ) -> None:
     script(DAMAGES["a value"][0], a=world[1])
@@ -156,7 +156,7 @@ def test_a_write_to_what_is_damaged_is_refused_with_what_mends_it_and_others_are
     assert answer["success"]
 
 
-def test_what_mends_damage_is_named_as_the_face_names_it(
+def test_the_operation_that_mends_damage_is_named_as_the_face_names_it(
     world: list[str], script: Script, request: pytest.FixtureRequest
 ) -> None:
     script(DAMAGES["a value"][0], a=world[1])
@@ -221,7 +221,7 @@ def test_other_owners_are_not_looked_at(run: Call, world: list[str], loop: Loop,
     assert stranger("server.check_snapshots")["checked"] == 0
 
 
-def test_the_worker_folds_again_what_nobody_reads(
+def test_the_worker_folds_entities_again_that_nobody_reads(
     run: Call, script: Script, loop: Loop, services: Services
 ) -> None:
     items = [{"entity_type": "wine", "name": f"W{i}", "year": str(1990 + i)} for i in range(5)]

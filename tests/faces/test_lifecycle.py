@@ -42,7 +42,7 @@ def test_a_correction_is_the_provenance_of_its_field(run: Call, ada: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["entities.delete", "entities.restore"])
-def test_there_must_be_something_to_do_it_to(call: Call, name: str) -> None:
+def test_a_call_for_an_unknown_entity_is_404(call: Call, name: str) -> None:
     with pytest.raises(NotFound):
         call(name, entity_id="ent_" + "0" * 24)
 
@@ -63,7 +63,7 @@ def test_delete_and_restore_alternate_any_number_of_times(run: Call, ada: str) -
     assert run("entities.get", entity_id=ada)["version"] == 7
 
 
-def test_what_is_deleted_is_in_no_answer(run: Call, ada: str) -> None:
+def test_a_deleted_entity_is_in_no_answer(run: Call, ada: str) -> None:
     bob = run("store", entities=[{"entity_type": "person", "name": "Bob"}], relationships=[
         {"relationship_type": "WORKS_AT", "source_index": 0, "target_entity_id": ada},
     ])["entities"][0]["entity_id"]  # fmt: skip
@@ -94,7 +94,7 @@ def test_what_is_deleted_is_in_no_answer(run: Call, ada: str) -> None:
     assert run("server.stats")["entities_by_type"] == {"person": 1}
 
 
-def test_what_is_deleted_is_answered_where_it_is_asked_for(run: Call, ada: str) -> None:
+def test_a_deleted_entity_is_answered_with_include_deleted(run: Call, ada: str) -> None:
     run("entities.delete", entity_id=ada)
     assert run("entities.get", entity_id=ada, include_deleted=True)["state"] == "deleted"
     assert run("entities.snapshot", entity_id=ada, include_deleted=True)["snapshot"]["name"] == "Ada"
@@ -123,7 +123,7 @@ def test_a_store_onto_a_deleted_entity_is_kept_hidden_and_warned_of(run: Call, a
     assert run("entities.get", entity_id=ada)["snapshot"]["phone"] == "9"
 
 
-def test_no_value_and_no_correction_revives(run: Call, ada: str) -> None:
+def test_a_value_or_a_correction_does_not_restore_a_deleted_entity(run: Call, ada: str) -> None:
     run("entities.delete", entity_id=ada)
     run_values = {"source_priority": 10_000}
     run("store", entities=[{**ADA, **run_values}])

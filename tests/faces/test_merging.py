@@ -102,7 +102,7 @@ def test_deleting_a_shown_relationship_deletes_all_that_it_stands_for(run: Call,
     assert [link["source_entity_id"] for link in links(run, acme)] == [ada]
 
 
-def test_the_two_cannot_be_related_while_they_are_one(call: Call, three: list[str]) -> None:
+def test_merged_entities_cannot_be_related_to_each_other(call: Call, three: list[str]) -> None:
     merge(call, three[0], three[1])
     with pytest.raises(StoreRefused):
         call(
@@ -191,7 +191,7 @@ def test_deleting_the_survivor_hides_all_and_unmerging_gives_each_its_own_state(
         run("entities.get", entity_id=other)
 
 
-def test_earlier_times_show_them_apart(run: Call, three: list[str]) -> None:
+def test_times_before_the_merge_show_the_entities_apart(run: Call, three: list[str]) -> None:
     ada, other, *_ = three
     merged = merge(run, ada, other)
     run("entities.unmerge", source_entity_id=ada)
@@ -222,14 +222,14 @@ def test_what_cannot_be_merged_is_refused_and_changes_nothing(
     assert call("server.stats") == before
 
 
-def test_what_is_merged_is_not_merged_again_in_either_place(call: Call, three: list[str]) -> None:
+def test_a_merged_entity_is_refused_as_source_and_as_target_of_a_merge(call: Call, three: list[str]) -> None:
     merge(call, three[0], three[1])
     for source, target in ((0, 2), (2, 0)):
         with pytest.raises(InvalidInput, match="merged into"):
             merge(call, three[source], three[target])
 
 
-def test_what_is_not_merged_cannot_be_unmerged(call: Call, three: list[str]) -> None:
+def test_an_entity_that_is_not_merged_cannot_be_unmerged(call: Call, three: list[str]) -> None:
     with pytest.raises(NotFound):
         call("entities.unmerge", source_entity_id=three[0])
     merge(call, three[0], three[1])
@@ -252,13 +252,13 @@ def test_a_replay_of_a_store_answers_as_of_its_time(run: Call, three: list[str])
     assert again["entities"][0]["entity_snapshot_after"] == first["entities"][0]["entity_snapshot_after"]
 
 
-def test_types_may_differ(run: Call, three: list[str]) -> None:
+def test_entities_of_two_types_can_be_merged(run: Call, three: list[str]) -> None:
     merge(run, three[3], three[2])
     entity = run("entities.get", entity_id=three[3])
     assert (entity["entity_id"], entity["entity_type"]) == (three[2], "person")
 
 
-def test_types_with_rules_of_their_own_may_differ(run: Call) -> None:
+def test_entities_of_two_types_with_schemas_can_be_merged_and_unmerged(run: Call) -> None:
     things = [
         {"entity_type": "thing", "name": "Bo", "a": [1]},
         {"entity_type": "gadget", "name": "Ada", "a": [2]},

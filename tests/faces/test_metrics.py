@@ -252,7 +252,7 @@ def test_no_label_says_whose_data_it_is(run: Call, rest: Call, services: Service
                 assert value in allowed[label], (name, label, value)
 
 
-def test_strangers_learn_nothing(loop: Loop, services: Services) -> None:
+def test_metrics_are_refused_without_the_token(loop: Loop, services: Services) -> None:
     settings = services.settings.model_copy(update={"bearer_token": SecretStr(TOKEN)})
     http = sender(loop, create_app(replace(services, settings=settings)))
     for path in ("/metrics", "/api/metrics"):
@@ -260,17 +260,17 @@ def test_strangers_learn_nothing(loop: Loop, services: Services) -> None:
         assert http("GET", path, headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
-def test_who_may_only_read_and_write_what_is_theirs_learns_nothing(loop: Loop, services: Services) -> None:
+def test_metrics_are_refused_to_the_scopes_read_and_write(loop: Loop, services: Services) -> None:
     mine = Actor(owner=DEFAULT_OWNER, scopes=frozenset({Scope.READ, Scope.WRITE}))
     http = sender(loop, create_app(services, lambda settings, authorization: mine))
     assert envelope(http("GET", "/metrics"))["error_code"] == "FORBIDDEN"
 
 
-def test_a_web_page_elsewhere_learns_nothing(loop: Loop, services: Services) -> None:
+def test_metrics_are_refused_to_pages_and_hosts_that_are_foreign(loop: Loop, services: Services) -> None:
     http: Callable[..., httpx.Response] = sender(loop, create_app(services))
     assert http("GET", "/metrics", headers={"Host": "rebound.example"}).status_code == 403
     assert http("GET", "/metrics", headers={"Origin": "https://page.example"}).status_code == 403
 
 
-def test_the_description_has_it() -> None:
+def test_the_description_of_the_service_has_the_metrics() -> None:
     assert "text/plain" in document()["paths"]["/metrics"]["get"]["responses"]["200"]["content"]

@@ -170,7 +170,7 @@ def test_a_cursor_of_another_owner_is_refused(run: Call, services: Services, loo
 
 
 @pytest.mark.parametrize("sort_by", ["", "name", "snapshot.", "snapshot." + "x" * 65, "id; DROP", 7])
-def test_what_nothing_is_sorted_by_is_refused(run: Call, sort_by: Any) -> None:
+def test_a_field_that_nothing_is_sorted_by_is_refused(run: Call, sort_by: Any) -> None:
     assert [path for path, _ in issues_of(run, sort_by=sort_by)] == ["$.sort_by"]
 
 
@@ -268,7 +268,9 @@ def test_a_cursor_with_a_place_outside_of_every_page_is_refused(
 # Bounds
 
 
-def test_more_than_one_call_compares_is_told(loop: Loop, services: Services, owner: str) -> None:
+def test_a_call_that_compares_too_many_entities_is_cut_or_refused(
+    loop: Loop, services: Services, owner: str
+) -> None:
     limits = Limits(compared_entities=20, compared_at_once=(7, 9))
     run = by_runner(loop, replace(services, limits=limits), owner)
     wine_ids = store(run, *({"name": f"n{i:02d}", "v": i, "last": i > 27} for i in range(30)))
@@ -291,7 +293,7 @@ def test_more_than_one_call_compares_is_told(loop: Loop, services: Services, own
     assert ids(rest) == wine_ids[29:]
 
 
-def test_one_call_reads_so_many_long_values(loop: Loop, services: Services, owner: str) -> None:
+def test_a_call_compares_long_values_up_to_a_limit(loop: Loop, services: Services, owner: str) -> None:
     run = by_runner(loop, replace(services, limits=Limits(compared_characters=100_000)), owner)
     long = [{"name": f"n{i:03d}", "text": f"{'x' * 2_000} {i % 3}"} for i in range(140)]
     wine_ids = store(run, *long)
@@ -305,7 +307,9 @@ def test_one_call_reads_so_many_long_values(loop: Loop, services: Services, owne
     assert issues_of(run, snapshot_filters=wanted, include_total_count=True)[0][0] == "$.filters"
 
 
-def test_as_of_a_time_one_call_reduces_so_many(loop: Loop, services: Services, owner: str) -> None:
+def test_a_call_as_of_a_time_reduces_entities_up_to_a_limit(
+    loop: Loop, services: Services, owner: str
+) -> None:
     run = by_runner(loop, replace(services, limits=Limits(reduced_entities=50)), owner)
     wine_ids = store(run, *({"name": f"n{i}"} for i in range(120)))
     page = run("entities.query", at="2100-01-01", limit=500)

@@ -369,7 +369,7 @@ def test_the_counts_are_those_of_what_was_stored(run: Call) -> None:
     }
 
 
-def test_a_refused_store_says_so_as_a_store_does(run: Call) -> None:
+def test_a_refused_observation_raises_the_error_of_a_store(run: Call) -> None:
     (entity_id,) = ids(run("store", entities=[ADA]))
     with pytest.raises(StoreRefused):
         run("observations.create", entity_id=entity_id, fields={"a": "\ud800"})

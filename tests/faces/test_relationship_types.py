@@ -103,7 +103,7 @@ def test_a_type_is_registered_once_and_answered_as_it_is(
     assert entries(run, keyword=stem) == {f"{stem}_AT": {**entry, "relationship_count": 0}}
 
 
-def test_more_may_be_said_of_a_type(run: Call, stem: str) -> None:
+def test_a_registration_may_add_a_description_and_an_inverse_to_a_type(run: Call, stem: str) -> None:
     assert run(REGISTER, relationship_type=stem)["inverse"] is None
     assert run(REGISTER, relationship_type=stem, description="one")["description"] == "one"
     answer = run(REGISTER, relationship_type=stem, inverse=f"{stem}_BY", description="two")

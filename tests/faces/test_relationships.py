@@ -50,7 +50,7 @@ def test_metadata_is_observed_and_reduced(run: Call, people: list[str]) -> None:
 
 
 @pytest.mark.parametrize("ends", [(0, None), (None, 0), (0, 0)])
-def test_ends_must_be_two_that_are_there(
+def test_ends_of_a_relationship_must_be_two_stored_entities(
     call: Call, people: list[str], ends: tuple[int | None, int | None]
 ) -> None:
     source, target = (NOBODY if end is None else people[end] for end in ends)
@@ -58,7 +58,7 @@ def test_ends_must_be_two_that_are_there(
         create(call, source, target)
 
 
-def test_ends_must_live(call: Call, people: list[str]) -> None:
+def test_ends_of_a_relationship_must_not_be_deleted(call: Call, people: list[str]) -> None:
     call("entities.delete", entity_id=people[1])
     with pytest.raises(StoreRefused) as refused:
         create(call, *people[:2])
@@ -75,7 +75,7 @@ def test_many_are_created_all_or_none(call: Call, people: list[str]) -> None:
     assert (made["requested"], made["created_count"]) == (2, 2)
 
 
-def test_deleted_it_is_gone_restored_it_is_back_and_created_again_it_lives(
+def test_a_deleted_relationship_comes_back_when_restored_or_created_again(
     run: Call, people: list[str]
 ) -> None:
     key = create(run, *people[:2], metadata={"since": 2020})["relationship_key"]
@@ -95,7 +95,7 @@ def test_deleted_it_is_gone_restored_it_is_back_and_created_again_it_lives(
         assert run("relationships.get", relationship_id=key)["snapshot"] == {"since": 2020}
 
 
-def test_the_triple_names_it_as_the_key_does(run: Call, people: list[str]) -> None:
+def test_a_relationship_is_named_by_its_triple_or_its_key(run: Call, people: list[str]) -> None:
     create(run, *people[:2])
     triple = {"relationship_type": "works_at", "source_entity_id": people[0], "target_entity_id": people[1]}
     run("relationships.delete", **triple)

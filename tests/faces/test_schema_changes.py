@@ -53,7 +53,7 @@ def test_what_is_registered_is_what_is_read(run: Call) -> None:
     assert {**listed, "versions": read["versions"]} == read
 
 
-def test_the_other_spelling_of_a_registration(run: Call) -> None:
+def test_a_registration_may_have_schema_definition_and_reducer_config(run: Call) -> None:
     fields = {"name": {"type": "string"}, "tags": {"type": "array"}}
     config = {
         "merge_policies": {"tags": {"strategy": "merge_array"}},
@@ -68,7 +68,7 @@ def test_the_other_spelling_of_a_registration(run: Call) -> None:
     assert nested["schema"]["observation_source_priority"] == ["human"]
 
 
-def test_what_has_no_effect_is_said(run: Call) -> None:
+def test_parts_of_a_registration_without_effect_are_warned_of(run: Call) -> None:
     arguments = {"schema": {**WINE, "query_synonyms": {"vin": "wine"}}, "force": True, "user_specific": False}
     done = run("schemas.register", **arguments)
     paths = [warning["path"] for warning in done["warnings"]]

@@ -80,7 +80,7 @@ def test_words_are_found_in_every_script(
         assert hits_by_words(run, words) == [], words
 
 
-def test_all_words_must_be_said_and_none_goes_across_two_values(run: Call) -> None:
+def test_all_words_must_match_and_no_phrase_spans_two_values(run: Call) -> None:
     (entity_id,) = store(
         run, {"name": "one two", "note": "three four", "deep": {"a": ["five", {"b": "six"}]}}
     )
@@ -123,7 +123,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("query", ODD, ids=range(len(ODD)))
-def test_whatever_is_asked_has_an_answer_and_nothing_of_others(
+def test_any_query_is_answered_without_entities_of_other_owners(
     query: str, run: Call, loop: Loop, services: Services
 ) -> None:
     stranger = by_runner(loop, services, str(uuid.uuid4()))
@@ -133,7 +133,7 @@ def test_whatever_is_asked_has_an_answer_and_nothing_of_others(
     assert run("entities.find", identifier=query)["entities"] == []
 
 
-def test_the_index_s_own_signs_are_no_signs(call: Call) -> None:
+def test_signs_of_the_index_syntax_mean_nothing_in_a_query(call: Call) -> None:
     store(call, {"name": "alpha"}, {"name": "beta"})
     for query in ("alpha OR beta", "(alpha", "alpha AND", "-beta alpha", "alph?", "/alph.*/", "*:*"):
         assert call("search.explain", search=query)["semantic"] == "ready"
@@ -187,7 +187,7 @@ def test_the_vectors_of_a_text_are_the_same_wherever_they_are_made() -> None:
             assert max(map(abs, vector)) == COMPONENT_LIMIT
 
 
-def test_nothing_of_what_is_found_by_meaning_is_another_owner_s(
+def test_a_search_by_meaning_finds_no_entity_of_another_owner(
     run: Call, loop: Loop, services: Services
 ) -> None:
     stranger = by_runner(loop, services, str(uuid.uuid4()))
@@ -253,7 +253,7 @@ def everywhere(run: Call, entity_id: str, *, name: str, email: str, word: str, p
     return [*hits, entity_id in by(explained[0], "text"), entity_id in by(explained[1], "meaning")]
 
 
-def test_what_is_acknowledged_is_found_at_once_in_every_way(run: Call) -> None:
+def test_an_acknowledged_entity_is_found_at_once_in_every_way(run: Call) -> None:
     milk = {"name": "Milk and eggs", "email": "milk@example.org", "note": "groceries to buy"}
     arguments = {
         "name": "milk and eggs",
@@ -284,7 +284,7 @@ def test_what_is_acknowledged_is_found_at_once_in_every_way(run: Call) -> None:
     assert run("server.check_snapshots")["healthy"]
 
 
-def test_what_a_schema_hides_is_not_found_and_comes_back_with_it(
+def test_a_field_that_a_schema_hides_is_found_only_when_it_is_declared_again(
     run: Call, loop: Loop, services: Services
 ) -> None:
     (entity_id,) = store(run, {"name": "one", "note": "needle"})
@@ -409,7 +409,7 @@ def test_an_answer_says_when_meaning_could_not_be_searched(
     assert (missed["semantic"], missed["match_mode"]) == ("unavailable", "none")
 
 
-def test_what_is_kept_is_what_a_plain_reading_says(run: Call, script: Script) -> None:
+def test_the_text_for_search_is_the_folded_strings_of_an_entity(run: Call, script: Script) -> None:
     (entity_id,) = store(run, {"name": "Ada L.", "note": ["Café", {"deep": "O'Neil"}], "n": 3})
     (row,) = script("MATCH (n:Entity {id: $id}) RETURN n.text AS text", id=entity_id)
     assert row["text"] == "ada l | cafe | oneil"

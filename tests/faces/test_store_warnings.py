@@ -90,7 +90,7 @@ def test_namesakes_of_one_turn_are_told(together: Together) -> None:
     ],
     ids=["another type", "create_new", "another name"],
 )
-def test_another_type_or_name_or_an_asked_second_one_is_no_surprise(run: Call, twin: dict[str, Any]) -> None:
+def test_another_type_or_name_or_an_intended_twin_is_not_warned_of(run: Call, twin: dict[str, Any]) -> None:
     store(run, ADA_BY_EMAIL)
     assert warned(store(run, twin)) == []
 
@@ -136,7 +136,7 @@ def test_an_event_without_a_date_or_near_another_is_proposed(
     assert warnings == ([(code, known)] if code else [])
 
 
-def test_a_series_of_events_is_no_surprise(run: Call) -> None:
+def test_a_series_of_events_is_warned_of_only_at_its_beginning(run: Call) -> None:
     warnings = [warned(store(run, {**MEETING, "date_start": f"2026-03-0{day}"})) for day in range(1, 6)]
     assert [len(each) for each in warnings] == [0, 1, 1, 0, 0]
 

@@ -275,7 +275,7 @@ def test_the_same_content_of_two_owners_has_other_ids(run: Call, alice: Alice) -
 
 @pytest.mark.parametrize("claim", ["owner", "user_id", "owner_id", "tenant"])
 @pytest.mark.parametrize("name", REGISTRY)
-def test_nobody_says_in_the_arguments_who_they_are(run: Call, alice: Alice, name: str, claim: str) -> None:
+def test_an_argument_that_claims_an_owner_is_refused(run: Call, alice: Alice, name: str, claim: str) -> None:
     needed = next(questions(name, alice))
     with pytest.raises(UnknownField):
         run(name, **needed, **{claim: alice.owner})

@@ -102,7 +102,7 @@ START, END, DUE = ("EventStart", MEETING["date_start"]), ("EventEnd", "2026-02-0
     ({"limit": 1, "offset": 1}, [END]),
     ({"offset": 3}, []),
 ])  # fmt: skip
-def test_what_is_asked_for_is_answered(
+def test_events_are_those_that_the_arguments_select(
     run: Call, world: list[str], arguments: dict[str, Any], wanted: list[tuple[str, str]]
 ) -> None:
     assert listed(run, **arguments) == wanted
@@ -111,14 +111,14 @@ def test_what_is_asked_for_is_answered(
     assert run("timeline.list", **counted, include_total_count=True)["total"] == len(whole)
 
 
-def test_the_other_spellings(rest: Call, mcp: Call, world: list[str]) -> None:
+def test_other_spellings_of_the_arguments_are_taken(rest: Call, mcp: Call, world: list[str]) -> None:
     for call in (rest, mcp):
         arguments = {"type": "EventEnd", "from": "2026-01-01", "to": "2026-02-02", "sort_order": "desc"}
         assert len(call("timeline.list", **arguments)["events"]) == 1
         assert call("timeline.list", **{**arguments, "to": "2026-02-01"})["events"] == []
 
 
-def test_of_one_entity(run: Call, world: list[str]) -> None:
+def test_the_timeline_of_one_entity_has_its_events_alone(run: Call, world: list[str]) -> None:
     assert listed(run, entity_id=world[0]) == [START, END]
     assert listed(run, entity_id=world[0], event_type="EventEnd") == [END]
     assert listed(run, entity_id=world[0], entity_type="task") == []
@@ -133,7 +133,7 @@ def test_of_one_entity(run: Call, world: list[str]) -> None:
     {"order_by": "created_at"}, {"limit": "501"}, {"limit": "-1"}, {"offset": "-1"},
     {"event_type": "x" * 201}, {"at": "then"}, {"entity_type": "9"},
 ])  # fmt: skip
-def test_what_does_not_fit_is_refused(call: Call, arguments: dict[str, Any]) -> None:
+def test_arguments_that_do_not_fit_are_refused(call: Call, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as refused:
         call("timeline.list", **arguments)
     (issue,) = refused.value.details["issues"]
@@ -371,7 +371,7 @@ def test_pages_as_of_a_time_tile_while_a_backfill_is_recorded(run: Call, order: 
     assert seen == whole
 
 
-def test_what_was_never_true_of_now_has_an_event_as_of_its_time(
+def test_a_date_of_the_past_alone_has_an_event_as_of_its_time(
     call: Call, run: Call, world: list[str], loop: Loop, services: Services, owner: str
 ) -> None:
     run("store", entities=[{**TASK, "due_date": "2025-12-31"}], observed_at="2025-01-01T00:00:00Z")
