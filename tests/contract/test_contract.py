@@ -1,4 +1,4 @@
-"""What the public face promises of itself."""
+"""What the public contract says of operations, errors and the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the description of the service says holds: no fault, no status, no answer but what it describes."""
+"""The service keeps to its OpenAPI description: no fault, no other status, no other answer."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(loop: Loop, services: Any) -> World:
-    """One for all cases: what they change is another state that answers must fit."""
+    """One world for all cases. A case may change its state; later answers must fit the description too."""
     from graphmem.api.app import create_app
     from graphmem.auth import Actor
     from tests.support.actors import full_actor
@@ -103,7 +103,7 @@ def world(loop: Loop, services: Any) -> World:
 
 
 def holds(world: World, name: str, examples: int) -> None:
-    """Ask an operation in many ways; each answer is as it is described."""
+    """Call an operation with many arguments; each answer must fit its description."""
     operation = OPERATIONS[name]
     modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
     cases = st.one_of(*(operation.as_strategy(mode) for mode in modes))

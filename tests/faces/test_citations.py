@@ -138,7 +138,7 @@ def test_callers_of_several_faces_may_get_the_same_error() -> None:
 
 
 def cited() -> Iterator[str]:
-    """Yield the routes that texts of the code cite; what is a route and nothing else declares one."""
+    """Yield the routes that texts of the code cite. A string that is a route alone declares it."""
     for file in Path(graphmem.__file__).parent.rglob("*.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

@@ -1,4 +1,4 @@
-"""Proposals of duplicates: the list of pairs, and what a store says of what it created."""
+"""Proposals of duplicates: the list of pairs, and the candidates in the answer of a store."""
 
 from __future__ import annotations
 

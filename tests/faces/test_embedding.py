@@ -1,4 +1,4 @@
-"""A model behind an address: a real small HTTP server stands in for it, with its faults."""
+"""An embedding model behind an address. A small HTTP server with faults stands in for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GENEROUS = 30.0
 
 @dataclass
 class Model:
-    """A service that makes vectors of the words of a text, and what it was asked."""
+    """A service that makes vectors from the words of a text, and the requests that it got."""
 
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: set[str | None] = field(default_factory=set)
@@ -113,7 +113,7 @@ def remote(services: Services, settings: Settings, model: Model, loop: Loop) -> 
 
 
 def understand_all(loop: Loop, services: Services, owner: str) -> None:
-    """Have nothing of an owner wait for a vector; other tests leave much that waits in this database."""
+    """Make the vectors of an owner's entities. Other tests leave entities without vectors."""
     while loop.run(make_vectors(services, owner)):
         pass
 

@@ -1,4 +1,4 @@
-"""Fields that a schema declares filterable: what is kept of them, and what a filter or an order reads."""
+"""Fields that a schema declares filterable: their stored values, and how filters and orders read them."""
 
 from __future__ import annotations
 

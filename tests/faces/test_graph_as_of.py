@@ -265,7 +265,7 @@ def test_a_walk_as_of_a_time_answers_what_the_model_says(
 
 
 def happen(run: Call, nodes: list[str], what: str, i: int, j: int, kind: str, when: str | None) -> None:
-    """Let something happen, if it can."""
+    """Do one step of a generated history; a step that is refused changes nothing."""
     at = {} if when is None else {"observed_at": when}
     try:
         if what == "relate" and i != j:

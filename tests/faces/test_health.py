@@ -1,4 +1,4 @@
-"""Checking and rebuilding what is derived: it notices every damage, mends it, and never touches a fact."""
+"""Checking and rebuilding derived data: every damage is named and mended, and no fact changes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def world(run: Call) -> list[str]:
 
 
 def everything(script: Script) -> list[Any]:
-    """What the nodes and edges of an owner hold, apart from the owner's own revision."""
+    """Return the nodes and edges of an owner, without the owner's own revision."""
     nodes = script(
         "MATCH (n) WHERE n.owner = $owner "
         "WITH n, labels(n) AS labels, COLLECT { MATCH (n)-[r]->(m) WHERE NOT m:Transaction "
@@ -249,7 +249,7 @@ def test_the_worker_folds_entities_again_that_nobody_reads(
 def test_a_commit_that_is_seen_in_part_is_no_damage(
     run: Call, services: Services, auto_fix: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a commit by another process a reader may see the nodes, and not yet what an index finds."""
+    """A reader may see the nodes of another process's commit before an index finds them."""
     reduced: list[Any] = []
     real = services.database.read
 

@@ -1,4 +1,4 @@
-"""What a process counts, and who may read it."""
+"""The metrics of a process, and who may read them."""
 
 from __future__ import annotations
 

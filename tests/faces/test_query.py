@@ -196,7 +196,7 @@ def test_an_order_may_be_spelled_otherwise(run: Call) -> None:
     ],
 )  # fmt: skip
 def test_every_list_goes_on_with_a_cursor(run: Call, name: str, more: dict[str, Any]) -> None:
-    """Over equal times: pages tile, and are those of an offset."""
+    """The items have equal times. Pages by cursor tile, and equal pages by offset."""
     key = {"observations.query": "observations", "relationships.list": "relationships"}.get(name, "schemas")
     items = [{"entity_type": f"wine{i % 3 or ''}", "name": f"n{i}"} for i in range(7)]
     links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": i} for i in range(1, 7)]
@@ -333,7 +333,7 @@ def test_as_of_a_time_entities_are_listed_by_id_alone(run: Call, more: dict[str,
 
 
 def test_names_and_values_are_data(run: Call) -> None:
-    """Whatever a field is called, and whatever it holds, it reaches no query as text of it."""
+    """Names and values of fields are parameters of a query, never its text."""
     odd = ["a`b", "x' OR true //", "{}", "$owner", "\\", "\x00", '"', "a.b", "\U0001f600", "WAY", "KEY"]
     wine_ids = store(run, {"name": "odd", **{name: name for name in odd}})
     for name in odd:

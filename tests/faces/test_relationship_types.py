@@ -28,7 +28,7 @@ REGISTER = "relationship_types.register"
 
 @pytest.fixture
 def stem(loop: Loop, services: Services) -> Iterator[str]:
-    """A name that no type of the database begins with; what does is gone after the test."""
+    """A prefix that no type of the database has. Types with it are deleted after the test."""
     stem = f"T{uuid.uuid4().hex.upper()}"
     yield stem
     loop.run(
@@ -40,7 +40,7 @@ def stem(loop: Loop, services: Services) -> Iterator[str]:
 
 @pytest.fixture
 def nodes(loop: Loop, services: Services, stem: str) -> Callable[[], list[dict[str, Any]]]:
-    """Read what of the test's own types stands in the database."""
+    """Read the nodes of the test's own types."""
     query = (
         "MATCH (n:RelationshipType) WHERE n.name STARTS WITH $stem RETURN properties(n) AS n ORDER BY n.name"
     )

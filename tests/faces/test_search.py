@@ -331,7 +331,7 @@ def test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way(
 
 
 class Older(LocalEmbedder):
-    """Another model, as far as anybody knows."""
+    """The same model under another name."""
 
     model = "older"
 
@@ -461,7 +461,7 @@ def test_a_search_is_not_mixed_with_what_it_does_not_look_at(run: Call, more: di
 def test_more_new_vectors_than_a_search_compares_are_said_to_wait(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
-    """Amid a large load no search reads all that is new, and none fails for want of memory."""
+    """During a large load a search reads a limited number of new vectors, so that its memory suffices."""
     names = [{"entity_type": "thing", "name": f"green house {i}"} for i in range(600)]
     elsewhere = by_runner(loop, services, str(uuid.uuid4()))
     store(elsewhere, {"name": "One that stands in the index"})

@@ -46,7 +46,7 @@ PLAIN = {
 
 @dataclass
 class Alice:
-    """Another owner's data: what of it nobody else may see, and what others might ask with."""
+    """Another owner's data: secrets, and values with which others may call operations."""
 
     owner: str = field(default_factory=lambda: str(uuid.uuid4()))
     marker: str = field(default_factory=lambda: f"marker-{uuid.uuid4().hex}")
@@ -149,7 +149,7 @@ def properties(name: str) -> list[dict[str, Any]]:
 
 
 def values(alice: Alice, name: str, argument: str) -> list[Any]:
-    """Return what of Alice's an argument of an operation may be asked with."""
+    """Return Alice's values for an argument of an operation."""
     if argument in alice.values:
         return alice.values[argument]
     schemas = [each[argument] for each in properties(name) if argument in each]
@@ -173,7 +173,7 @@ def names(name: str) -> dict[str, bool]:
 
 
 def questions(name: str, alice: Alice) -> Iterator[dict[str, Any]]:
-    """Yield what an operation can be asked with that is Alice's: each value of each argument."""
+    """Yield arguments of an operation, with each of Alice's values of each argument."""
     arguments = names(name)
     needed = {n: needed_value(alice, name, n) for n, required in arguments.items() if required}
     yield needed
@@ -184,7 +184,7 @@ def questions(name: str, alice: Alice) -> Iterator[dict[str, Any]]:
 
 
 def leaks(alice: Alice, answer_text: str, arguments: dict[str, Any] | None = None) -> set[str]:
-    """Return what of Alice's stands in an answer, other than what was asked with."""
+    """Return Alice's secrets in the text of an answer, except those that the arguments hold."""
     ends = ("relationship_type", "source_entity_id", "target_entity_id")
     # A key is made of the ends that were asked with.
     known = json.dumps([arguments, ":".join(str((arguments or {}).get(end)) for end in ends)])

@@ -29,7 +29,7 @@ async def ask(where: Services, owner: str, name: str, **arguments: Any) -> dict[
 
 @pytest.fixture
 def second(loop: Loop, settings: Settings) -> Iterator[Services]:
-    """What another process would have."""
+    """The services of another process."""
     opened = open_services(settings)
     yield loop.run(opened.__aenter__())
     loop.run(opened.__aexit__(None, None, None))
@@ -69,7 +69,10 @@ def test_two_processes_on_one_owner_lose_nothing(
 
 @pytest.mark.parametrize("form", ["write.look", "write.look[plain]"])
 def test_the_sequence_is_read_before_what_is_decided_on(loop: Loop, services: Services, form: str) -> None:
-    """Read later, it may be that of a commit that the entities were read before: the turn then undoes it."""
+    """A sequence that is read after the entities may be that of a commit that they do not show.
+
+    The turn would then undo that commit.
+    """
     plan = loop.run(_plan(services, cypher.query(form).text))
     # Operators run from the leaves up, and of two branches the left one first.
     late = [details for details in _ancestors(plan, "entity:Entity") if "owner.sequence" in details]
@@ -85,7 +88,7 @@ def test_a_commit_that_is_seen_in_part_is_not_built_on(
     replayed: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of a commit by another a reader may see the owner's revision, and not yet what an index finds."""
+    """A reader may see the owner's revision of another process's commit before an index finds its nodes."""
     looks: list[list[dict[str, Any]]] = []
     real = second.database.read
 
@@ -165,7 +168,7 @@ def test_a_turn_that_lost_twice_takes_the_lock(loop: Loop, services: Services, o
 
 
 def test_a_reader_never_sees_half_of_a_write(loop: Loop, services: Services, owner: str) -> None:
-    """Every answer is one version's: its values, the observations behind them, and never a fault."""
+    """The values of an answer and the observations behind them are of one version; no read fails."""
     target = {"entity_type": "thing", "name": "t"}
     filling = "x" * 300
 

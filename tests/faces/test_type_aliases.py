@@ -1,4 +1,4 @@
-"""Other names of a type: what is stored and asked for under them is stored and found under the type."""
+"""Other names of a type: a store or a query with one of them uses the type."""
 
 from __future__ import annotations
 

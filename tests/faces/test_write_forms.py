@@ -1,4 +1,4 @@
-"""The forms of the write statements: a turn runs the least form that writes all that it decided."""
+"""The forms of the write statements: a turn runs the smallest form that writes its decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINK = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
 
 @pytest.fixture
 def statements(loop: Loop, services: Services, owner: str) -> Any:
-    """A caller, and the names of the statements of writers since they were asked for last."""
+    """Call an operation; return its answer and the names of the statements that writers sent."""
     with faulty_services(loop, services) as (faulty, database):
         run = by_runner(loop, faulty, owner)
 

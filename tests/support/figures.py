@@ -12,7 +12,7 @@ Figures = Callable[[str], None]
 
 
 def recorder(record_property: Callable[[str, object], None]) -> Figures:
-    """Return what takes a line of figures of the test that is running."""
+    """Return a function that records a line of figures of the running test."""
 
     def figures(line: str) -> None:
         record_property(NAME, line)

@@ -157,7 +157,7 @@ def _start(request: dict[str, Any]) -> int:
 
 
 def _run(words: list[str], owner: str, worker: bool, clock: int, **_: Any) -> None:
-    """Be a command."""
+    """Run a command in this process."""
     from graphmem import auth, settings
     from graphmem import worker as work
     from graphmem.cli.main import main

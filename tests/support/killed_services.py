@@ -88,7 +88,7 @@ class KillableService:
         )
 
     def up(self) -> None:
-        """Wait until both answer."""
+        """Wait until the service and its database answer."""
         assert self.service
         wait_until_healthy(self.service)
 
@@ -104,7 +104,7 @@ class KillableService:
             self.start()
 
     def close(self) -> None:
-        """End both."""
+        """End the service and its database."""
         if self.service is not None and self.service.process.poll() is None:
             self.service.send(signal.SIGKILL)
             self.service.wait()
@@ -171,10 +171,10 @@ async def kill_under_load(
     return report
 
 
-def until(true: Callable[[], Any], limit: float = 60.0) -> None:
-    """Wait until something is so."""
+def until(condition: Callable[[], Any], limit: float = 60.0) -> None:
+    """Wait until a condition holds, at most ``limit`` seconds."""
     end = time.monotonic() + limit
-    while not true():
+    while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)
 

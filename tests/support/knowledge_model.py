@@ -72,18 +72,18 @@ class Knowledge:
     # Entities
 
     def of(self, *subject_ids: str) -> list[Fact]:
-        """Return the facts of some homes, the oldest first."""
+        """Return the facts of some subjects, the oldest first."""
         return sorted(
             (fact for fact in self.facts if fact.subject_id in subject_ids), key=lambda fact: fact.moment
         )
 
     def lives(self, subject_id: str) -> bool:
-        """Return whether a home's own newest lifecycle fact lets it live."""
+        """Return whether a subject lives by its own newest lifecycle fact."""
         turns = [fact for fact in self.of(subject_id) if fact.kind in TURNS]
         return not turns or turns[-1].kind != "delete"
 
     def parent(self, entity: str) -> str | None:
-        """Return what an entity is merged into, itself and not what it had merged before."""
+        """Return the entity into which an entity itself is merged, ``None`` if it is not."""
         merges = [fact for fact in self.of(entity) if fact.kind in MERGES]
         return merges[-1].target if merges else None
 

@@ -61,7 +61,7 @@ class Faulty:
 
 @contextlib.contextmanager
 def behind_proxy(loop: Loop, settings: Settings, owner: str) -> Iterator[Faulty]:
-    """Open services behind a proxy, which is well again at the end."""
+    """Open services behind a proxy. At the end the proxy passes everything on again."""
     stack = contextlib.AsyncExitStack()
 
     async def start() -> Faulty:

@@ -26,7 +26,7 @@ SOURCES = ("sensor", "workflow_state", "llm_summary", "human", "import", "sync")
 class Fact:
     """One observation: of an entity (its id) or of a relationship (its key ``TYPE:source:target``).
 
-    ``target`` is what a merge merges its home into.
+    ``target``: the entity into which a merge merges the subject.
     """
 
     id: str

@@ -26,7 +26,7 @@ STOP_SECONDS = 30.0
 
 @dataclass(slots=True)
 class Service:
-    """A running service: where it is, who owns what it stores, and what it says."""
+    """A running service: its address, the owner of its data, its process, its folder and its token."""
 
     url: str
     owner: str
@@ -43,11 +43,11 @@ class Service:
 
     @property
     def console(self) -> str:
-        """What it wrote to stderr and stdout."""
+        """The output of the service to stderr and stdout."""
         return (self.folder / "console").read_text("utf-8", errors="replace")
 
     def http(self, **kwargs: Any) -> httpx.Client:
-        """Return a client of it."""
+        """Return an HTTP client of the service."""
         return httpx.Client(base_url=self.url, headers=self.headers, timeout=60.0, **kwargs)
 
     def send(self, number: signal.Signals) -> None:
@@ -55,7 +55,7 @@ class Service:
         self.process.send_signal(number)
 
     def wait(self, seconds: float = STOP_SECONDS) -> int:
-        """Return its exit code once it has ended."""
+        """Return the exit code once the service has ended."""
         return self.process.wait(seconds)
 
 

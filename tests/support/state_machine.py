@@ -100,7 +100,7 @@ class ComparedService(RuleBasedStateMachine):
     # Requests and facts
 
     def entity(self, who: int) -> str:
-        """Return one of the entities there are, or one that nobody knows."""
+        """Return the id of a stored entity, or an unknown id."""
         everyone = list(self.known.types)
         return everyone[who % len(everyone)] if everyone and who < 19 else UNKNOWN
 
@@ -155,7 +155,7 @@ class ComparedService(RuleBasedStateMachine):
         return raw
 
     def called(self, item: Mapping[str, Any]) -> Any:
-        """Return the entity that an item names, or what names it where it is new."""
+        """Return the id of the entity that an item names; for a new one, its type and folded name."""
         name = (item["entity_type"], " ".join(item["name"].casefold().split()))
         return self.named.get(name, name)
 
@@ -270,7 +270,7 @@ class ComparedService(RuleBasedStateMachine):
         assert self.hashes.setdefault(self.known.state(), state_hash) == state_hash
 
     def teardown(self) -> None:
-        """Ask for every entity as of many times, now that there is most to know."""
+        """Ask for every entity as of many times, at the end, when the history is longest."""
         if not self.known.facts:
             return
         times: list[str | None] = [None, *moments(self.known)]
@@ -294,7 +294,7 @@ class ComparedService(RuleBasedStateMachine):
         self.check()
 
     def check(self) -> None:
-        """Have the product compare what it keeps with what was observed."""
+        """Have the product compare its snapshots with the observations."""
         # A schema that changed leaves what was folded before it to be folded again.
         fixes = {"auto_fix": bool(self.known.schemas)}
         report = self.loop.run(self.outcome("server.check_snapshots", fixes))

@@ -128,7 +128,7 @@ class ThinWriter:
 
 
 def reached(writers: list[ThinWriter], more: int, wait_for: Callable[[Callable[[], object]], None]) -> None:
-    """Wait until each writer has stored so many more."""
+    """Wait until each writer has stored ``more`` further items, or has a fault."""
     counts = [len(writer.transaction_ids) + more for writer in writers]
     wait_for(
         lambda: all(

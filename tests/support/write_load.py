@@ -88,7 +88,7 @@ class Writer:
             await asyncio.sleep(0.02)
 
     async def once(self, http: httpx.AsyncClient) -> None:
-        """Write once, and know what became of it."""
+        """Send one write until it is answered; raise if that takes longer than ``SETTLED_SECONDS``."""
         path, body, observations = self._next()
         self.count += 1
         key = f"{self.name}:{self.count}"
@@ -170,7 +170,7 @@ class Writer:
         return "/store", {"entities": entities, "relationships": links}, items + len(links)
 
     def _learn(self, path: str, body: dict[str, Any], answer: dict[str, Any]) -> None:
-        """Keep in mind what there is to write to, as the answer says."""
+        """Remember which entities and relationships later writes can change, from the answer to a write."""
         if not answer:
             return
         if path == "/store":
