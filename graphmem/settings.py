@@ -78,6 +78,11 @@ class Settings(BaseSettings):
         description="Host names that the service accepts, separated by commas. "
         "Default: loopback names; every name if a token is set.",
     )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Origins whose web pages may call the service, such as https://app.example.org, "
+        "separated by commas. Default: none but the pages of the service's own hosts.",
+    )
     bearer_token: SecretStr | None = _named(
         "SERVICE_BEARER_TOKEN", None, "Token that callers must send; at least 32 characters."
     )
@@ -196,11 +201,23 @@ class Settings(BaseSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _split_hosts(cls, data: Any) -> Any:
-        for key in ("allowed_hosts", "GRAPHMEM_ALLOWED_HOSTS", "graphmem_allowed_hosts"):
-            if isinstance(data, dict) and isinstance(data.get(key), str):
-                data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
+    def _split_lists(cls, data: Any) -> Any:
+        for name in ("allowed_hosts", "cors_origins"):
+            for key in (name, f"graphmem_{name}", f"GRAPHMEM_{name.upper()}"):
+                if isinstance(data, dict) and isinstance(data.get(key), str):
+                    data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
         return data
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in value:
+            if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[a-z0-9.\[\]_:-]+", origin):
+                raise ValueError(
+                    f"{origin[:100]!r} is no origin: write scheme, host and port as a browser sends them in "
+                    "lower case, such as https://app.example.org, without a path; * and null are refused"
+                )
+        return value
 
     @field_validator("port", mode="before")
     @classmethod

@@ -16,6 +16,8 @@ from starlette.routing import Route
 from graphmem import __version__, auth
 from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
+from graphmem.api.headers import BrowserHeaders, Options
+from graphmem.api.hosts import HostCheck
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
 from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import Scope, request_actor
@@ -66,7 +68,11 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
     )
     public |= {"/"}
     app.add_middleware(Gate, settings=services.settings, public=public, authenticate=authenticate)
+    app.add_middleware(Options, settings=services.settings, methods=lambda path: _methods(app, path))
+    app.add_middleware(HostCheck, settings=services.settings)
     app.add_middleware(Trace, metrics=services.metrics, tracer=services.tracer)
+    # The last is the outermost: it sees the refusals of all others.
+    app.add_middleware(BrowserHeaders, settings=services.settings)
     return app
 
 
@@ -145,11 +151,15 @@ async def _no_route(request: Request, exc: Exception) -> Response:
     if exc.status_code not in (404, 405):
         return refusal(InternalError())
     path = request.url.path
-    routes = [route for route in request.app.router.routes if isinstance(route, Route)]
-    methods = {
-        method for route in routes if route.path_regex.match(path) for method in route.methods or ("POST",)
-    }
-    supported = sorted(methods - {"HEAD"})
+    supported = sorted(_methods(request.app, path))
     hint = f"use {' or '.join(supported)}" if supported else "GET /openapi.yaml lists every path"
     details = {"method": request.method, "path": path[:200], "supported": supported, "hint": hint}
     return refusal(RouteNotFound(**details))
+
+
+def _methods(app: FastAPI, path: str) -> set[str]:
+    """Return the methods of a path, none for an unknown path."""
+    routes = [route for route in app.router.routes if isinstance(route, Route)]
+    return {
+        method for route in routes if route.path_regex.match(path) for method in route.methods or ("POST",)
+    } - {"HEAD"}

@@ -1,4 +1,4 @@
-"""What every request passes first: the trace, the check of host and origin, and the credential."""
+"""What every request passes: the trace, and the credential."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 import structlog
@@ -15,11 +14,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.auth import Actor, public_actor
-from graphmem.errors import GraphmemError, HostRefused, InternalError, ServiceBusy
+from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import Tracer
-from graphmem.settings import LOOPBACK, Settings
+from graphmem.settings import Settings
 
 _log = structlog.get_logger("graphmem.http")
 
@@ -97,11 +96,7 @@ class Trace:
 
 
 class Gate:
-    """Refuse foreign hosts and origins, then put the actor of the credential into ``state.actor``.
-
-    Without a token, any web page could reach a service on loopback through a host name that resolves to
-    loopback (DNS rebinding). The Host must therefore be an allowed one, and so must the Origin of a page.
-    """
+    """Put the actor of the credential into ``state.actor``, or refuse the request."""
 
     def __init__(
         self, app: ASGIApp, settings: Settings, public: frozenset[str], authenticate: Authenticate
@@ -110,9 +105,6 @@ class Gate:
         self.settings = settings
         self.authenticate = authenticate
         self.public = public
-        loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
-        self.hosts = frozenset(settings.allowed_hosts) | loopback
-        self.any_host = settings.bearer_token is not None and not settings.allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -120,7 +112,6 @@ class Gate:
             return
         headers = Headers(scope=scope)
         try:
-            self._check_host(headers)
             if self._is_public(scope["path"]):
                 actor = public_actor()
             else:
@@ -135,21 +126,3 @@ class Gate:
     def _is_public(self, path: str) -> bool:
         bare = path.removeprefix("/api")
         return bare in self.public or bare.startswith("/.well-known/")
-
-    def _check_host(self, headers: Headers) -> None:
-        origin = headers.get("origin")
-        own = {_host(headers.get("host", ""))} - {""} if self.any_host else frozenset[str]()
-        if origin is not None and _host(origin.partition("://")[2]) not in self.hosts | own:
-            raise HostRefused(origin=origin[:200])
-        if not self.any_host and _host(headers.get("host", "")) not in self.hosts:
-            raise HostRefused(host=headers.get("host", "")[:200])
-
-
-def _host(authority: str) -> str:
-    """Return the host of ``host:port``, empty if the text is anything else."""
-    try:
-        parts = urlsplit(f"//{authority}")
-        plain = f"//{authority}" == f"//{parts.netloc}" and "@" not in authority
-        return (parts.hostname or "") if plain and parts.port != 0 else ""
-    except ValueError:
-        return ""

@@ -34,7 +34,7 @@ GUARDED = sorted(
     | {("GET", "/openapi.yaml"), ("GET", "/api/openapi.yaml"), ("POST", "/mcp"), ("POST", "/api/mcp")}
     | {("POST", f"{prefix}/mcp/{name}") for name in TOOLSETS for prefix in ("", "/api")}
     | {("GET", "/nowhere"), ("GET", "/health/"), ("GET", "/healthx"), ("GET", "/api/api/health")}
-    | {("GET", "/mcp"), ("GET", "/.well-known"), ("DELETE", "/stats"), ("OPTIONS", "/stats")}
+    | {("GET", "/mcp"), ("GET", "/.well-known"), ("OPTIONS", "/nowhere"), ("DELETE", "/stats")}
 )  # fmt: skip
 PUBLIC = sorted(
     prefix + path

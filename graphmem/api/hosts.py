@@ -1,0 +1,59 @@
+"""The check of Host and Origin, which every request passes before its credential is read."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from graphmem.api.middleware import refusal
+from graphmem.errors import HostRefused
+from graphmem.settings import LOOPBACK, Settings
+
+
+class HostCheck:
+    """Refuse requests for foreign hosts, and requests of pages of foreign origins.
+
+    Without a token, any web page could reach a service on loopback through a host name that resolves to
+    loopback (DNS rebinding). The Host must therefore be an allowed one. The Origin of a page must be of an
+    allowed host, or be one of ``Settings.cors_origins``.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
+        self.hosts = frozenset(settings.allowed_hosts) | loopback
+        self.any_host = settings.bearer_token is not None and not settings.allowed_hosts
+        self.origins = frozenset(settings.cors_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            try:
+                self._check(Headers(scope=scope))
+            except HostRefused as exc:
+                await refusal(exc)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    def _check(self, headers: Headers) -> None:
+        origin = headers.get("origin")
+        own = {_host(headers.get("host", ""))} - {""} if self.any_host else frozenset[str]()
+        if (
+            origin is not None
+            and origin not in self.origins
+            and _host(origin.partition("://")[2]) not in self.hosts | own
+        ):
+            raise HostRefused(origin=origin[:200])
+        if not self.any_host and _host(headers.get("host", "")) not in self.hosts:
+            raise HostRefused(host=headers.get("host", "")[:200])
+
+
+def _host(authority: str) -> str:
+    """Return the host of ``host:port``, empty if the text is anything else."""
+    try:
+        parts = urlsplit(f"//{authority}")
+        plain = f"//{authority}" == f"//{parts.netloc}" and "@" not in authority
+        return (parts.hostname or "") if plain and parts.port != 0 else ""
+    except ValueError:
+        return ""
