@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
-from graphmem.dump import creating
+from graphmem.dump import create, creating
+from graphmem.errors import DumpRefused
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support.commands import environment
@@ -171,3 +172,23 @@ def test_a_restore_refuses_the_address_of_a_service(command: Command, dumped: Pa
     refused = command("restore", dumped, GRAPHMEM_BASE_URL="http://127.0.0.1:1")
     assert refused.exit_code == 6
     assert "run it there" in " ".join(refused.stderr.split())
+
+
+def test_a_file_that_appears_while_a_dump_is_made_is_not_replaced(
+    run: Call, owner: str, tmp_path: Path, loop: Loop, services: Services
+) -> None:
+    run("store", entities=[{"entity_type": "person", "name": "Ada Lovelace"}])
+    path = tmp_path / "a.dump"
+
+    def write_meanwhile(done: int, total: int | None) -> None:
+        path.write_text("of another process")
+
+    with pytest.raises(DumpRefused, match="was created meanwhile"):
+        loop.run(create(services.database, path, [owner], progress=write_meanwhile))
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["of another process"]
+
+
+def test_a_directory_is_no_name_of_a_dump(owner: str, tmp_path: Path, loop: Loop, services: Services) -> None:
+    with pytest.raises(DumpRefused, match="is a directory"):
+        loop.run(create(services.database, tmp_path, [owner], force=True))
+    assert list(tmp_path.iterdir()) == []

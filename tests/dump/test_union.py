@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from functools import partial
+from typing import Any, LiteralString
 
 import pytest
 
 from graphmem.dump import restoring
-from graphmem.dump.container import Writer
-from graphmem.dump.records import Owner
+from graphmem.dump.records import Owner, Record, RelationshipType, Transaction
 from graphmem.dump.verifying import open_file, read
+from graphmem.model.ids import transaction_id
 from graphmem.registry import REGISTRY, Services
 from tests.support.actors import full_actor
-from tests.support.dumps import Dumps, all_answers, store_rich_example
+from tests.support.dumps import Dumps, all_answers, forge, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
 BYRON = {"entity_type": "person", "name": "Ada Byron"}
+DELETE_RELATIONSHIP_TYPE: LiteralString = (
+    "MATCH (gate:RelationshipType {name: ''}) SET gate.revision = gate.revision + 1 "
+    "WITH gate MATCH (t:RelationshipType {name: $name}) DELETE t"
+)
 
 
 def other(call: Call) -> None:
@@ -242,15 +247,51 @@ def test_a_relationship_type_comes_back(run: Call, dumps: Dumps, loop: Loop, ser
     run("store", entities=[ADA, BYRON], relationships=[link])
     made = dumps.create()
     dumps.wipe()
-    gone = (
-        "MATCH (gate:RelationshipType {name: ''}) SET gate.revision = gate.revision + 1 "
-        "WITH gate MATCH (t:RelationshipType {name: $n}) DELETE t"
-    )
-    loop.run(services.database.script(gone, n=named))
+    loop.run(services.database.script(DELETE_RELATIONSHIP_TYPE, name=named))
     loop.run(services.vocabulary.refresh())
+    planned = dumps.restore(made, dry_run=True)
+    assert (planned.relationship_types, planned.conflict_count) == (1, 0)
+    assert named not in loop.run(services.vocabulary.refresh()).names
     assert dumps.restore(made).relationship_types == 1
     assert run("server.stats")["relationships_by_type"] == {named: 1}
     assert dumps.create("again").manifest.root == made.manifest.root
+
+
+def test_a_relationship_whose_type_is_neither_here_nor_in_the_dump_is_left_out(
+    run: Call, dumps: Dumps, loop: Loop, services: Services
+) -> None:
+    type_name = "PRAISES_" + dumps.owner.replace("-", "").upper()[:20]
+    run("relationship_types.register", relationship_type=type_name)
+    link = {"relationship_type": type_name, "source_index": 0, "target_index": 1}
+    run("store", entities=[ADA, BYRON], relationships=[link])
+    made = dumps.create()
+    dumps.wipe()
+    loop.run(services.database.script(DELETE_RELATIONSHIP_TYPE, name=type_name))
+    loop.run(services.vocabulary.refresh())
+    without = forge(made, lambda record: None if isinstance(record, RelationshipType) else record)
+    (conflict,) = dumps.restore(without).conflicts
+    assert f"the database has no relationship type {type_name}: register it" in conflict.message
+    stats = run("server.stats")
+    assert (stats["total_entities"], stats["total_relationships"]) == (2, 0)
+    run("relationship_types.register", relationship_type=type_name)
+    assert dumps.restore(without).conflict_count == 0
+    assert run("server.stats")["total_relationships"] == 1
+
+
+def test_a_relationship_of_an_entity_that_is_neither_here_nor_in_the_dump_is_left_out(
+    run: Call, dumps: Dumps
+) -> None:
+    link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 1}
+    stored = run("store", entities=[ADA, BYRON], relationships=[link])["entities"]
+    ada, byron = (entity["entity_id"] for entity in stored)
+    made = dumps.create()
+    dumps.wipe()
+    without = forge(made, lambda record: None if getattr(record, "subject_id", "") == byron else record)
+    (conflict,) = dumps.restore(without).conflicts
+    assert f"the observation needs the entity {byron}, which the database lacks" in conflict.message
+    assert run("entities.query")["entities"][0]["entity_id"] == ada
+    assert dumps.restore(made).conflict_count == 0
+    assert run("server.stats")["total_relationships"] == 1
 
 
 def test_a_forged_dump_takes_nothing_from_another_owner(
@@ -258,16 +299,17 @@ def test_a_forged_dump_takes_nothing_from_another_owner(
 ) -> None:
     stored = run("store", entities=[ADA])
     made, thief = dumps.create(), f"{dumps.owner}-thief"
-    forged = dumps.folder / "forged"
-    with forged.open("wb") as out, open_file(made.path) as file:
-        writer = Writer(out)
-        records = list(read(file))
-        for record in records:
-            writer.add((Owner(id=thief) if isinstance(record, Owner) else record).line())
-        contents = made.manifest.contents
-        writer.finish({**contents, "owners": [{**contents["owners"][0], "owner": thief}]})
-    restored = dumps.restore(forged)
+
+    def change(record: Record, **more: str) -> Record:
+        if isinstance(record, Owner):
+            return Owner(id=thief)
+        return record.model_copy(update=more) if isinstance(record, Transaction) else record
+
+    restored = dumps.restore(forge(made, change))
     assert [conflict.kind for conflict in restored.conflicts] == ["transaction"]
+    restored = dumps.restore(forge(made, partial(change, id=transaction_id())))
+    ((kind, message),) = [(conflict.kind, conflict.message) for conflict in restored.conflicts]
+    assert (kind, "another owner has this id" in message) == ("observation", True)
     assert by_runner(loop, services, thief)("server.stats")["total_entities"] == 0
     assert run("entities.get", entity_id=stored["entities"][0]["entity_id"])["version"] == 1
 

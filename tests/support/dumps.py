@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, LiteralString
 
 from graphmem import dump
-from graphmem.dump import CreateResult, RestoreResult
+from graphmem.dump import CreateResult, RestoreResult, verifying
+from graphmem.dump.container import Writer
+from graphmem.dump.records import Record
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -138,3 +140,20 @@ class Dumps:
     def wipe(self) -> None:
         """Delete everything of the owner."""
         wipe(self.loop, self.services, self.owner)
+
+
+def forge(made: CreateResult, change: Callable[[Record], Record | None]) -> Path:
+    """Write a dump of changed records, with the manifest that fits them; return its path.
+
+    Args:
+        change: returns a record as the dump has it, ``None`` for a record that the dump lacks.
+    """
+    path = made.path.with_name("forged")
+    contents: dict[str, Any] = {"owners": [], "relationship_types": 0}
+    with path.open("wb") as out, verifying.open_file(made.path) as file:
+        writer = Writer(out)
+        for record in filter(None, map(change, verifying.read(file))):
+            writer.add(record.line())
+            verifying._count(contents, record)
+        writer.finish(contents)
+    return path

@@ -12,6 +12,7 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from graphmem.dump import verifying
 from graphmem.dump.container import (
     CHUNK_BYTES,
     CHUNK_LINES_LIMIT,
@@ -212,3 +213,23 @@ def test_a_newer_format_says_what_to_do() -> None:
     newer = MAGIC + frame(b"H", payload, len(payload), hashlib.sha256(payload).digest())
     with pytest.raises(DumpDamaged, match=r"format 2, made by graphmem 9.0.*install"):
         Reader(io.BytesIO(newer))
+
+
+@pytest.mark.parametrize(
+    ("line", "contents", "fault"),
+    [
+        (b'{"id":"a"}', {}, "the line is not a valid record"),
+        (b'{"record":"owner","id":"a"}', {}, "the record is not in its canonical form"),
+        (b'{"id":"a","record":"owner"}', {}, "the manifest counts other records than the dump holds"),
+    ],
+)
+def test_a_dump_whose_records_are_not_as_a_backup_writes_them_is_refused(
+    line: bytes, contents: dict[str, Any], fault: str
+) -> None:
+    file = io.BytesIO()
+    writer = Writer(file)
+    writer.add(line)
+    writer.finish(contents)
+    with pytest.raises(DumpDamaged, match=fault) as damaged:
+        list(verifying.read(io.BytesIO(file.getvalue())))
+    assert damaged.value.details["line"] == 1

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.dump import records
+from graphmem.dump.batches import Batch, OwnerStart, Part, batches
 from graphmem.dump.records import (
     Observation,
     Owner,
@@ -161,3 +162,23 @@ def test_nothing_comes_twice() -> None:
     for index in range(len(RIGHT)):
         with pytest.raises(ValueError):
             take([*RIGHT[: index + 1], *RIGHT[index:]])
+
+
+def test_batches_of_no_records_are_none() -> None:
+    assert list(batches([])) == []
+
+
+def test_an_owner_without_transactions_begins_all_the_same() -> None:
+    records_of_owners = [
+        named("A"),
+        Owner(id="a"),
+        schema(),
+        Owner(id="b"),
+        transaction(),
+        observation(),
+        Owner(id="c"),
+    ]
+    part = Part(transaction(), [observation()])
+    assert list(batches(records_of_owners)) == [
+        named("A"), OwnerStart("a", [schema()]), OwnerStart("b"), Batch("b", [part]), OwnerStart("c"),
+    ]  # fmt: skip
