@@ -13,7 +13,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -229,7 +229,8 @@ def _function(entry: Listed) -> Callable[..., None]:
             body = session.run(entry, raw)
             if as_json:
                 sys.stdout.write(body.decode() + "\n")
-            answer = _print(entry, body, as_json)
+            requested = raw.get("fields")
+            answer = _print(entry, body, as_json, requested if isinstance(requested, list) else ())
             if answer.get("healthy") is False:
                 # A script reads the result of a check from the exit code.
                 raise typer.Exit(1)
@@ -240,15 +241,18 @@ def _function(entry: Listed) -> Callable[..., None]:
     return command
 
 
-def _print(entry: Listed, body: bytes, as_json: bool) -> Mapping[str, Any]:
-    """Return an answer, and print it as a table unless it is printed as JSON."""
+def _print(entry: Listed, body: bytes, as_json: bool, fields: Sequence[str]) -> Mapping[str, Any]:
+    """Return an answer, and print it as a table unless it is printed as JSON.
+
+    ``fields``: the requested fields of each entity, if any are.
+    """
     from graphmem.model import canonical
 
     answer = canonical.decode(body)
     if not as_json:
         from graphmem.cli.layouts import show
 
-        show(console, entry.name, answer)
+        show(console, entry.name, answer, fields)
     return answer
 
 

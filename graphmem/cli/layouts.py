@@ -26,6 +26,7 @@ from graphmem.cli.tables import (
     short,
     time_text,
 )
+from graphmem.model.identity import CANONICAL_NAME
 
 _PAGING = frozenset({"limit", "offset", "omitted"})
 
@@ -34,25 +35,27 @@ _PAGING = frozenset({"limit", "offset", "omitted"})
 class Layout:
     """How the answer of one operation is shown.
 
-    ``table`` draws the parts of the answer that ``parts`` names. ``pairs`` says whether the remaining plain
-    values are listed below it.
+    ``table`` draws the parts of the answer that ``parts`` names; it takes the requested fields too.
+    ``pairs`` says whether the remaining plain values are listed below it.
     """
 
-    table: Callable[[Row], RenderableType]
+    table: Callable[[Row, Sequence[str]], RenderableType]
     parts: frozenset[str]
     pairs: bool = True
 
 
-def show(console: Console, operation: str, answer: Row) -> None:
-    """Print the answer of an operation."""
-    console.print(render(operation, answer))
+def show(console: Console, operation: str, answer: Row, fields: Sequence[str] = ()) -> None:
+    """Print the answer of an operation. ``fields``: the requested fields of each entity, if any are."""
+    console.print(render(operation, answer, fields))
 
 
-def render(operation: str, answer: Row) -> RenderableType:
-    """Return the answer of an operation as something to print."""
+def render(operation: str, answer: Row, fields: Sequence[str] = ()) -> RenderableType:
+    """Return the answer of an operation as something to print; a list has a column for each of ``fields``."""
     layout = LAYOUTS.get(operation)
     printed_names = layout.parts if layout else frozenset[str]()
-    parts: list[RenderableType] = [layout.table(answer)] if layout else []
+    # The column of names has the canonical name already.
+    columns = [name for name in dict.fromkeys(fields) if name != CANONICAL_NAME]
+    parts: list[RenderableType] = [layout.table(answer, columns)] if layout else []
     rest = {name: value for name, value in answer.items() if name not in printed_names | _PAGING}
     if layout is None or layout.pairs:
         parts.append(pairs({name: value for name, value in rest.items() if not _is_rows(value)}))
@@ -94,23 +97,30 @@ def _add(table: Table, *cells: str, style: str = "") -> None:
     table.add_row(*(plain(cell, style) for cell in cells))
 
 
-def _entities(answer: Row) -> List:
+def _entities(answer: Row, fields: Sequence[str]) -> List:
     """Return entities, one a line."""
-    columns = "id", "type", "name", "v.", "obs.", "observed"
+    columns = "id", "type", "name", *fields, "v.", "obs.", "observed"
     table = List(None, columns, optional=("obs.", "v.", "observed"))
     for row in answer["entities"]:
-        cells = row["entity_id"], row["entity_type"], row["canonical_name"], str(row["version"])
-        _add(table, *cells, str(row["observation_count"]), time_text(row["last_observation_at"])[:10])
+        cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
+        counters = str(row["version"]), str(row["observation_count"])
+        _add(table, *cells, *counters, time_text(row["last_observation_at"])[:10])
     return table
 
 
-def _matched(answer: Row) -> List:
+def _values(entity: Row, fields: Sequence[str]) -> list[str]:
+    """Return the values of some fields of an entity; a field that it lacks is an empty text."""
+    snapshot: Row = entity.get("snapshot") or {}
+    return [short(snapshot[name]) if name in snapshot else "" for name in fields]
+
+
+def _matched(answer: Row, fields: Sequence[str]) -> List:
     """Return the entities of a look-up, each with the reason of its match."""
-    columns = "id", "type", "name", "found by", "in", "score"
+    columns = "id", "type", "name", *fields, "found by", "in", "score"
     table = List(None, columns, optional=("score", "in"))
     for row in answer["entities"]:
-        cells = row["entity_id"], row["entity_type"], row["canonical_name"], row["matched"]
-        _add(table, *cells, row.get("matched_field", ""), f"{row['score']:.2f}")
+        cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
+        _add(table, *cells, row["matched"], row.get("matched_field", ""), f"{row['score']:.2f}")
     return table
 
 
@@ -157,12 +167,13 @@ def _stored_links(rows: Sequence[Row], names: Row) -> List:
     return table
 
 
-def _related(answer: Row) -> RenderableType:
+def _related(answer: Row, fields: Sequence[str]) -> RenderableType:
     """Return the entities of a walk by their distance, and the relationships between them."""
     rows = answer["entities"]
-    table = List(None, ("steps", "id", "type", "name"))
+    table = List(None, ("steps", "id", "type", "name", *fields))
     for row in rows:
-        _add(table, str(row["depth"]), row["entity_id"], row["entity_type"], row["canonical_name"])
+        cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
+        _add(table, str(row["depth"]), *cells)
     return Group(table, _edges(answer["relationships"], _names([*rows, answer])))
 
 
@@ -303,23 +314,24 @@ def _is_rows(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-_ENTITY = Layout(Snapshot, frozenset({"snapshot"}), pairs=False)
-_RELATIONSHIP = Layout(_relationship_snapshot, frozenset({"snapshot"}), pairs=False)
+def _layout(table: Callable[[Row], RenderableType], *parts: str, pairs: bool = True) -> Layout:
+    """Return the layout of an answer whose table does not depend on the requested fields."""
+    return Layout(lambda answer, fields: table(answer), frozenset(parts), pairs)
 
 
-def _layout(table: Callable[[Row], RenderableType], *parts: str) -> Layout:
-    return Layout(table, frozenset(parts))
+_ENTITY = _layout(Snapshot, "snapshot", pairs=False)
+_RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
 
 
 LAYOUTS: dict[str, Layout] = {
     "context.retrieve": _layout(_lines, "lines", "entities"),
     "entities.correct": _ENTITY,
     "entities.duplicates": _layout(_candidates, "candidates"),
-    "entities.find": _layout(_matched, "entities"),
+    "entities.find": Layout(_matched, frozenset({"entities"})),
     "entities.get": _ENTITY,
     "entities.provenance": _layout(_observations, "observations"),
-    "entities.query": _layout(_entities, "entities"),
-    "entities.related": _layout(_related, "entities", "relationships", "paths"),
+    "entities.query": Layout(_entities, frozenset({"entities"})),
+    "entities.related": Layout(_related, frozenset({"entities", "relationships", "paths"})),
     "entities.snapshot": _ENTITY,
     "graph.neighborhood": _layout(
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"

@@ -43,14 +43,14 @@ class List(Table):
         )
         self.optional = optional
         for column in columns:
-            self.add_column(column)
+            self.add_column(plain(column))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns, omitted = self.columns, list[str]()
         for name in self.optional:
             if _fits(columns, options.max_width):
                 break
-            columns = [column for column in columns if column.header != name]
+            columns = [column for column in columns if str(column.header) != name]
             omitted.append(name)
         if not _fits(columns, options.max_width):
             yield from blocks(self)

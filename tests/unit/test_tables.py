@@ -155,6 +155,21 @@ def test_a_list_of_entities_has_a_row_for_each_and_leaves_out_counters_where_it_
     assert max(map(len, narrow)) <= 80
 
 
+@pytest.mark.parametrize("operation", ["entities.query", "entities.find", "entities.related"])
+def test_a_list_of_entities_has_a_column_for_each_requested_field(operation: str) -> None:
+    row = {**ENTITIES["entities"][0], "depth": 1, "matched": "text", "score": 1.0, "snapshot": {"length": 12}}
+    answer = {"entities": [row], "relationships": [], "entity_id": ID, "canonical_name": "x"}
+    fields = ["length", "colour", "length", "canonical_name"]
+    console = Console(width=130)
+    with console.capture() as capture:
+        console.print(render(operation, answer, fields))
+    head, _, line = [line.split() for line in capture.get().splitlines() if line.strip()][:3]
+    place = head.index("name") + 1
+    assert head[place : place + 2] == ["length", "colour"]
+    assert (head.count("length"), head.count("canonical_name")) == (1, 0)
+    assert line[place] == "12"
+
+
 @pytest.mark.parametrize("width", range(50, 130, 3))
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(map(len, lines("entities.query", ENTITIES, width))) <= width
