@@ -1,0 +1,316 @@
+"""The guarded fetch of a JSON document whose address a stranger chose.
+
+A client ID metadata document is fetched from a URL that an unauthenticated caller names. The fetch must not
+reach a host of the internal network, and must not cost more than a few kilobytes and seconds:
+
+- The URL is ``https``, has a host name with a dot, no user information, no fragment, and port 443.
+- The name is resolved once. Every address of the answer must be public. The connection goes to one of these
+  addresses, never to the name, so that a second answer of the resolver (DNS rebinding) changes nothing.
+  SNI and the check of the certificate use the name.
+- No redirect is followed, no proxy of the environment is used, no compression is accepted.
+- The body has at most :data:`DOCUMENT_BYTES_LIMIT` bytes; everything takes at most :data:`FETCH_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal
+
+import httpx
+import orjson
+
+from graphmem.auth.uris import read_uri
+
+DOCUMENT_BYTES_LIMIT: Final = 5 * 1024
+"""Largest body that is read, as the draft of client ID metadata documents recommends."""
+FETCH_SECONDS: Final = 3.0
+"""Time for resolving, connecting, TLS and the whole answer."""
+CONNECT_SECONDS: Final = 1.0
+"""Time for one address to accept a connection; then the next address is tried."""
+HOST_CHARACTERS_LIMIT: Final = 253
+ADDRESSES_TRIED_LIMIT: Final = 3
+RESOLVER_THREADS: Final = 4
+KEPT_SECONDS_LIMIT: Final = 24 * 3600.0
+KEPT_SECONDS_DEFAULT: Final = 300.0
+"""How long a document is kept whose answer has no ``Cache-Control``."""
+
+Reason = Literal[
+    "url",
+    "address",
+    "connection",
+    "certificate",
+    "time",
+    "redirect",
+    "status",
+    "encoding",
+    "media_type",
+    "size",
+    "json",
+    "document",
+    "busy",
+]
+"""What was refused. ``document``: the caller's own rules refuse the content."""
+
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""A host name: ASCII, at least one dot, the last label begins with a letter. No IP address fits."""
+_MEDIA_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_SPECIAL: Final = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "192.0.0.0/24",  # protocol assignments; ``is_global`` passes most of it
+        "192.88.99.0/24",  # 6to4 relays
+        "2001::/23",  # protocol assignments, Teredo
+        "2002::/16",  # 6to4: holds an IPv4 address
+        "3fff::/20",  # documentation
+    )
+)
+
+
+class FetchRefused(Exception):
+    """A document was not fetched. ``reason`` is one word of :data:`Reason`; the text is a sentence.
+
+    The text never holds what the server answered, nor an address that a name resolved to.
+    """
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A fetched JSON object. ``kept_seconds``: how long its server allows to keep it, 0 for not at all."""
+
+    members: dict[str, Any]
+    kept_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that may be fetched: its host in lower case, and path and query as they were sent."""
+
+    host: str
+    path: str
+
+
+Resolve = Callable[[str], Awaitable[list[str]]]
+
+
+def read_url(url: str) -> Target:
+    """Return host and path of a URL that may be fetched. Nothing is resolved.
+
+    Raises:
+        FetchRefused: the URL is not ``https`` on port 443 with a host name and nothing else.
+    """
+    try:
+        parts = read_uri(url)
+    except ValueError as exc:
+        raise FetchRefused("url", f"the URL {exc}") from exc
+    if parts.scheme != "https":
+        raise FetchRefused("url", "the URL does not begin with https://")
+    if parts.port not in ("", "443"):
+        raise FetchRefused("url", "the URL has another port than 443")
+    if len(parts.host) > HOST_CHARACTERS_LIMIT or not _HOST.fullmatch(parts.host):
+        raise FetchRefused("url", "the URL has no host name with a dot, or has an IP address")
+    return Target(parts.host, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is one of the public internet.
+
+    ``ipaddress.is_global`` passes multicast, NAT64 and 6to4 addresses; an IPv4 address in an IPv6 address is
+    judged itself.
+    """
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.scope_id is not None:
+            return False
+        if ip.ipv4_mapped is not None:
+            ip = ip.ipv4_mapped
+        elif ip in _NAT64:
+            ip = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        elif ip not in _GLOBAL_UNICAST:
+            return False
+    if any(ip in network for network in _SPECIAL if network.version == ip.version):
+        return False
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved and not ip.is_unspecified
+
+
+@cache
+def _resolver_threads() -> ThreadPoolExecutor:
+    # Threads of their own: slow name servers must not take the threads that hash passwords.
+    return ThreadPoolExecutor(RESOLVER_THREADS, thread_name_prefix="resolve")
+
+
+async def resolve(host: str) -> list[str]:
+    """Return the addresses of a host, as the system's resolver orders them.
+
+    Raises:
+        OSError: the name does not resolve.
+    """
+
+    def answers() -> list[str]:
+        return [str(entry[4][0]) for entry in socket.getaddrinfo(host, 443, type=socket.SOCK_STREAM)]
+
+    return await asyncio.get_running_loop().run_in_executor(_resolver_threads(), answers)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+def _connections() -> httpx.AsyncBaseTransport:
+    # One connection, never used again: connections are pooled by address, and the next fetch may want
+    # another host at the same address.
+    limits = httpx.Limits(max_connections=1, max_keepalive_connections=0)
+    return httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=limits)
+
+
+class Fetcher:
+    """Fetches documents. ``resolve`` answers the addresses of a host, ``connections`` makes the transport."""
+
+    def __init__(
+        self,
+        *,
+        resolve: Resolve = resolve,
+        connections: Callable[[], httpx.AsyncBaseTransport] = _connections,
+        seconds: float = FETCH_SECONDS,
+    ) -> None:
+        self._resolve = resolve
+        self._connections = connections
+        self._seconds = seconds
+
+    async def fetch_json(self, url: str) -> Document:
+        """Return the JSON object at a URL.
+
+        Raises:
+            FetchRefused: the URL, an address, the connection or the answer is refused.
+        """
+        target = read_url(url)
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._fetch(target)
+        except (TimeoutError, httpx.TimeoutException) as exc:
+            raise FetchRefused("time", f"{target.host} did not answer within {self._seconds:g} s") from exc
+
+    async def _fetch(self, target: Target) -> Document:
+        addresses = await self._public_addresses(target.host)
+        async with httpx.AsyncClient(
+            transport=self._connections(),
+            trust_env=False,
+            follow_redirects=False,
+            timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
+        ) as client:
+            for address in addresses[:ADDRESSES_TRIED_LIMIT]:
+                request = _request(client, target, address)
+                try:
+                    response = await client.send(request, stream=True)
+                except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
+                    if _is_tls(exc):
+                        text = f"{target.host} does not speak TLS with a valid certificate"
+                        raise FetchRefused("certificate", text) from exc
+                    continue
+                except (httpx.TimeoutException, TimeoutError):
+                    raise
+                except (httpx.HTTPError, OSError) as exc:
+                    raise FetchRefused("connection", f"{target.host} broke the connection") from exc
+                try:
+                    return await _read(target.host, response)
+                finally:
+                    await response.aclose()
+        raise FetchRefused("connection", f"{target.host} cannot be reached")
+
+    async def _public_addresses(self, host: str) -> list[str]:
+        try:
+            addresses = await self._resolve(host)
+        except (OSError, UnicodeError) as exc:
+            raise FetchRefused("address", f"{host} does not resolve") from exc
+        if not addresses or not all(is_public(address) for address in addresses):
+            raise FetchRefused("address", f"{host} does not resolve to public addresses only")
+        return list(dict.fromkeys(addresses))
+
+
+def _request(client: httpx.AsyncClient, target: Target, address: str) -> httpx.Request:
+    """Return the request to one address. SNI and certificate are those of the host."""
+    url = httpx.URL(scheme="https", host=address, raw_path=target.path.encode("ascii"))
+    headers = {
+        "Host": target.host,
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "User-Agent": "graphmem",
+    }
+    return client.build_request("GET", url, headers=headers, extensions={"sni_hostname": target.host})
+
+
+def _is_tls(error: BaseException | None) -> bool:
+    """Return whether TLS failed, and not the network: then no other address is tried."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+async def _read(host: str, response: httpx.Response) -> Document:
+    """Return the document of an answer, and how long it may be kept."""
+    if response.is_redirect or 300 <= response.status_code < 400:
+        raise FetchRefused("redirect", f"{host} answered a redirect, and redirects are not followed")
+    if response.status_code != 200:
+        raise FetchRefused("status", f"{host} answered status {response.status_code}")
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise FetchRefused("encoding", f"{host} answered a compressed body")
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip()
+    if not _MEDIA_TYPE.fullmatch(media_type):
+        raise FetchRefused("media_type", f"{host} answered no application/json")
+    body = bytearray()
+    try:
+        async for part in response.aiter_raw():
+            body += part
+            if len(body) > DOCUMENT_BYTES_LIMIT:
+                text = f"the document of {host} is larger than {DOCUMENT_BYTES_LIMIT} bytes"
+                raise FetchRefused("size", text)
+    except (httpx.TimeoutException, TimeoutError):
+        raise
+    except (httpx.HTTPError, OSError) as exc:
+        raise FetchRefused("connection", f"{host} broke the connection") from exc
+    try:
+        members = orjson.loads(body)
+    except orjson.JSONDecodeError as exc:
+        raise FetchRefused("json", f"the document of {host} is not JSON") from exc
+    if not isinstance(members, dict):
+        raise FetchRefused("json", f"the document of {host} is not a JSON object")
+    return Document(members, kept_seconds(response.headers))
+
+
+def kept_seconds(headers: httpx.Headers) -> float:
+    """Return how long an answer may be kept, at most :data:`KEPT_SECONDS_LIMIT`."""
+    control = headers.get("Cache-Control")
+    if control is None:
+        return KEPT_SECONDS_DEFAULT
+    directives: dict[str, str] = {}
+    for directive in control.lower().split(","):
+        name, _, value = directive.partition("=")
+        directives.setdefault(name.strip(), value.strip().strip('"'))
+    if "no-store" in directives or "no-cache" in directives:
+        return 0.0
+    seconds = _whole_seconds(directives["max-age"]) if "max-age" in directives else KEPT_SECONDS_DEFAULT
+    return min(max(seconds - _whole_seconds(headers.get("Age", "0")), 0.0), KEPT_SECONDS_LIMIT)
+
+
+def _whole_seconds(text: str) -> float:
+    # A number that cannot be read counts as 0. ``str.isdigit`` passes digits of other scripts.
+    return float(text[:10]) if re.fullmatch(r"[0-9]+", text) else 0.0
