@@ -215,6 +215,8 @@ def test_a_list_shows_the_requested_fields(command: Command, run: Call) -> None:
         ("store --file /", 2, "VALIDATION_INVALID_FORMAT"),
         ("--base-url http://127.0.0.1:1 stats", 7, "SERVICE_UNREACHABLE"),
         ("--base-url nonsense stats", 7, "SERVICE_UNREACHABLE"),
+        ("--base-url http://127.0.0.1:1 rebuild", 6, "CONFIGURATION_INVALID"),
+        ("db status", 6, "CONFIGURATION_INVALID"),
     ],
 )
 def test_an_error_is_told_on_stderr_with_its_exit_code(
@@ -256,6 +258,33 @@ def test_an_error_names_the_option_once(command: Command, tmp_path: Path, line: 
     assert message
     assert shown.count(message) == 1
     assert "$" not in shown
+
+
+def test_a_read_of_a_folder_without_a_database_creates_nothing(tmp_path: Path) -> None:
+    where = {"GRAPHMEM_OFFLINE": "0", "GRAPHMEM_DATA_DIR": str(tmp_path / "data"), "GRAPHMEM_ENV": "test"}
+    refused = CliRunner().invoke(app, ["--json", "stats"], env=where)
+    assert (refused.exit_code, json.loads(refused.stderr)["error_code"]) == (6, "DATA_DIRECTORY_REFUSED")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_last_lines_of_the_log_of_neo4j_are_printed(tmp_path: Path) -> None:
+    log = tmp_path / "neo4j" / "logs" / "neo4j.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("first\nsecond\nthird\n")
+    printed = CliRunner().invoke(app, ["db", "logs", "-n", "2"], env={"GRAPHMEM_DATA_DIR": str(tmp_path)})
+    assert (printed.exit_code, printed.stdout.splitlines()) == (0, ["second", "third"])
+
+
+def test_a_check_that_finds_a_wrong_snapshot_exits_with_1(
+    command: Command, run: Call, loop: Loop, services: Services
+) -> None:
+    (entity_id,) = ids(run("store", entities=[ADA]))
+    assert command("snapshots", "check").exit_code == 0
+    change = "MATCH (n:Entity {id: $id}) SET n.canonical_name = 'Eve'"
+    loop.run(services.database.script(change, id=entity_id))
+    wrong = command("--json", "snapshots", "check")
+    assert (wrong.exit_code, json.loads(wrong.stdout)["stale"]) == (1, 1)
+    assert command("snapshots", "check", "--auto-fix").exit_code == 0
 
 
 def test_an_address_without_a_scheme_is_told_how_to_write_it(command: Command) -> None:

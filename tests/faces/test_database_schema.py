@@ -13,6 +13,7 @@ import pytest
 import structlog
 
 from graphmem.database import migrations
+from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_database
 from graphmem.errors import MigrationRefused
 from graphmem.model import times
@@ -190,10 +191,35 @@ def test_an_index_that_is_missing_fails_with_what_makes_it(
 ) -> None:
     made, _ = doctor_database._made(set(range(100)))["schema_waiting"]
     undone("DROP INDEX schema_waiting", made)
-    findings = look()
+    findings = look(deep=True)
     assert failed_findings(findings, "indexes") == [("fail", "the index schema_waiting is missing")]
+    assert [status for status, _ in failed_findings(findings, "consistency")] == ["warn"]
     assert f"Run this in the Neo4j Browser: {made}" in [line.fix for line in findings]
     assert "CREATE INDEX schema_waiting IF NOT EXISTS" in made
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "fix"),
+    [
+        ("POPULATING", "warn", "Wait until it is online"),
+        ("FAILED", "fail", "DROP INDEX entity_words; CREATE "),
+    ],
+)
+def test_an_index_that_is_not_online_is_told(
+    look: Examine, monkeypatch: pytest.MonkeyPatch, state: str, status: str, fix: str
+) -> None:
+    script_of_database = Database.script
+
+    async def script(self: Database, text: Any, /, **params: Any) -> list[dict[str, Any]]:
+        rows = await script_of_database(self, text, **params)
+        changed = {"state": state, "percent": 7.0}
+        return [{**row, **changed} if row.get("name") == "entity_words" else row for row in rows]
+
+    monkeypatch.setattr(Database, "script", script)
+    findings = look()
+    ((told_status, message),) = failed_findings(findings, "indexes")
+    assert (told_status, "the index entity_words is" in message) == (status, True)
+    assert any(fix in finding.fix for finding in findings)
 
 
 def test_a_constraint_that_is_missing_fails(look: Examine, undone: Callable[..., None]) -> None:

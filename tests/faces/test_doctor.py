@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from graphmem import auth, runtime
+from graphmem import __version__, auth, runtime
+from graphmem.cli.main import app
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database
@@ -106,16 +107,17 @@ def test_a_query_that_may_take_all_memory_is_told(look: Examine, monkeypatch: py
 # Vectors and services
 
 
-@pytest.fixture
-def silent() -> Iterator[str]:
-    """The address of a program that answers everything with 200 and a word."""
+@contextlib.contextmanager
+def program(answer: Callable[[str], tuple[int, bytes]]) -> Iterator[str]:
+    """Run a program that answers each path with a status and a body; yield its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", "4")
+            status, body = answer(self.path)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(b'"hi"')
+            self.wfile.write(body)
 
         do_POST = do_GET
 
@@ -126,6 +128,13 @@ def silent() -> Iterator[str]:
         threading.Thread(target=served.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{served.server_port}"
         served.shutdown()
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of a program that answers everything with 200 and a word."""
+    with program(lambda path: (200, b'"hi"')) as address:
+        yield address
 
 
 def test_a_model_that_is_not_the_databases_is_told_and_one_that_is_away_fails(
@@ -155,6 +164,13 @@ def test_a_service_that_is_away_or_another_program_fails(look: Examine, silent: 
         assert failed_findings(look(port=mute.getsockname()[1]), "service") == []
 
 
+def test_a_service_that_is_not_ready_fails(look: Examine) -> None:
+    about = json.dumps({"name": "graphmem", "version": __version__}).encode()
+    with program(lambda path: (200, about) if path == "/server-info" else (503, b"{}")) as address:
+        ((status, message),) = failed_findings(look(base_url=address), "service")
+    assert (status, f"the service at {address} is not ready (503)" in message) == ("fail", True)
+
+
 def test_a_service_of_another_version_is_told(
     look: Examine, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,17 +186,16 @@ def test_the_command_prints_for_people_and_programs_and_says_by_its_exit_code(
 ) -> None:
     where = environment(settings, tmp_path / "data")
     where |= {"GRAPHMEM_PROT": SECRET, "GRAPHMEM_PORT": str(free_port())}
-    words = [sys.executable, "-m", "graphmem", "doctor"]
-    people = subprocess.run(words, env=where, capture_output=True, text=True, timeout=60)
-    assert (people.returncode, people.stderr) == (0, "")
+    people = CliRunner().invoke(app, ["doctor"], env=where)
+    assert (people.exit_code, people.stderr) == (0, "")
     assert "Rename it to GRAPHMEM_PORT" in " ".join(people.stdout.split())
     password = settings.neo4j_password.get_secret_value()
     assert password not in people.stdout
     assert not (tmp_path / "data").exists()
     down = where | {"NEO4J_URI": f"bolt://127.0.0.1:{free_port()}"}
-    programs = subprocess.run([*words, "--json"], env=down, capture_output=True, text=True, timeout=60)
+    programs = CliRunner().invoke(app, ["doctor", "--json"], env=down)
     answer = json.loads(programs.stdout)
-    assert (programs.returncode, programs.stderr, answer["ok"]) == (1, "", False)
+    assert (programs.exit_code, programs.stderr, answer["ok"]) == (1, "", False)
     assert {finding["status"] for finding in answer["findings"] if finding["check"] == "database"} == {"fail"}
     assert all(set(finding) == {"check", "status", "what", "fix"} for finding in answer["findings"])
     assert password not in programs.stdout

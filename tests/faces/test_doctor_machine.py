@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from graphmem import neo4j_local
@@ -216,6 +220,45 @@ def test_files_that_neither_are_there_nor_can_be_fetched_fail(
     assert "no connection" in str(failed_findings(findings, "engine"))
 
 
+def test_files_that_the_first_start_can_download_are_no_fault(
+    embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first repository lacks the file, the second one has it."""
+    paths: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            paths.append(self.path)
+            self.send_response(404 if len(paths) == 1 else 200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{served.server_port}"
+        monkeypatch.setattr(download, "MAVEN_CENTRAL_URL", address)
+        monkeypatch.setattr(
+            download.GlobalSettings, "load", lambda: SimpleNamespace(repositories={"mirror": f"{address}/m"})
+        )
+        findings = embedded(cache_dir=tmp_path / "cache")
+        served.shutdown()
+    assert failed_findings(findings, "engine") == []
+    assert "the first start downloads them" in str(findings)
+    assert paths[1] == f"/m{paths[0]}"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_files_for_which_the_disk_has_no_room_fail(
+    embedded: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = shutil.disk_usage(".")
+    monkeypatch.setattr(machine.shutil, "disk_usage", lambda path: real._replace(free=10**6))
+    ((status, message),) = failed_findings(embedded(cache_dir=tmp_path / "cache"), "engine")
+    assert (status, message.endswith("where 1 MB are free")) == ("fail", True)
+
+
 def test_memory_that_the_machine_has_not_fails(embedded: Examine) -> None:
     assert failed_findings(embedded(neo4j_heap="9000g"), "memory")[0][0] == "fail"
     assert failed_findings(embedded(neo4j_page_cache="much"), "memory") == [
@@ -242,3 +285,12 @@ def test_logs_that_are_made_large_ahead_are_nothing_for_the_page_cache(
         assert [
             status for status, _ in failed_findings(embedded(neo4j_page_cache="1m"), "memory")
         ] == statuses
+
+
+def test_a_page_cache_that_is_as_large_as_the_machine_allows_is_no_fault(
+    embedded: Examine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heap, total = 512, psutil.virtual_memory().total // 1024**2
+    monkeypatch.setattr(machine.neo4j_local, "paged_bytes", lambda settings: 10**15)
+    findings = embedded(neo4j_heap=f"{heap}m", neo4j_page_cache=f"{int(total * 0.7) - heap}m")
+    assert failed_findings(findings, "memory") == []
