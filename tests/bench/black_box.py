@@ -47,18 +47,18 @@ def main() -> None:
 
 def table(rows: list[dict[str, Any]]) -> Table:
     """Return what was measured as a table: the median of each, and the answer's errors."""
-    drawn = Table(title="graphmem, from outside", title_justify="left")
+    figures = Table(title="graphmem, from outside", title_justify="left")
     for column in ("what", "p50 ms", "p95 ms", "a second", "more"):
-        drawn.add_column(column, justify="left" if column in ("what", "more") else "right")
+        figures.add_column(column, justify="left" if column in ("what", "more") else "right")
     for row in rows:
         per_second = row.get("observations_per_s") or row.get("requests_per_s") or row.get("rps")
-        drawn.add_row(
+        figures.add_row(
             f"{row['section']} {row['name']}",
             *(_median(row.get(name)) for name in ("p50_ms", "p95_ms")),
             _median(per_second),
             _more(row),
         )
-    return drawn
+    return figures
 
 
 def _more(row: dict[str, Any]) -> str:

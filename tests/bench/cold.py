@@ -139,12 +139,12 @@ GOALS = (
 
 def table(figures: dict[str, list[float]]) -> Table:
     """Return the table of ratios."""
-    made = Table("what", "beside", "ratio", "goal")
-    for what, name, base, goal in GOALS:
+    ratios = Table("what", "beside", "ratio", "goal")
+    for measure_name, name, base, goal in GOALS:
         ratio = statistics.median(figures[name]) / statistics.median(figures[base])
-        made.add_row(what, base, f"{ratio:.2f}", f"{goal:g}")
-    made.add_row("graphmem mcp: resident", "", f"{statistics.median(figures['mcp, MB']):.0f} MB", "60 MB")
-    return made
+        ratios.add_row(measure_name, base, f"{ratio:.2f}", f"{goal:g}")
+    ratios.add_row("graphmem mcp: resident", "", f"{statistics.median(figures['mcp, MB']):.0f} MB", "60 MB")
+    return ratios
 
 
 def main() -> None:

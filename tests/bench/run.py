@@ -93,12 +93,12 @@ def measure(service: Service) -> list[tuple[str, str]]:
     """Return (what, figure) of each measure."""
     figures: list[tuple[str, str]] = []
 
-    def tell(what: str, figure: str) -> None:
-        figures.append((what, figure))
+    def tell(measure_name: str, figure: str) -> None:
+        figures.append((measure_name, figure))
 
-    def timed(what: str, work: Callable[[int], Any]) -> None:
+    def timed(measure_name: str, work: Callable[[int], Any]) -> None:
         p50, p95 = latency(work)
-        tell(what, f"p50 {p50:.2f} ms, p95 {p95:.2f} ms")
+        tell(measure_name, f"p50 {p50:.2f} ms, p95 {p95:.2f} ms")
 
     entity_id = service.store(event("one"))
     # The first thousands of calls are the engine's compiler warming up: not what a running service does.
@@ -119,13 +119,13 @@ def measure(service: Service) -> list[tuple[str, str]]:
     tell("observations a second, batches of 100", f"{batch:.0f}")
     snapshots = rate(lambda s, i: s("POST", "/get_entity_snapshot", {"entity_id": entity_id}), 8, 300)
     tell("snapshots a second, 8 clients", f"{snapshots:.0f}")
-    many = service.store(event("many"))
+    large_id = service.store(event("many"))
     for _ in range(10):
         service.store(*(event("many") for _ in range(100)))
-    timed("snapshot of 1,001 observations", lambda i: service("GET", f"/entities/{many}"))
+    timed("snapshot of 1,001 observations", lambda i: service("GET", f"/entities/{large_id}"))
     timed(
         "the same as of a time",
-        lambda i: service("POST", "/get_entity_snapshot", {"entity_id": many, "at": "2100-01-01"}),
+        lambda i: service("POST", "/get_entity_snapshot", {"entity_id": large_id, "at": "2100-01-01"}),
     )
     timed("store of one item, entity of 1,001", lambda i: service.store(event("many")))
     timed(
@@ -140,22 +140,22 @@ def measure(service: Service) -> list[tuple[str, str]]:
 
 def round_trips(log: Path) -> dict[str, int]:
     """Return the most frequent number of round trips of each operation, from the service's log."""
-    seen: dict[str, list[int]] = {}
+    counts_by_operation: dict[str, list[int]] = {}
     for line in log.read_text().splitlines():
         entry = json.loads(line)
         if entry.get("logger") == "graphmem.operation" and entry["outcome"] == "ok" and entry["round_trips"]:
-            seen.setdefault(entry["event"], []).append(entry["round_trips"])
-    return {name: statistics.mode(counts) for name, counts in sorted(seen.items())}
+            counts_by_operation.setdefault(entry["event"], []).append(entry["round_trips"])
+    return {name: statistics.mode(counts) for name, counts in sorted(counts_by_operation.items())}
 
 
 def starts(service_settings: Settings) -> list[tuple[str, str]]:
     """Return what a first and a second start of the database take, and its memory when idle."""
     figures = []
-    for what in ("first start", "second start"):
+    for start in ("first start", "second start"):
         begin = time.perf_counter()
         asyncio.run(connection(service_settings))
-        figures.append((f"Neo4j, {what}", f"{time.perf_counter() - begin:.1f} s"))
-        if what == "first start":
+        figures.append((f"Neo4j, {start}", f"{time.perf_counter() - begin:.1f} s"))
+        if start == "first start":
             neo4j_local.stop(service_settings)
     time.sleep(20)
     resident = neo4j_local.status(service_settings).resident_bytes or 0

@@ -113,9 +113,9 @@ def kind(plan: dict[str, Any]) -> str:
     return plan["operatorType"].partition("@")[0]
 
 
-WHICH = {"types": [], "include_deleted": False, "include_merged": False}
-PAGE = {**WHICH, "counted": True, "offset": 0, "limit": LIMIT, "reach": LIMIT + 1}
-SOUGHT = len(TYPES) * (LIMIT + 1)
+LIVE_ENTITIES = {"types": [], "include_deleted": False, "include_merged": False}
+PAGE = {**LIVE_ENTITIES, "counted": True, "offset": 0, "limit": LIMIT, "reach": LIMIT + 1}
+ENTITIES_READ = len(TYPES) * (LIMIT + 1)
 """Entities that a page of all types looks at: a page of each."""
 
 
@@ -125,7 +125,7 @@ def test_a_page_by_id_costs_a_page(profiled: Profile, owner: Owner, way: Any, st
     after = Order(way).start().id if started else owner.middle
     row, hits, operators = profiled(f"entity.page[{way}]", **PAGE, after=after)
     assert (len(row["page"]), row["more"], row["total"]) == (LIMIT, True, ENTITIES - 10)
-    assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * SOUGHT, hits
+    assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * ENTITIES_READ, hits
     assert not operators & SCANS
     alpha_row, hits, _ = profiled(f"entity.page[{way}]", **{**PAGE, "types": ["alpha"]}, after=after)
     assert len(alpha_row["page"]) == LIMIT
@@ -142,16 +142,16 @@ def test_a_page_in_another_order_costs_a_page(profiled: Profile, owner: Owner, k
         f"entity.sorted[{key} {way}]", **PAGE, key=start.key, after=start.id, least=order.least
     )
     assert len(row["page"]) == LIMIT
-    assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * SOUGHT, hits
+    assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * ENTITIES_READ, hits
     assert not operators & SCANS
     middle = {**PAGE, "key": row["keys"][0], "after": owner.middle, "least": order.least}
     _, hits, _ = profiled(f"entity.sorted[{key} {way}]", **middle)
-    assert hits < FIXED + PAGE_HITS * LIMIT + 2 * SEEN_HITS * SOUGHT, hits
+    assert hits < FIXED + PAGE_HITS * LIMIT + 2 * SEEN_HITS * ENTITIES_READ, hits
 
 
 @pytest.mark.parametrize("since", ["updated_at", "created_at"])
 def test_what_was_recorded_since_costs_what_it_is(profiled: Profile, since: str) -> None:
-    params = {**WHICH, "since": since, "key": "name_key", "fields": [], "cut": 0, "most": 20_001}
+    params = {**LIVE_ENTITIES, "since": since, "key": "name_key", "fields": [], "cut": 0, "most": 20_001}
     everything, _, _ = profiled("entity.candidates", **params, updated_since=0, created_since=0)
     times = sorted(candidate[5 if since == "updated_at" else 4] for candidate in everything["candidates"])
     latest = times[-1]
@@ -164,7 +164,12 @@ def test_what_was_recorded_since_costs_what_it_is(profiled: Profile, since: str)
 
 
 def test_what_is_equal_costs_what_it_is(profiled: Profile) -> None:
-    values = {**WHICH, "field": "color", "values": ["2color 5", "e2color 5", "f"], "fields": ["color", "n"]}
+    values = {
+        **LIVE_ENTITIES,
+        "field": "color",
+        "values": ["2color 5", "e2color 5", "f"],
+        "fields": ["color", "n"],
+    }
     row, hits, operators = profiled("entity.by_value[asc]", **values, after="", cut=500, reach=500)
     assert (row["trusted"], len(row["candidates"])) == (True, ENTITIES // 24)
     assert hits < FIXED + SEEN_HITS * 2 * len(row["candidates"]), hits
@@ -172,17 +177,25 @@ def test_what_is_equal_costs_what_it_is(profiled: Profile) -> None:
 
 
 def test_an_order_by_a_filterable_field_costs_what_it_reads(profiled: Profile) -> None:
-    params = {**WHICH, "field": "n", "key": "", "after": "", "beyond": "4", "fields": ["n"], "cut": 500}
+    params = {
+        **LIVE_ENTITIES,
+        "field": "n",
+        "key": "",
+        "after": "",
+        "beyond": "4",
+        "fields": ["n"],
+        "cut": 500,
+    }
     row, hits, operators = profiled("entity.in_value_order[asc]", **params, reach=LIMIT)
     assert (row["trusted"], row["entries"]) == (True, LIMIT)
-    assert hits < FIXED + SEEN_HITS * (2 * LIMIT + SOUGHT), hits
+    assert hits < FIXED + SEEN_HITS * (2 * LIMIT + ENTITIES_READ), hits
     assert not operators & SCANS
 
 
 def test_a_range_costs_what_is_in_it(profiled: Profile) -> None:
     least, key = comparison.Filter("n", "gte", ENTITIES - 100).ranges, None
     params = {
-        **WHICH, "field": "n", "ranges": least, "lossy": comparison.EXACT_KEY_LENGTH, "key": key,
+        **LIVE_ENTITIES, "field": "n", "ranges": least, "lossy": comparison.EXACT_KEY_LENGTH, "key": key,
         "fields": ["n"],
         "cut": 500, "most": 20_001,
     }  # fmt: skip
@@ -202,15 +215,15 @@ RELATED = {
     "time": times.LATEST,
     "after": LAST,
 }
-SEEN = {**LISTED, "at": times.LATEST, "after": LAST}
+BY_TIME = {**LISTED, "at": times.LATEST, "after": LAST}
 
 
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        ("observation.page", SEEN), ("observation.page_by_type", {**SEEN, "entity_type": "alpha"}),
+        ("observation.page", BY_TIME), ("observation.page_by_type", {**BY_TIME, "entity_type": "alpha"}),
         ("observation.of_entity", {
-            **SEEN, "entity_id": "$hub", "recorded_since": times.EARLIEST, "recorded_until": times.LATEST,
+            **BY_TIME, "entity_id": "$hub", "recorded_since": times.EARLIEST, "recorded_until": times.LATEST,
             "subject_ids": None,
         }),
         ("relationship.page", RELATED), ("relationship.page_by_type", {**RELATED, "type": "PART_OF"}),

@@ -66,9 +66,11 @@ def test_an_older_database_gets_names_and_labels_in_batches(
     assert set(map(repr, shown().values())) == {"(None, [])"}
     (migration,) = (each for each in migrations.shipped() if each.version == 11)
     (statement,) = migration.statements
-    few = statement.replace("2000", "2").replace("> $after", f"> $after AND entity.owner = '{owner}'")
+    small_batches = statement.replace("2000", "2").replace(
+        "> $after", f"> $after AND entity.owner = '{owner}'"
+    )
     monkeypatch.setattr(migrations, "REPORT_SECONDS", -1.0)
     with structlog.testing.capture_logs() as logged:
-        loop.run(migrations._in_batches(services.database, migration, few))  # pyright: ignore
+        loop.run(migrations._in_batches(services.database, migration, small_batches))  # pyright: ignore
     assert [line["nodes"] for line in logged] == [2, 4, 6, 6]
     assert shown() == before

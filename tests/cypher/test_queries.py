@@ -146,11 +146,11 @@ def test_a_query_demands_its_seeks(name: str, loop: Loop, services: Services, wo
     """
     text = cypher.query(name).text
     for operator, details in operators(plan(loop, services, name)[0]):
-        sought = SEEK.search(details)
+        seek = SEEK.search(details)
         # A MERGE seeks by itself; what it makes at the end of an edge has no name.
         merged = operator.endswith("(Locking)") or operator == "MergeUniqueNode"
-        if sought and not merged and not sought["index"].startswith("anon_"):
-            assert f"USING INDEX SEEK {sought['index']}" in text, details
+        if seek and not merged and not seek["index"].startswith("anon_"):
+            assert f"USING INDEX SEEK {seek['index']}" in text, details
 
 
 @pytest.mark.parametrize("name", [name for name in QUERIES if cypher.query(name).takes_types])

@@ -16,7 +16,7 @@ from graphmem.text import words as wording
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 
-MINE, THEIRS = 2_100, 600
+OWN_ENTITIES, OTHER_ENTITIES = 2_100, 600
 SCANS = {"AllNodesScan", "NodeByLabelScan", "NodeIndexScan", "DirectedRelationshipTypeScan"}
 
 
@@ -24,7 +24,7 @@ SCANS = {"AllNodesScan", "NodeByLabelScan", "NodeIndexScan", "DirectedRelationsh
 def owner(loop: Loop, services: Services) -> str:
     """An owner with many entities, beside one with some that say the same."""
     owners = [str(uuid.uuid4()) for _ in range(2)]
-    for owner_id, count in zip(owners, (MINE, THEIRS), strict=True):
+    for owner_id, count in zip(owners, (OWN_ENTITIES, OTHER_ENTITIES), strict=True):
         run = by_runner(loop, services, owner_id)
         for start in range(0, count, 300):
             items = [
@@ -103,10 +103,13 @@ def test_words_read_what_they_propose_and_no_more(loop: Loop, services: Services
 def test_meaning_compares_each_or_asks_the_index(loop: Loop, services: Services, owner: str) -> None:
     (vector,) = LocalEmbedder().vectors(["a common thing"])
     each = {"lucene": None, "vector": vector, "one_by_one_limit": 5_000}
-    assert hits(loop, services, "search.find", owner, **parameters("x", owner, **each)) <= MINE * 5 + PAGE
+    assert (
+        hits(loop, services, "search.find", owner, **parameters("x", owner, **each))
+        <= OWN_ENTITIES * 5 + PAGE
+    )
     by_index = {**each, "one_by_one_limit": 0, "meaning_limit": 10, "index_rows": 100}
     hit_count = hits(loop, services, "search.find", owner, **parameters("x", owner, **by_index))
-    assert hit_count < MINE, "the index is asked, not each of them"
+    assert hit_count < OWN_ENTITIES, "the index is asked, not each of them"
 
 
 def test_what_waits_is_counted_without_what_does_not(loop: Loop, services: Services, owner: str) -> None:

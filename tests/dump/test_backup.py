@@ -28,10 +28,10 @@ Command = Callable[..., Result]
 @pytest.fixture
 def command(settings: Settings) -> Command:
     """Run a command as a person would."""
-    where = environment(settings, settings.data_path)
+    variables = environment(settings, settings.data_path)
 
     def run(*words: str | Path, **more: str) -> Result:
-        return CliRunner().invoke(app, ["backup", *map(str, words)], env={**where, **more})
+        return CliRunner().invoke(app, ["backup", *map(str, words)], env={**variables, **more})
 
     return run
 

@@ -61,10 +61,10 @@ def test_the_union_of_two_histories_is_the_same_in_either_order(run: Call, dumps
         # When a schema was changed last, and how often merges changed what a relationship shows, are counted.
         if not name.startswith(("schema", "relationships", "related")):
             assert again[name] == wanted, name
-    for mine, wanted in zip(
+    for relationship, wanted in zip(
         again["relationships"]["relationships"], answers["relationships"]["relationships"], strict=True
     ):
-        assert {**mine, "version": 0} == {**wanted, "version": 0}
+        assert {**relationship, "version": 0} == {**wanted, "version": 0}
     dumps.wipe()
     dumps.restore(first)
     assert dumps.create("third").manifest.root == first.manifest.root
@@ -150,14 +150,14 @@ def test_an_idempotency_key_stays_with_its_first_request(run: Call, dumps: Dumps
     run("store", entities=[ADA], idempotency_key="k")
     made = dumps.create()
     dumps.wipe()
-    mine = run("store", entities=[BYRON], idempotency_key="k")
+    stored = run("store", entities=[BYRON], idempotency_key="k")
     for _ in range(2):
         restored = dumps.restore(made)
         (conflict,) = restored.conflicts
         assert conflict.id in ("k", made_transaction(made))
     assert run("server.stats")["total_entities"] == 2
     again = run("store", entities=[BYRON], idempotency_key="k")
-    assert again["transaction_id"] == mine["transaction_id"]
+    assert again["transaction_id"] == stored["transaction_id"]
 
 
 def made_transaction(made: Any) -> str:

@@ -46,9 +46,9 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
     """A place that is given back within the second is taken; beyond it the answer is a 503 to try again."""
 
     async def ask(http: httpx.AsyncClient) -> None:
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as places:
             for _ in range(services.database.heavy.places):
-                await held.enter_async_context(services.database.heavy.place())
+                await places.enter_async_context(services.database.heavy.place())
             begin = time.monotonic()
             refused, light, behind = await asyncio.gather(
                 http.post("/entities/query", json={"search": "ada"}),
@@ -99,10 +99,10 @@ def test_no_more_run_at_once_than_there_are_places(
     async def search() -> None:
         await REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "nobody"})
 
-    async def many() -> list[BaseException | None]:
+    async def search_at_once() -> list[BaseException | None]:
         return await asyncio.gather(*(search() for _ in range(12)), return_exceptions=True)
 
-    outcomes = loop.run(many())
+    outcomes = loop.run(search_at_once())
     assert most == 2
     assert all(outcome is None or isinstance(outcome, ServiceBusy) for outcome in outcomes)
     assert None in outcomes

@@ -58,9 +58,9 @@ def test_what_was_acknowledged_outlives_many_kills(
 ) -> None:
     dice, every = random.Random(), []
     for number in range(CYCLES):
-        what = EVERY[number % len(EVERY)]
-        every.append(asyncio.run(kill_under_load(victims, what, CLIENTS, 1.5, dice)))
-        figures(f"{number:4} {what:8} {every[-1]}")
+        victim = EVERY[number % len(EVERY)]
+        every.append(asyncio.run(kill_under_load(victims, victim, CLIENTS, 1.5, dice)))
+        figures(f"{number:4} {victim:8} {every[-1]}")
     slowest = max(report.seconds for report in every)
     sums = {
         name: sum(getattr(report, name) for report in every)

@@ -217,13 +217,13 @@ def test_requests_that_share_a_lost_acknowledgement_are_each_answered(faulty: Fa
     faulty.call("store", entities=[ADA])
     faulty.do(lambda: faulty.proxy.lose_the_answer_to(WRITE))
 
-    async def many() -> list[dict[str, Any]]:
+    async def store_at_once() -> list[dict[str, Any]]:
         names = [f"n{i}" for i in range(10)]
         return await asyncio.gather(
             *(faulty.ask("store", entities=[{"entity_type": "thing", "name": name}]) for name in names)
         )
 
-    answers = faulty.loop.run(many())
+    answers = faulty.loop.run(store_at_once())
     assert [answer["entities_created"] for answer in answers] == [1] * 10
     assert len({answer["transaction_id"] for answer in answers}) == 10
     assert (faulty.proxy.lost, faulty.call("server.stats")["sequence"]) == (1, 11)

@@ -84,16 +84,16 @@ class Recorder:
         # One item that cannot be stored: none of them is.
         items += [{"target_id": "ent_000000000000000000000000", "log": [value]}] if refused else []
         start = time.monotonic()
-        got = await http.post(f"{url}/store", json={"entities": items})
+        answer = await http.post(f"{url}/store", json={"entities": items})
         end = time.monotonic()
         outcome: Outcome = "ok"
-        if got.status_code == 503:
-            outcome = "unknown" if got.json()["details"].get("in_doubt", True) else "failed"
-        elif got.status_code == 400:
+        if answer.status_code == 503:
+            outcome = "unknown" if answer.json()["details"].get("in_doubt", True) else "failed"
+        elif answer.status_code == 400:
             outcome = "failed"
         else:
-            assert got.is_success, got.text
-        assert (got.status_code == 400) == (refused and got.status_code != 503), got.text
+            assert answer.is_success, answer.text
+        assert (answer.status_code == 400) == (refused and answer.status_code != 503), answer.text
         self.done += outcome == "ok"
         self.refused += outcome == "failed"
         self.doubted += outcome == "unknown"
@@ -101,11 +101,11 @@ class Recorder:
 
     async def _read(self, http: httpx.AsyncClient, url: str, name: str) -> None:
         start = time.monotonic()
-        got = await http.get(f"{url}/entities/{self.subject_ids[name]}")
-        if got.status_code == 503:
+        answer = await http.get(f"{url}/entities/{self.subject_ids[name]}")
+        if answer.status_code == 503:
             return
-        assert got.is_success, got.text
-        values = tuple(got.json()["snapshot"].get("log", []))
+        assert answer.is_success, answer.text
+        values = tuple(answer.json()["snapshot"].get("log", []))
         self.history.reads.append(Read(name, values, start, time.monotonic()))
 
 

@@ -97,9 +97,9 @@ class Machine(ComparedService):
             agrees(entity["entity_snapshot_after"], view["snapshot"], "$.snapshot")
             assert entity["canonical_name"] == view["canonical_name"]
 
-    @rule(who=ENTITY_NUMBER, fields=FIELDS, options=OBSERVATION_OPTIONS, keyed=KEYED)
-    def observe(self, who: int, fields: dict[str, Any], options: dict[str, Any], keyed: bool) -> None:
-        entity, fields, options = self.entity(who), fields or {"a": 1}, self.timed(options)
+    @rule(number=ENTITY_NUMBER, fields=FIELDS, options=OBSERVATION_OPTIONS, keyed=KEYED)
+    def observe(self, number: int, fields: dict[str, Any], options: dict[str, Any], keyed: bool) -> None:
+        entity, fields, options = self.entity(number), fields or {"a": 1}, self.timed(options)
         refused = None if entity in self.known.types else NOT_FOUND
         arguments = {"entity_id": entity, "fields": fields, **options}
         answer = self.write("observations.create", arguments, refused, keyed)
@@ -112,9 +112,9 @@ class Machine(ComparedService):
 
     # Correcting, deleting, restoring
 
-    @rule(who=ENTITY_NUMBER, field=st.sampled_from(["a", "b", "due", "name"]), value=VALUES, keyed=KEYED)
-    def correct(self, who: int, field: str, value: Any, keyed: bool) -> None:
-        entity = self.entity(who)
+    @rule(number=ENTITY_NUMBER, field=st.sampled_from(["a", "b", "due", "name"]), value=VALUES, keyed=KEYED)
+    def correct(self, number: int, field: str, value: Any, keyed: bool) -> None:
+        entity = self.entity(number)
         refused = None if entity in self.known.types else NOT_FOUND
         arguments = {"entity_id": entity, "field": field, "value": value}
         answer = self.write("entities.correct", arguments, refused, keyed)
@@ -126,9 +126,9 @@ class Machine(ComparedService):
         agrees(answer["snapshot"], view["snapshot"], "$.snapshot")
         agrees(answer, {name: view[name] for name in ("entity_type", "canonical_name")})
 
-    @rule(who=ENTITY_NUMBER, kind=LIFECYCLE, keyed=KEYED)
-    def turn(self, who: int, kind: str, keyed: bool) -> None:
-        entity = self.entity(who)
+    @rule(number=ENTITY_NUMBER, kind=LIFECYCLE, keyed=KEYED)
+    def turn(self, number: int, kind: str, keyed: bool) -> None:
+        entity = self.entity(number)
         if kind == "either":
             kind = "delete" if self.known.lives(entity) else "restore"
         refused = None
@@ -176,11 +176,11 @@ class Machine(ComparedService):
 
     @precondition(lambda self: self.edge(0))
     @rule(
-        which=ENTITY_NUMBER, kind=LIFECYCLE, keyed=KEYED,
+        number=ENTITY_NUMBER, kind=LIFECYCLE, keyed=KEYED,
         by=st.sampled_from(["key", "id", "triple"]),
     )  # fmt: skip
-    def turn_edge(self, which: int, kind: str, keyed: bool, by: str) -> None:
-        key = self.edge(which)
+    def turn_edge(self, number: int, kind: str, keyed: bool, by: str) -> None:
+        key = self.edge(number)
         edge = self.known.edges().get(self.known.shown_key(key))
         if edge is None:
             # Both ends are one entity now: it is not shown, and there is nothing to delete or restore.
@@ -226,13 +226,13 @@ class Machine(ComparedService):
 
     # Merging
 
-    @rule(who=ENTITY_NUMBER, into=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
-    def merge(self, who: int, into: int, apt: bool, keyed: bool) -> None:
+    @rule(number=ENTITY_NUMBER, into=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
+    def merge(self, number: int, into: int, apt: bool, keyed: bool) -> None:
         known = self.known
-        source, target = self.entity(who), self.entity(into + (who == into))
+        source, target = self.entity(number), self.entity(into + (number == into))
         among = [root for root in known.types if known.parent(root) is None and known.lives(root)]
         if apt and len(among) > 1:
-            source = among.pop(who % len(among))
+            source = among.pop(number % len(among))
             target = among[into % len(among)]
         refused = None
         if source not in known.types or target not in known.types:
@@ -245,12 +245,12 @@ class Machine(ComparedService):
             self.merged(answer, source, target)
 
     @precondition(lambda self: any(map(self.known.parent, self.known.types)))
-    @rule(who=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
-    def unmerge(self, who: int, apt: bool, keyed: bool) -> None:
-        known, entity = self.known, self.entity(who)
+    @rule(number=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
+    def unmerge(self, number: int, apt: bool, keyed: bool) -> None:
+        known, entity = self.known, self.entity(number)
         if apt:
             among = [member for member in known.types if known.parent(member)]
-            entity = among[who % len(among)]
+            entity = among[number % len(among)]
         refused = NOT_FOUND if entity not in known.types or known.parent(entity) is None else None
         answer = self.write("entities.unmerge", {"source_entity_id": entity}, refused, keyed)
         if answer is not None:
@@ -311,11 +311,11 @@ class Machine(ComparedService):
     ) -> None:
         remove = [name for name in remove if name not in fields]
         arguments = {"entity_type": kind, "new_fields": fields, "fields_to_remove": remove, **settings}
-        seen, before = self.known.seen(kind), self.known.effective(kind)
+        known_fields, before = self.known.seen(kind), self.known.effective(kind)
         after = before.updated(fields, remove, model_settings(settings))
         missing = [
             name for name in remove
-            if name not in before.fields and not (name in seen and before.shows(name))
+            if name not in before.fields and not (name in known_fields and before.shows(name))
         ]  # fmt: skip
         refused = None
         if not (fields or remove or settings):
@@ -341,9 +341,9 @@ class Machine(ComparedService):
     # Again
 
     @precondition(lambda self: self.keyed)
-    @rule(which=st.integers(0, 9), changed=st.booleans())
-    def again(self, which: int, changed: bool) -> None:
-        name, arguments, first, recorded_at = self.keyed[which % len(self.keyed)]
+    @rule(number=st.integers(0, 9), changed=st.booleans())
+    def again(self, number: int, changed: bool) -> None:
+        name, arguments, first, recorded_at = self.keyed[number % len(self.keyed)]
         if changed:
             self.write(name, otherwise(name, arguments), MISMATCH)
             return

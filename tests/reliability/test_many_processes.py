@@ -64,16 +64,16 @@ class Pair:
         while not sent.answer:
             url = self.urls[client.subject_id]
             try:
-                got = await http.post(url + sent.path, json=body, headers=headers)
+                answer = await http.post(url + sent.path, json=body, headers=headers)
             except httpx.TransportError as exc:
                 if not self.gone or client.subject_id == 1:
                     client.errors.append(repr(exc))
                 client.subject_id, client.moved = 1, client.moved + 1
                 continue
-            if not got.is_success:
-                client.errors.append(got.text)
+            if not answer.is_success:
+                client.errors.append(answer.text)
                 return
-            sent.answer = got.json()
+            sent.answer = answer.json()
 
     async def twice(self, http: httpx.AsyncClient, client: Client, sent: SentWrite) -> None:
         """Send one write to both at the same time, under one key: it is done once."""
@@ -181,8 +181,8 @@ def test_two_processes_are_as_one_and_one_goes_on_alone(
     pair: Pair, loop: Loop, services: Services, figures: Figures, owners: int, each: int
 ) -> None:
     dice = random.Random(owners * each)
-    whose = [str(uuid.uuid4()) for _ in range(owners)]
-    clients = planned(whose, each, dice)
+    owner_ids = [str(uuid.uuid4()) for _ in range(owners)]
+    clients = planned(owner_ids, each, dice)
     start = time.monotonic()
     asyncio.run(send_all(pair, clients))
     seconds = time.monotonic() - start
@@ -192,11 +192,12 @@ def test_two_processes_are_as_one_and_one_goes_on_alone(
     assert any(client.moved for client in clients)
     report, ledger = CrashReport(), Ledger(sent=[write for client in clients for write in client.sends])
     hashes = {}
-    for owner in whose:
+    for owner in owner_ids:
         rows = loop.run(services.database.script(TRANSACTIONS, owner=owner))
         compare(report, ledger, owner, rows)
         run = by_runner(loop, services, owner)
-        assert run("server.check_snapshots")["healthy"]
+        check = run("server.check_snapshots")
+        assert check["healthy"], check
         stats = run("server.stats")
         hashes[owner] = (stats["state_hash"], stats["sequence"], stats["total_observations"])
         wipe(loop, services, owner)

@@ -143,13 +143,13 @@ class TestRunning:
 
     def test_runs_with_the_settings_that_were_measured(self, running):
         rows = query(running[1], "SHOW SETTINGS YIELD name, value RETURN name, value")
-        held = {row["name"]: row["value"] for row in rows}
-        assert held["dbms.usage_report.enabled"] == "false"
-        assert held["server.https.enabled"] == "false"
-        assert held["db.memory.transaction.max"] == "128.00MiB"
-        assert held["db.transaction.timeout"] == "30s"
-        assert held["db.lock.acquisition.timeout"] == "10s"
-        assert held["db.tx_log.rotation.retention_policy"] == "1 days 256M"
+        server_settings = {row["name"]: row["value"] for row in rows}
+        assert server_settings["dbms.usage_report.enabled"] == "false"
+        assert server_settings["server.https.enabled"] == "false"
+        assert server_settings["db.memory.transaction.max"] == "128.00MiB"
+        assert server_settings["db.transaction.timeout"] == "30s"
+        assert server_settings["db.lock.acquisition.timeout"] == "10s"
+        assert server_settings["db.tx_log.rotation.retention_policy"] == "1 days 256M"
         # Those that keep indexes of words and vectors in few parts, and vectors in files.
         conf = config.neo4j_conf(running[0], 1, 2)
         assert "internal.dbms.index.lucene.merge_factor=4\n" in conf

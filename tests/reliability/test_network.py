@@ -36,7 +36,9 @@ def do(faulty: Faulty, act: str, *arguments: Any, **how: Any) -> None:
     faulty.do(lambda: getattr(faulty.proxy, act)(*arguments, **how))
 
 
-def many(faulty: Faulty, count: int, name: str = "entities.query") -> list[dict[str, Any] | GraphmemError]:
+def outcomes_at_once(
+    faulty: Faulty, count: int, name: str = "entities.query"
+) -> list[dict[str, Any] | GraphmemError]:
     """Ask so often at the same time; every answer, or error."""
 
     async def ask(i: int) -> dict[str, Any] | GraphmemError:
@@ -72,7 +74,9 @@ def test_a_slow_network_is_slow_and_no_more(faulty: Faulty, delay: float, sip: i
     for _ in range(2):
         assert faulty.call("store", entities=[ADA])["success"]
     assert len(faulty.call("entities.query")["entities"]) == 1
-    assert [outcome for outcome in many(faulty, 8, "store") if isinstance(outcome, GraphmemError)] == []
+    assert [
+        outcome for outcome in outcomes_at_once(faulty, 8, "store") if isinstance(outcome, GraphmemError)
+    ] == []
     do(faulty, "resume")
     assert faulty.call("server.stats")["sequence"] == 10
 
@@ -184,7 +188,7 @@ def test_a_connection_that_breaks_in_the_midst_of_an_answer(faulty: Faulty, keep
 
 @pytest.mark.parametrize("name", ["store", "entities.query"])
 def test_connections_that_were_forgotten_are_given_up_after_the_first(faulty: Faulty, name: str) -> None:
-    assert not any(isinstance(outcome, GraphmemError) for outcome in many(faulty, 10))
+    assert not any(isinstance(outcome, GraphmemError) for outcome in outcomes_at_once(faulty, 10))
     assert faulty.proxy.connections >= 10
     do(faulty, "forget")
     arguments = {"entities": [ADA]} if name == "store" else {}

@@ -78,22 +78,22 @@ class World:
     def store(self, items: list[Any]) -> None:
         """Store items in three transactions, each observed on another day."""
         for start, day in enumerate(DAYS):
-            some = [
+            batch = [
                 {
                     "entity_type": kind, "name": name, "tag": uuid.uuid4().hex, "intent": "create_new",
                     **{key: value for key, value in (("f", f), ("g", g)) if value is not None},
                 }
                 for kind, name, f, g in items[start::3]
             ]  # fmt: skip
-            if not some:
+            if not batch:
                 continue
-            stored = self.run("store", entities=some, observed_at=day)
+            stored = self.run("store", entities=batch, observed_at=day)
             at = self.now()
-            for entity, item in zip(stored["entities"], some, strict=True):
+            for entity, item in zip(stored["entities"], batch, strict=True):
                 id_, kind, name = entity["entity_id"], item["entity_type"], item["name"]
                 self.known[id_] = KnownEntity(id_, kind, name, at, at, 1, day)
 
-    def turn(self, what: str, first: int, second: int) -> None:
+    def turn(self, step: str, first: int, second: int) -> None:
         """Do something to entities, where it can be done."""
         live = [
             candidate for candidate in self.known.values() if not candidate.deleted and candidate.into is None
@@ -101,13 +101,13 @@ class World:
         if not live:
             return
         entity, other = live[first % len(live)], live[second % len(live)]
-        if what == "again":
+        if step == "again":
             item = {"target_id": entity.id, "h": uuid.uuid4().hex, "observed_at": "2026-01-02"}
             self.run("store", entities=[item])
-        elif what == "delete" and len(live) > 2:
+        elif step == "delete" and len(live) > 2:
             self.run("entities.delete", entity_id=entity.id)
             entity.deleted = True
-        elif what == "merge" and entity is not other and entity.type == other.type and len(live) > 2:
+        elif step == "merge" and entity is not other and entity.type == other.type and len(live) > 2:
             self.run("entities.merge", source_entity_id=entity.id, target_entity_id=other.id)
             entity.into = other.id
             other.updated = self.now()
@@ -269,14 +269,14 @@ def test_pages_tile_while_others_write(loop: Loop, services: Services, owner: st
         try:
             for sort_by in SORTS:
                 for filters in ({}, {"snapshot_filters": {"f": {"op": "gte", "value": 0}}}):
-                    met: list[str] = []
+                    page_ids: list[str] = []
                     arguments = {"sort_by": sort_by, "sort_order": "desc", "limit": 30, "filters": filters}
                     page = await ask("entities.query", **arguments)
-                    met += ids(page)
+                    page_ids += ids(page)
                     while "next_cursor" in page:
                         page = await ask("entities.query", **arguments, cursor=page["next_cursor"])
-                        met += ids(page)
-                    still_ids = [entity_id for entity_id in met if entity_id in wanted]
+                        page_ids += ids(page)
+                    still_ids = [entity_id for entity_id in page_ids if entity_id in wanted]
                     assert sorted(still_ids) == sorted(wanted), sort_by
         finally:
             done.set()

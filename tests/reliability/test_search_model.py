@@ -102,24 +102,24 @@ def fold(text: Any) -> str:
 
 def names(entity: dict[str, Any]) -> set[str]:
     """Return what an entity is called."""
-    held = entity["snapshot"]
-    aliases = [text for text in held.get("aliases", []) if isinstance(text, str)]
-    return {fold(name) for name in (entity["canonical_name"], held.get("name", ""), *aliases)} - {""}
+    snapshot = entity["snapshot"]
+    aliases = [text for text in snapshot.get("aliases", []) if isinstance(text, str)]
+    return {fold(name) for name in (entity["canonical_name"], snapshot.get("name", ""), *aliases)} - {""}
 
 
 def change(run: Call, ids: list[str], steps: list[Any]) -> None:
     """Correct, delete, restore and merge; what cannot be is left."""
     from graphmem.errors import GraphmemError
 
-    for what, number, into_number, value in steps:
+    for step, number, into_number, value in steps:
         entity, into = ids[number % len(ids)], ids[into_number % len(ids)]
         try:
-            if what == "correct":
+            if step == "correct":
                 run("entities.correct", entity_id=entity, field="note", value=value)
-            elif what == "merge":
+            elif step == "merge":
                 run("entities.merge", source_entity_id=entity, target_entity_id=into)
             else:
-                run(f"entities.{what}", entity_id=entity)
+                run(f"entities.{step}", entity_id=entity)
         except GraphmemError:
             continue
 

@@ -158,7 +158,7 @@ def test_a_call_starts_a_database_that_was_stopped_on_purpose_beside_serve(
 
     embedded = load(env="test", data_dir=tmp_path).model_copy(update={"neo4j_uri": None})
     ready = {**greeting.identity(embedded), "pid": 1, "state": greeting.READY, "serves": "127.0.0.1:1"}
-    monkeypatch.setattr(calling, "greet", lambda where: ready)
+    monkeypatch.setattr(calling, "greet", lambda service_place: ready)
     monkeypatch.setattr(runtime, "connection", connection)
     calling.ensure(embedded)
     assert not started

@@ -30,8 +30,8 @@ BODY = json.dumps({"entities": [{"entity_type": "thing", "name": "slow"}]}).enco
 @contextmanager
 def begun(service: Service) -> Iterator[socket.socket]:
     """Begin a store and hold back the last byte of its body."""
-    where = urlsplit(service.url)
-    with socket.create_connection((where.hostname, where.port), timeout=30) as connection:
+    address = urlsplit(service.url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
         head = f"POST /store HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(BODY)}\r\n"
         connection.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + BODY[:-1])
         # The service answers another request, so it has read this one.
@@ -197,9 +197,9 @@ def test_every_line_of_a_request_has_its_trace_and_none_has_a_secret(
     trace_ids = {line.get("trace_id") for line in lines}
     for answer in traces:
         assert answer.headers["x-trace-id"] in trace_ids or answer.request.url.path == "/mcp"
-    ours = [
+    service_lines = [
         line for line in lines if line["logger"] in ("graphmem.operation", "graphmem.http", "graphmem.graph")
     ]
-    assert ours
-    assert all(len(line["trace_id"]) == 32 for line in ours)
+    assert service_lines
+    assert all(len(line["trace_id"]) == 32 for line in service_lines)
     assert {"timestamp", "level", "event", "logger"} <= set.intersection(*(set(line) for line in lines))

@@ -35,8 +35,8 @@ def talk(local: Settings, owner: str, loop: Loop) -> Callable[..., Any]:
         async def converse() -> Any:
             program, *arguments = command(owner, *(words or ("mcp",)))
             environ = environment(local, local.data_path, GRAPHMEM_SHUTDOWN_SECONDS="5", **variables)
-            where = StdioServerParameters(command=program, args=arguments, env=environ)
-            async with Client(where, mode=mode) as client:
+            server = StdioServerParameters(command=program, args=arguments, env=environ)
+            async with Client(server, mode=mode) as client:
                 return await talk(client)
 
         return loop.run(converse())

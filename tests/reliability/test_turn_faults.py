@@ -173,7 +173,9 @@ def test_a_full_disk_refuses_to_fold_again(broken: Broken) -> None:
     full = broken.services.settings.model_copy(update={"neo4j_uri": None, "disk_reserve": 1 << 60})
     writers = Writers(broken.services.database, full, broken.services.embedder)
     blocked = replace(broken.services, writers=writers)
-    run, run_blocked = (by_runner(broken.loop, some, broken.owner) for some in (broken.services, blocked))
+    run, run_blocked = (
+        by_runner(broken.loop, services, broken.owner) for services in (broken.services, blocked)
+    )
     person = run("entities.query")["entities"][0]["entity_id"]
     run("schemas.register", schema={"entity_type": "person", "fields": {"name": "string"}})
     broken.database.turns.clear()

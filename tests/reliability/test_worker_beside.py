@@ -26,9 +26,9 @@ def beside(loop: Loop, services: Services) -> Beside:
     """Run a query that begins while a change is made and not committed, and ends after it is."""
 
     async def blocked(name: str) -> None:
-        held = "SHOW TRANSACTIONS YIELD metaData, status WHERE metaData.query = $name RETURN status"
+        query = "SHOW TRANSACTIONS YIELD metaData, status WHERE metaData.query = $name RETURN status"
         for _ in range(400):
-            rows = await services.database.script(held, name=name)
+            rows = await services.database.script(query, name=name)
             if any("Blocked" in row["status"] for row in rows):
                 return
             await asyncio.sleep(0.05)

@@ -128,7 +128,7 @@ def test_observations_take_updated_since():
 
 
 @pytest.mark.parametrize(
-    ("raw", "where"),
+    ("raw", "place"),
     [
         ({"total": True, "include_total_count": False}, "$.include_total_count"),
         ({"with_total": False, "total": True}, "$.total"),
@@ -139,9 +139,9 @@ def test_observations_take_updated_since():
     ],
     ids=range(6),
 )
-def test_two_spellings_that_say_different_things_are_refused(raw, where):
+def test_two_spellings_that_say_different_things_are_refused(raw, place):
     error = fault(Query, raw)
-    assert (type(error), paths(error)) == (InvalidInput, [where])
+    assert (type(error), paths(error)) == (InvalidInput, [place])
     assert "is given twice, with different values" in str(error)
 
 

@@ -60,14 +60,14 @@ def test_what_fits_a_filter_is_among_what_the_index_names_for_it(wanted: Any, va
     value_filter = Filter("f", *wanted)
     if not value_filter.matches(value):
         return
-    held = index_keys(value)
+    indexed = index_keys(value)
     if value_filter.keys is not None:
-        assert set(held) & set(value_filter.keys)
+        assert set(indexed) & set(value_filter.keys)
         return
     assert any(
         low <= key < high and (needle in key or len(key) > comparison.EXACT_KEY_LENGTH)
         for low, high, needle in value_filter.ranges
-        for key in held
+        for key in indexed
     )
 
 

@@ -51,10 +51,10 @@ def interpolated(value: str) -> str:
 
 def test_what_the_image_and_the_service_set_are_settings() -> None:
     variables = environment() | compose("compose.yaml")["services"]["graphmem"]["environment"]
-    ours = {name for name in variables if name.startswith(("GRAPHMEM_", "SERVICE_", "NEO4J_"))}
-    assert ours
-    assert ours - VARIABLES == set()
-    values = {name: interpolated(value) for name, value in variables.items() if name in ours}
+    product_variables = {name for name in variables if name.startswith(("GRAPHMEM_", "SERVICE_", "NEO4J_"))}
+    assert product_variables
+    assert product_variables - VARIABLES == set()
+    values = {name: interpolated(value) for name, value in variables.items() if name in product_variables}
     fields: dict[str, Any] = {
         name: values[variable(name)] for name in Settings.model_fields if variable(name) in values
     }

@@ -21,7 +21,7 @@ from graphmem.settings import Settings, load
 
 SECRET = "what only the log may say"
 ROOTS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError)
-OURS = {
+OWN_FAULTS = {
     "ClientError", "CypherSyntaxError", "CypherTypeError", "ConstraintError", "Forbidden", "Neo4jError",
     "DriverError", "SessionError", "TransactionError", "TransactionNestingError", "ResultError",
     "ResultFailedError", "ResultConsumedError", "ResultNotSingleError", "BrokenRecordError",
@@ -50,7 +50,7 @@ def class_name(kind: type[Exception]) -> str:
 @pytest.mark.parametrize("kind", sorted(set(classes(*ROOTS)), key=class_name), ids=class_name)
 def test_an_exception_of_the_driver_is_a_fault_of_ours_or_may_pass(kind: type[Exception]) -> None:
     error = translate(kind(SECRET))
-    assert isinstance(error, InternalError if kind.__name__ in OURS else Unavailable)
+    assert isinstance(error, InternalError if kind.__name__ in OWN_FAULTS else Unavailable)
     assert SECRET not in str(error.envelope("t"))
 
 

@@ -26,7 +26,7 @@ def classes(base: type[GraphmemError] = GraphmemError) -> Iterator[type[Graphmem
         yield from classes(deeper)
 
 
-def drawn() -> Iterator[tuple[str, str, int | None, int | None, str | None]]:
+def tree_lines() -> Iterator[tuple[str, str, int | None, int | None, str | None]]:
     """Return name, parent, status, exit code and code of each line of the tree in the docstring."""
     above: list[str] = []
     tree = (errors.__doc__ or "").split("\n\n")[1]
@@ -41,12 +41,12 @@ def drawn() -> Iterator[tuple[str, str, int | None, int | None, str | None]]:
 
 
 def test_the_tree_names_every_class_once():
-    names = [name for name, *_ in drawn()]
+    names = [name for name, *_ in tree_lines()]
     assert len(names) == len(set(names))
     assert set(names) == {error_class.__name__ for error_class in classes()}
 
 
-@pytest.mark.parametrize(("name", "parent", "status", "exit_code", "code"), list(drawn()))
+@pytest.mark.parametrize(("name", "parent", "status", "exit_code", "code"), list(tree_lines()))
 def test_the_tree_says_what_the_class_is(name, parent, status, exit_code, code):
     error_class = getattr(errors, name)
     assert vars(error_class).get("code") == code

@@ -22,7 +22,7 @@ FIELDS = st.dictionaries(
 TYPES = [*identity.SHIPPED, "recipe"]
 
 
-def who(entity_type: str, **fields) -> str:
+def entity_id(entity_type: str, **fields) -> str:
     """Return the id of the entity that these fields are about."""
     return identity.identify(OWNER, entity_type, fields).entity_id
 
@@ -33,46 +33,52 @@ def basis(entity_type: str, **fields) -> str:
 
 
 def test_two_invoices_of_one_vendor_are_two():
-    assert who("invoice", vendor="Acme", number=17) != who("invoice", vendor="Acme", number=18)
-    assert who("invoice", vendor="Acme", number=17) == who("invoice", vendor=" ACME ", number="17", total=5)
+    assert entity_id("invoice", vendor="Acme", number=17) != entity_id("invoice", vendor="Acme", number=18)
+    assert entity_id("invoice", vendor="Acme", number=17) == entity_id(
+        "invoice", vendor=" ACME ", number="17", total=5
+    )
 
 
 def test_a_vendor_alone_does_not_identify_an_invoice():
     assert basis("invoice", vendor="Acme", name="Acme", email="a@acme.example", total=1) == "content"
-    assert who("invoice", vendor="Acme", total=1) != who("invoice", vendor="Acme", total=2)
+    assert entity_id("invoice", vendor="Acme", total=1) != entity_id("invoice", vendor="Acme", total=2)
 
 
 @pytest.mark.parametrize("entity_type", ["invoice", "transaction", "note", "message"])
 def test_an_explicit_id_identifies_what_else_falls_to_its_content(entity_type):
     for name in ("id", "uuid", "external_id", "message_id"):
         assert basis(entity_type, **{name: "7"}, canonical_name="c", total=1) == name
-        assert who(entity_type, **{name: "7"}, total=1) == who(entity_type, **{name: " 7 "}, total=2)
+        assert entity_id(entity_type, **{name: "7"}, total=1) == entity_id(
+            entity_type, **{name: " 7 "}, total=2
+        )
     assert basis(entity_type, canonical_name="c", title="t", total=1) == "canonical_name"
     assert basis(entity_type, title="t", name="n", email="e", url="u", phone="p") == "content"
 
 
 def test_events_of_one_title_on_two_dates_are_two():
-    assert who("event", title="Standup", date_start="2026-01-30") != who(
+    assert entity_id("event", title="Standup", date_start="2026-01-30") != entity_id(
         "event", title="Standup", date_start="2026-01-31"
     )
 
 
 def test_two_companies_that_differ_in_their_form_are_two():
-    assert who("company", name="Acme Inc") != who("company", name="Acme Ltd")
-    assert who("company", name="Acme Inc") != who("company", name="Acme Inc.")
+    assert entity_id("company", name="Acme Inc") != entity_id("company", name="Acme Ltd")
+    assert entity_id("company", name="Acme Inc") != entity_id("company", name="Acme Inc.")
 
 
 def test_a_name_is_compared_without_case_width_or_white_space():
-    assert who("person", name="Ada Lovelace") == who("person", name=" ａｄａ\u3000\tLOVELACE\n")
+    assert entity_id("person", name="Ada Lovelace") == entity_id("person", name=" ａｄａ\u3000\tLOVELACE\n")
 
 
 def test_the_same_fields_of_another_type_or_owner_are_another_thing():
-    assert who("person", name="Ada") != who("contact", name="Ada")
-    assert identity.identify("another", "person", {"name": "Ada"}).entity_id != who("person", name="Ada")
+    assert entity_id("person", name="Ada") != entity_id("contact", name="Ada")
+    assert identity.identify("another", "person", {"name": "Ada"}).entity_id != entity_id(
+        "person", name="Ada"
+    )
 
 
 def test_the_same_value_in_another_field_is_another_thing():
-    assert who("recipe", name="42") != who("recipe", id="42")
+    assert entity_id("recipe", name="42") != entity_id("recipe", id="42")
 
 
 @pytest.mark.parametrize(
@@ -93,10 +99,10 @@ def test_a_number_is_compared_by_its_digits(left, right, are_one):
 
 
 def test_the_whole_content_identifies_what_nothing_else_does():
-    assert who("recipe", serves=4, sweet=True) == who("recipe", sweet=True, serves=4)
-    assert who("recipe", serves=4, sweet=True) != who("recipe", serves=4)
-    assert who("recipe", serves=4) != who("recipe", serves=4.0)
-    assert who("recipe", method="Stir") != who("recipe", method="stir")
+    assert entity_id("recipe", serves=4, sweet=True) == entity_id("recipe", sweet=True, serves=4)
+    assert entity_id("recipe", serves=4, sweet=True) != entity_id("recipe", serves=4)
+    assert entity_id("recipe", serves=4) != entity_id("recipe", serves=4.0)
+    assert entity_id("recipe", method="Stir") != entity_id("recipe", method="stir")
 
 
 @pytest.mark.parametrize("entity_type", TYPES)
@@ -144,14 +150,14 @@ def test_neither_the_order_of_fields_nor_other_fields_matter(entity_type, fields
 def test_different_normalised_values_are_different_things(text, other_text):
     left, right = identity.identity_value(text), identity.identity_value(other_text)
     assume(left is not None and right is not None)
-    assert (who("recipe", name=text) == who("recipe", name=other_text)) == (left == right)
+    assert (entity_id("recipe", name=text) == entity_id("recipe", name=other_text)) == (left == right)
 
 
 @given(st.lists(TEXTS, min_size=2, max_size=2), st.lists(TEXTS, min_size=2, max_size=2))
 def test_the_parts_of_an_identity_do_not_run_together(first, second):
     left, right = ([identity.identity_value(text) for text in texts] for texts in (first, second))
     assume(None not in (*left, *right))
-    same = who("event", title=first[0], date_start=first[1]) == who(
+    same = entity_id("event", title=first[0], date_start=first[1]) == entity_id(
         "event", title=second[0], date_start=second[1]
     )
     assert same == (left == right)

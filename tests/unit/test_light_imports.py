@@ -28,9 +28,9 @@ def occupied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv("NEO4J_URI", raising=False)
     monkeypatch.delenv("GRAPHMEM_OFFLINE", raising=False)
     monkeypatch.setenv("GRAPHMEM_DATA_DIR", str(tmp_path))
-    where = place(Settings(data_dir=tmp_path))
-    make_folder(where)
-    handle = lock(where)
+    service_place = place(Settings(data_dir=tmp_path))
+    make_folder(service_place)
+    handle = lock(service_place)
     assert handle is not None
     yield tmp_path
     os.close(handle)

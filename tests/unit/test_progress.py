@@ -54,7 +54,7 @@ def test_a_download_is_drawn_until_all_of_it_is_there(monkeypatch: pytest.Monkey
     tell("Neo4j", 1_000_000, 2_000_000)
     tell("model", 0, 1_000)
     tell("Neo4j", 2_000_000, 2_000_000)
-    drawn = screen.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
-    assert "Neo4j" in drawn
-    assert "model" in drawn
-    assert "2.0/2.0 MB" in drawn
+    output = screen.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue]
+    assert "Neo4j" in output
+    assert "model" in output
+    assert "2.0/2.0 MB" in output

@@ -16,7 +16,7 @@ from graphmem.model.items import Reader
 from graphmem.model.relationship import BUILTIN, INTERNAL, RegistrationRefused, registered
 from graphmem.model.relationship import RelationshipType as Type
 
-OURS = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
+EDGE_TYPES = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
 """The types of an edge in a pattern of one of our queries."""
 PLACEHOLDER = "RELATIONSHIP_TYPES"
 
@@ -26,7 +26,7 @@ def edge_types() -> set[str]:
     folders = [folder for folder in resources.files(cypher).iterdir() if folder.is_dir()]
     files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".cypher")]
     assert len(files) > 20
-    matches = [match for file in files for match in OURS.findall(file.read_text(encoding="utf-8"))]
+    matches = [match for file in files for match in EDGE_TYPES.findall(file.read_text(encoding="utf-8"))]
     return {name for types in matches for name in types.split("|")} - {PLACEHOLDER}
 
 

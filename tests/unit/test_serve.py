@@ -27,13 +27,13 @@ ANY_PORT = {"GRAPHMEM_PORT": "0", "GRAPHMEM_ENV": "test"}
 TENDING = (runtime, "warm"), (runtime, "keep_up"), (worker, "work")
 
 
-def until_cancelled(name: str, seen: list[str]) -> Callable[[Any], Awaitable[None]]:
+def until_cancelled(name: str, events: list[str]) -> Callable[[Any], Awaitable[None]]:
     async def task(services: Any) -> None:
-        seen.append(f"{name} begins")
+        events.append(f"{name} begins")
         try:
             await asyncio.Event().wait()
         finally:
-            seen.append(f"{name} ends")
+            events.append(f"{name} ends")
 
     return task
 
@@ -49,21 +49,21 @@ def until_cancelled(name: str, seen: list[str]) -> Callable[[Any], Awaitable[Non
 def test_both_ways_of_serving_tend_their_database_meanwhile(
     way: str, head_start: float, names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[str] = []
+    events: list[str] = []
 
     @contextlib.asynccontextmanager
     async def opened(*_: Any, **__: Any) -> AsyncIterator[Any]:
         yield SimpleNamespace(database=SimpleNamespace(planning=SimpleNamespace(planned=asyncio.Event())))
-        seen.append("closed")
+        events.append("closed")
 
     async def answer(*_: Any) -> None:
         for _turn in range(5):
             await asyncio.sleep(0)
-        seen.append("answered")
+        events.append("answered")
 
     monkeypatch.setattr(serve, "HEAD_START_SECONDS", head_start)
-    for where, name in TENDING:
-        monkeypatch.setattr(where, name, until_cancelled(name, seen))
+    for module, name in TENDING:
+        monkeypatch.setattr(module, name, until_cancelled(name, events))
     monkeypatch.setattr(runtime, "open_services", opened)
     monkeypatch.setattr("graphmem.api.app.create_app", lambda services: None)
     monkeypatch.setattr(serve._Server, "serve", answer)
@@ -73,10 +73,10 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
 
     getattr(serve, way)(load(env="test", data_dir=tmp_path, port=0))
 
-    assert sorted(seen[: len(names)]) == [f"{name} begins" for name in names]
-    assert seen[len(names)] == "answered"
-    assert sorted(seen[len(names) + 1 : -1]) == [f"{name} ends" for name in names]
-    assert seen[-1] == "closed"
+    assert sorted(events[: len(names)]) == [f"{name} begins" for name in names]
+    assert events[len(names)] == "answered"
+    assert sorted(events[len(names) + 1 : -1]) == [f"{name} ends" for name in names]
+    assert events[-1] == "closed"
 
 
 def a_file_in_its_place(data: Path) -> None:

@@ -281,8 +281,8 @@ def test_proposals_hang_neither_on_order_nor_on_repetition(rows, random) -> None
     again = random.sample(profiles, len(profiles)) + profiles[:3]
     assert blocking.propose(again, 0.6) == expected
     around = {profile.entity_id for profile in profiles[:1]}
-    mine = [pair for pair in expected.pairs if around & {pair.a.entity_id, pair.b.entity_id}]
-    assert blocking.propose(again, 0.6, around).pairs == mine
+    own_pairs = [pair for pair in expected.pairs if around & {pair.a.entity_id, pair.b.entity_id}]
+    assert blocking.propose(again, 0.6, around).pairs == own_pairs
 
 
 def test_few_are_all_compared_as_the_score_says() -> None:

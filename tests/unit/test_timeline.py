@@ -147,8 +147,8 @@ def test_times_that_a_shipped_type_came_with_exclude_no_others():
 
 
 def test_an_entity_has_100_events_at_most():
-    many = [f"{year:04d}-01-31" for year in range(1, 2_000)]
-    assert len(event_rows(dates=many)) == timeline.EVENTS_LIMIT == 100
+    texts = [f"{year:04d}-01-31" for year in range(1, 2_000)]
+    assert len(event_rows(dates=texts)) == timeline.EVENTS_LIMIT == 100
 
 
 def test_each_event_of_a_union_names_the_observation_that_said_it_first():
