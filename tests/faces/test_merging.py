@@ -298,8 +298,8 @@ def test_replays_answer_as_of_their_time_whatever_was_merged_since(run: Call, th
 
 def test_more_entities_than_may_be_one_are_not_merged(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "MEMBERS_LIMIT", 2)
-    stored = run("store", entities=[{"entity_type": "thing", "name": name} for name in "abc"])
-    a, b, c = (item["entity_id"] for item in stored["entities"])
+    answer = run("store", entities=[{"entity_type": "thing", "name": name} for name in "abc"])
+    a, b, c = (item["entity_id"] for item in answer["entities"])
     run("entities.merge", source_entity_id=a, target_entity_id=b)
     with pytest.raises(InvalidInput, match="more than 2 entities would be merged into one") as refused:
         run("entities.merge", source_entity_id=b, target_entity_id=c)

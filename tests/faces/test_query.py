@@ -250,10 +250,10 @@ def test_a_cursor_with_a_place_outside_of_every_page_is_refused(
     """The digest of a query is in its cursors, so whoever has one can make others."""
     items = [{"name": f"n{i}", "made_date": "2026-01-31", "note": "x" * 150} for i in range(4)]
     links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": i} for i in (1, 2, 3)]
-    one, *_ = ids(
+    first_id, *_ = ids(
         run("store", entities=[{"entity_type": "wine", **item} for item in items], relationships=links)
     )
-    query_arguments = json.loads(json.dumps(arguments).replace("$one", one))
+    query_arguments = json.loads(json.dumps(arguments).replace("$one", first_id))
     query_arguments |= {} if name == "context.retrieve" else {"limit": 1}
     cursor = run(name, **query_arguments)["next_cursor"]
     place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))

@@ -232,8 +232,8 @@ def test_an_item_that_violates_a_constraint_is_refused_where_the_schema_says_so(
     assert store_refusal(run, {"name": "A", "year": 1900}, {"name": "B", "year": 1700}) == early
     assert run("entities.query")["entities"] == []
     run("schemas.register", schema=WINE)
-    stored = run("store", entities=[{"entity_type": "wine", "name": "B", "year": 1700}])
-    assert [warning["code"] for warning in stored["store_warnings"]] == ["CONSTRAINT_VIOLATION"]
+    answer = run("store", entities=[{"entity_type": "wine", "name": "B", "year": 1700}])
+    assert [warning["code"] for warning in answer["store_warnings"]] == ["CONSTRAINT_VIOLATION"]
 
 
 def test_an_item_that_nothing_identifies_is_refused_where_the_schema_is_strict(run: Call) -> None:
@@ -243,8 +243,8 @@ def test_an_item_that_nothing_identifies_is_refused_where_the_schema_is_strict(r
     nameless = [("$.entities[0]", "ERR_IDENTITY_FIELDS_MISSING", 0)]
     identified = {"name": "B", "year": 1900}
     assert store_refusal(run, {"name": "A"}, identified, relationships=[link]) == nameless
-    (stored,) = run("store", entities=[{"entity_type": "wine", **identified}])["entities"]
-    assert stored["identity_basis"] == "name+year"
+    (entity,) = run("store", entities=[{"entity_type": "wine", **identified}])["entities"]
+    assert entity["identity_basis"] == "name+year"
 
 
 def test_a_field_that_is_required_may_be_left_out_of_later_observations(run: Call) -> None:
