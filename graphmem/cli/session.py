@@ -85,7 +85,10 @@ class Session:
         return in_process.run(chosen, operation.name, raw)
 
     def log_to_file(self, chosen: Settings) -> None:
-        """Log to the data directory; to the console only errors, or everything with ``--verbose``."""
+        """Log to the data directory, with ``--verbose`` to the console too.
+
+        Where the data directory cannot be written, errors are logged to the console.
+        """
         import structlog
 
         from graphmem.observability import logs
@@ -95,7 +98,9 @@ class Session:
         except DataDirectoryRefused:
             # The start of Neo4j reports what is wrong with the directory.
             folder = None
-        logs.configure(chosen, folder, console_level="info" if self.verbose else "error")
+        # The command prints the error that it ends with: the log beside it would tell the fault twice.
+        quiet = "error" if folder is None else "critical"
+        logs.configure(chosen, folder, console_level="info" if self.verbose else quiet)
         structlog.contextvars.bind_contextvars(trace_id=_trace.get())
 
 

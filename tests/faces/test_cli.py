@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner, Result
 from graphmem.cli import in_process, session
 from graphmem.cli.listing import example_line
 from graphmem.cli.main import app
+from graphmem.observability.logs import FILE
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.support.actors import full_actor
@@ -285,6 +287,32 @@ def test_a_check_that_finds_a_wrong_snapshot_exits_with_1(
     wrong = command("--json", "snapshots", "check")
     assert (wrong.exit_code, json.loads(wrong.stdout)["stale"]) == (1, 1)
     assert command("snapshots", "check", "--auto-fix").exit_code == 0
+
+
+@pytest.mark.parametrize("is_in_operation", [True, False])
+def test_an_unexpected_fault_is_one_error_and_its_traceback_is_in_the_log(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_in_operation: bool
+) -> None:
+    async def fail(context: Any, arguments: Any) -> Any:
+        raise RuntimeError("a fault of our own")
+
+    def fail_to_run(work: Any) -> Any:
+        work.close()
+        raise RuntimeError("a fault of our own")
+
+    if is_in_operation:
+        monkeypatch.setitem(REGISTRY, "server.stats", replace(REGISTRY["server.stats"], function=fail))
+    else:
+        monkeypatch.setattr(in_process, "run_async", fail_to_run)
+    result = command("stats", "--json", GRAPHMEM_DATA_DIR=str(tmp_path))
+    envelope = json.loads(result.stderr)
+    assert (result.exit_code, envelope["error_code"]) == (1, "INTERNAL_ERROR")
+    log = [json.loads(line) for line in (tmp_path / "logs" / FILE).read_text().splitlines()]
+    (fault,) = (line for line in log if line["level"] == "error")
+    assert fault["trace_id"] == envelope["trace_id"]
+    assert "Traceback" in fault["exception"]
+    shown = command("--verbose", "stats", GRAPHMEM_DATA_DIR=str(tmp_path)).stderr
+    assert "Traceback" in shown
 
 
 def test_an_address_without_a_scheme_is_told_how_to_write_it(command: Command) -> None:
