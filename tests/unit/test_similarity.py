@@ -115,6 +115,11 @@ def test_names_of_two_entities_stay_below_the_threshold(entity_type: str, name: 
     assert score(entity_type, {"name": name}, {"name": other_name}) < THRESHOLD
 
 
+def test_two_letters_that_change_places_are_a_slip() -> None:
+    assert score("task", {"name": "Renew the domain"}, {"name": "Renew the domian"}) >= THRESHOLD
+    assert score("task", {"name": "Tell Bob"}, {"name": "Tell Bbo"}) < THRESHOLD
+
+
 def test_among_all_the_names_of_the_table_those_pairs_are_proposed_and_hardly_another() -> None:
     """Precision and recall over every pair of one type that the table's names make."""
     labelled = SAME + OTHER
