@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from graphmem import settings as graphmem_settings
-from graphmem.embedding.remote import RemoteEmbedder
+from graphmem.embedding.remote import ANSWER_BYTES_LIMIT, RemoteEmbedder
 from graphmem.errors import ConfigurationInvalid, EmbeddingRefused, EmbeddingUnavailable
 from graphmem.registry import Services
 from graphmem.settings import Settings
@@ -25,6 +25,8 @@ from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
 KEY = "key-of-the-model"
+INFINITE = json.dumps({"data": [{"index": 0, "embedding": [1e308] * 256}]}).encode()
+"""An answer whose vector has no finite length."""
 GENEROUS = 30.0
 """A time limit, in seconds, that a busy machine keeps too."""
 
@@ -208,6 +210,8 @@ def test_a_search_waits_for_no_dead_model_and_says_so(
         ({"answer": b"[]"}, EmbeddingUnavailable, "something else"),
         ({"answer": b'{"data": []}'}, EmbeddingUnavailable, "0 vectors for 2"),
         ({"answer": b'{"data": [{"index": 0, "embedding": ["x"]}]}'}, EmbeddingUnavailable, "something else"),
+        ({"answer": INFINITE}, EmbeddingUnavailable, "something else"),
+        ({"answer": b" " * (ANSWER_BYTES_LIMIT + 1)}, EmbeddingUnavailable, "more than 20,000,000 bytes"),
         ({"seconds": 4.0}, EmbeddingUnavailable, "does not answer in time"),
     ],
 )

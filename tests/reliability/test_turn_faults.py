@@ -17,6 +17,7 @@ from graphmem.errors import (
     DiskFull,
     GraphmemError,
     InternalError,
+    ServiceBusy,
     TransactionTooLarge,
 )
 from graphmem.model import canonical
@@ -189,3 +190,42 @@ def test_a_full_disk_refuses_to_fold_again(broken: Broken) -> None:
         assert refused.value.details["in_doubt"] is False
     assert not broken.database.turns, "something was written"
     assert run("entities.get", entity_id=person)["canonical_name"] == ADA["name"]
+
+
+def test_a_service_that_stops_writes_the_turn_under_way_and_refuses_the_requests_behind_it(
+    loop: Loop, services: Services, planned: None, owner: str
+) -> None:
+    settings = services.settings.model_copy(update={"shutdown_seconds": 0.05})
+    with faulty_services(loop, services, settings) as (stopping, database):
+        Broken(loop, stopping, database, owner).store()
+        began, release = asyncio.Event(), asyncio.Event()
+
+        async def held_back(write: Write) -> Any:
+            began.set()
+            await release.wait()
+            return await write()
+
+        async def store(name: str) -> Any:
+            arguments = {"entities": [{"entity_type": "thing", "name": name}]}
+            return await REGISTRY["store"].run(stopping, full_actor(owner), arguments)
+
+        async def stop() -> None:
+            database.faults = [held_back]
+            first = asyncio.create_task(store("first"))
+            await began.wait()
+            second = asyncio.create_task(store("second"))
+            while not stopping.writers.waiting():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            closing = asyncio.create_task(stopping.writers.close())
+            with pytest.raises(ServiceBusy, match="the service is stopping"):
+                await second
+            assert not first.done()
+            release.set()
+            assert canonical.decode(await first)["entities_created"] == 1
+            await closing
+
+        loop.run(stop())
+    names = {
+        entity["canonical_name"] for entity in by_runner(loop, services, owner)("entities.query")["entities"]
+    }
+    assert names == {"n0", "first"}
