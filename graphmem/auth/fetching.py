@@ -169,15 +169,19 @@ async def resolve(host: str) -> list[str]:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def default_tls() -> ssl.SSLContext:
+    """Return the TLS context of the process: host name and certificate are checked."""
     return httpx.create_ssl_context()
 
 
-def _connections() -> httpx.AsyncBaseTransport:
-    # One connection, never used again: connections are pooled by address, and the next fetch may want
-    # another host at the same address.
+def connections(tls: ssl.SSLContext | None = None) -> httpx.AsyncBaseTransport:
+    """Return a transport for one fetch. ``tls`` is :func:`default_tls`; a test trusts another authority.
+
+    A transport pools connections by address. The next fetch may want another host at the same address, so
+    that no connection may serve it again.
+    """
     limits = httpx.Limits(max_connections=1, max_keepalive_connections=0)
-    return httpx.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=limits)
+    return httpx.AsyncHTTPTransport(verify=tls or default_tls(), trust_env=False, limits=limits)
 
 
 class Fetcher:
@@ -187,7 +191,7 @@ class Fetcher:
         self,
         *,
         resolve: Resolve = resolve,
-        connections: Callable[[], httpx.AsyncBaseTransport] = _connections,
+        connections: Callable[[], httpx.AsyncBaseTransport] = connections,
         seconds: float = FETCH_SECONDS,
     ) -> None:
         self._resolve = resolve

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from graphmem.auth.fetching import (
     Document,
     Fetcher,
     FetchRefused,
+    default_tls,
     kept_seconds,
 )
 from tests.support.fetches import Resolver
@@ -127,6 +129,12 @@ def test_a_certificate_of_an_unknown_authority_is_refused(authority: Authority, 
     result = fetch(authority, served=Authority(tmp_path))
     assert reason(result) == "certificate"
     assert result[1].requests == []
+
+
+def test_certificates_are_checked_without_being_asked_for() -> None:
+    tls = default_tls()
+    assert (tls.verify_mode, tls.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert tls.cert_store_stats()["x509_ca"] > 0
 
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Moved", "308 Moved"])

@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from graphmem.auth import fetching
+
 Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -87,16 +89,24 @@ class TlsServer:
     addresses: list[tuple[str, int | None]] = field(default_factory=list)
 
     def connections(self, trusted: ssl.SSLContext) -> Callable[[], httpx.AsyncBaseTransport]:
-        """Return what makes transports that lead every address to this server, and change nothing else."""
-        server = self
+        """Return what makes the transport of a fetch that ends at this server, whatever its address is."""
+        return lambda: _Redirected(self, fetching.connections(trusted))
 
-        class Redirected(httpx.AsyncHTTPTransport):
-            async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-                server.addresses.append((request.url.host, request.url.port))
-                request.url = request.url.copy_with(host="127.0.0.1", port=server.port)
-                return await super().handle_async_request(request)
 
-        return lambda: Redirected(verify=trusted, trust_env=False)
+class _Redirected(httpx.AsyncBaseTransport):
+    """A transport that leads every address to a server at loopback, and changes nothing else."""
+
+    def __init__(self, server: TlsServer, transport: httpx.AsyncBaseTransport) -> None:
+        self._server = server
+        self._transport = transport
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self._server.addresses.append((request.url.host, request.url.port))
+        request.url = request.url.copy_with(host="127.0.0.1", port=self._server.port)
+        return await self._transport.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
 
 
 @asynccontextmanager
