@@ -22,6 +22,7 @@ GraphmemError                     500  exit 1
 ├── NotFound                      404  exit 4   RESOURCE_NOT_FOUND
 ├── IdempotencyMismatch           409  exit 5   ERR_IDEMPOTENCY_MISMATCH
 ├── DumpConflicts                 409  exit 5   DUMP_CONFLICTS
+├── RateLimited                   429  exit 7   RATE_LIMITED
 ├── Unavailable                   503  exit 7   retryable
 │   ├── DatabaseUnavailable                     DB_CONNECTION_FAILED
 │   ├── DatabaseTimeout                         DB_TIMEOUT
@@ -78,6 +79,7 @@ class GraphmemError(Exception):
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
     headers: ClassVar[dict[str, str]] = {}
+    """The headers of every answer with this error; :meth:`answer_headers` returns those of one."""
 
     def __init_subclass__(cls) -> None:
         if "code" in vars(cls):
@@ -109,6 +111,10 @@ class GraphmemError(Exception):
     def default_message(cls) -> str:
         """Return the first paragraph of the class's docstring as one line."""
         return re.sub(r"\s+", " ", (cls.__doc__ or "").strip().partition("\n\n")[0])
+
+    def answer_headers(self) -> dict[str, str]:
+        """Return the headers of the HTTP answer."""
+        return dict(self.headers)
 
     def envelope(self, trace_id: str) -> Envelope:
         """Return the answer of every face for this error.
@@ -260,6 +266,17 @@ class DumpConflicts(GraphmemError):
     """
 
     code, status, exit_code = "DUMP_CONFLICTS", 409, 5
+
+
+class RateLimited(GraphmemError):
+    """The caller has sent too many requests of a kind: wait details.retry_after seconds."""
+
+    code, status, exit_code, retryable = "RATE_LIMITED", 429, 7, True
+    headers: ClassVar[dict[str, str]] = {"Retry-After": "1", "RateLimit": "", "RateLimit-Policy": ""}
+
+    def answer_headers(self) -> dict[str, str]:
+        """Return ``Retry-After`` with whole seconds. The face adds the headers of the limit."""
+        return {"Retry-After": str(self.details.get("retry_after", 1))}
 
 
 class Unavailable(GraphmemError):

@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
+from graphmem.auth.rates import RateClass, meter
 from graphmem.database.availability import Availability
 from graphmem.database.driver import Database, round_trips
 from graphmem.database.queries import OwnerGraph
@@ -129,6 +130,8 @@ class Operation(Generic[A]):
     faces: Face
     reason: str
     public: bool
+    heavy: bool
+    limited: bool
     errors: tuple[type[GraphmemError], ...]
     example: Mapping[str, Any]
     people: Mapping[str, Any]
@@ -145,6 +148,22 @@ class Operation(Generic[A]):
     def summary(self) -> str:
         """The first line of the docstring."""
         return self.description.partition("\n")[0]
+
+    @property
+    def rate_class(self) -> RateClass:
+        """The class of its rate limit."""
+        if self.heavy:
+            return RateClass.HEAVY
+        return RateClass.READ if self.scope is Scope.READ else RateClass.WRITE
+
+    def count(self, actor: Actor) -> None:
+        """Count the request under way for its caller, once. A face may do so before it reads the arguments.
+
+        Raises:
+            RateLimited: the caller has none left.
+        """
+        if self.limited:
+            meter().count(self.rate_class, actor)
 
     async def run(
         self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face = Face.CLI
@@ -186,6 +205,7 @@ class Operation(Generic[A]):
             )
 
     async def _run(self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face) -> bytes:
+        self.count(actor)
         if self.scope not in actor.scopes:
             raise Forbidden(needs=self.scope, operation=self.name)
         if services.settings.sandbox and not self.sandbox:
@@ -270,6 +290,8 @@ def operation(
     faces: Face = Face.ALL,
     reason: str = "",
     public: bool = False,
+    heavy: bool = False,
+    limited: bool = True,
     errors: tuple[type[GraphmemError], ...] = (),
     example: Mapping[str, Any] | None = None,
     people: Mapping[str, Any] | None = None,
@@ -286,6 +308,9 @@ def operation(
         sandbox: whether the public sandbox allows it.
         faces: where it can be called; ``reason`` says why a face is left out.
         public: whether it answers callers without a credential.
+        heavy: whether it looks at far more than it answers, by queries of ``cost heavy``; such calls have a
+            rate limit of their own.
+        limited: whether calls count for rate limits. The probes of those who run the service do not.
         errors: the errors that it raises beyond those of every operation.
         example: arguments of a call that works on an owner who has what it names; filters stand beside the
             other arguments. ``--help`` shows it as a command line, and the tests that walk the registry call
@@ -324,6 +349,8 @@ def operation(
             faces=faces,
             reason=reason,
             public=public,
+            heavy=heavy,
+            limited=limited,
             errors=errors,
             example=example or {},
             people=people or {},

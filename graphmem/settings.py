@@ -10,8 +10,9 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -19,6 +20,9 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graphmem.errors import ConfigurationInvalid, validation_message
+
+if TYPE_CHECKING:
+    from limits import RateLimitItem
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 DEFAULT_OWNER = "00000000-0000-0000-0000-000000000000"
@@ -134,6 +138,31 @@ class Settings(BaseSettings):
         ge=1024,
         description="Largest JSON body in bytes; a larger one is refused with 413.",
     )
+    limit_reads: str = Field(
+        default="60000/minute",
+        description="Reads of one credential, or of one address that sends none, such as 600/minute; "
+        "several limits are separated by `;`; off: no limit. Each process counts for itself.",
+    )
+    limit_writes: str = Field(default="30000/minute", description="Writes, likewise.")
+    limit_heavy: str = Field(
+        default="12000/minute", description="Searches, walks, context and scans, likewise."
+    )
+    limit_auth: str = Field(
+        default="120/minute", description="Requests of one address to the OAuth routes, likewise."
+    )
+    limit_registrations: str = Field(
+        default="10/minute", description="Registrations of OAuth clients by one address, likewise."
+    )
+    limit_failures: str = Field(
+        default="60/minute",
+        description="Failed attempts of one address to authenticate, likewise. Beyond it only credentials "
+        "that have been good before are tried.",
+    )
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated "
+        "by commas. Default: none; the address of the connection counts.",
+    )
     sandbox: bool = Field(
         default=False,
         description="Run as a shared public sandbox: merges, schema changes and checks of all snapshots "
@@ -202,7 +231,7 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _split_lists(cls, data: Any) -> Any:
-        for name in ("allowed_hosts", "cors_origins"):
+        for name in ("allowed_hosts", "cors_origins", "trusted_proxies"):
             for key in (name, f"graphmem_{name}", f"GRAPHMEM_{name.upper()}"):
                 if isinstance(data, dict) and isinstance(data.get(key), str):
                     data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
@@ -218,6 +247,22 @@ class Settings(BaseSettings):
                     "lower case, such as https://app.example.org, without a path; * and null are refused"
                 )
         return value
+
+    @field_validator(
+        "limit_reads", "limit_writes", "limit_heavy", "limit_auth", "limit_registrations", "limit_failures"
+    )
+    @classmethod
+    def _check_limit(cls, value: str) -> str:
+        parsed_limits(value)
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(ip_address(text)) for text in value)
+        except ValueError as exc:
+            raise ValueError(f"{exc}: name each proxy by its IP address") from None
 
     @field_validator("port", mode="before")
     @classmethod
@@ -394,6 +439,27 @@ def load(**overrides: Any) -> Settings:
         ]
         listed = "; ".join(": ".join(filter(None, (i["path"], i["message"]))) for i in issues)
         raise ConfigurationInvalid(f"a setting is not valid: {listed}", issues=issues) from exc
+
+
+def parsed_limits(text: str) -> tuple[RateLimitItem, ...]:
+    """Return the limits in a setting, none for an empty one and for ``off``.
+
+    Raises:
+        ValueError: it is not in the notation of the library ``limits``, or allows no request.
+    """
+    from limits import parse_many
+
+    if text in ("", "off"):
+        return ()
+    try:
+        items = tuple(parse_many(text))
+    except ValueError:
+        items = ()
+    if not items or any(item.amount < 1 for item in items):
+        raise ValueError(
+            f"{text[:100]!r} is no limit: write for example 600/minute, 10/second;600/minute or off"
+        )
+    return items
 
 
 def _variable_of(name: str) -> str:

@@ -21,6 +21,7 @@ from graphmem.api.hosts import HostCheck
 from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
 from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import Scope, request_actor
+from graphmem.auth.rates import RateClass, meter
 from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
@@ -33,10 +34,13 @@ PREFIXES = ("", "/api")
 MCP_PATHS = ("/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
 
 
-def create_app(services: Services, authenticate: Authenticate = auth.authenticate) -> FastAPI:
+def create_app(
+    services: Services, authenticate: Authenticate = auth.authenticate, *, limited: bool = True
+) -> FastAPI:
     """Return the service: every REST operation of the registry, ``/openapi.yaml``, ``/metrics`` and ``/mcp``.
 
     The caller opens and closes ``services``. ``authenticate`` returns the actor of an Authorization header.
+    ``limited``: whether callers have rate limits.
     """
     endpoint = McpEndpoint(services)
 
@@ -56,9 +60,9 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
     )
     for method, path, operation in sorted(_routes(), key=_static_first):
         _add(app, method, path, _endpoint(path, operation, services))
-    _add(app, "GET", "/", _name_faces)
-    _add(app, "GET", "/openapi.yaml", _describe)
-    _add(app, "GET", "/metrics", _measure(services))
+    _add(app, "GET", "/", _counted(_name_faces))
+    _add(app, "GET", "/openapi.yaml", _counted(_describe))
+    _add(app, "GET", "/metrics", _counted(_measure(services)))
     bounded = Bounded(endpoint, services.settings)
     app.router.routes.extend(Route(prefix + path, bounded) for prefix in PREFIXES for path in MCP_PATHS)
     app.add_exception_handler(GraphmemError, _refused)
@@ -68,6 +72,11 @@ def create_app(services: Services, authenticate: Authenticate = auth.authenticat
     )
     public |= {"/"}
     app.add_middleware(Gate, settings=services.settings, public=public, authenticate=authenticate)
+    if limited:
+        # Not above: a local service limits nobody, and starts sooner without the library.
+        from graphmem.api.limits import RateLimiting
+
+        app.add_middleware(RateLimiting, settings=services.settings)
     app.add_middleware(Options, settings=services.settings, methods=lambda path: _methods(app, path))
     app.add_middleware(HostCheck, settings=services.settings)
     app.add_middleware(Trace, metrics=services.metrics, tracer=services.tracer)
@@ -97,6 +106,8 @@ def _endpoint(
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         services.tracer.route(path)
+        # Before the body is read: a request that is refused costs little.
+        operation.count(request_actor(request.scope))
         if request.method in BODY_METHODS:
             raw = await read_json(request, services.settings)
         else:
@@ -110,6 +121,16 @@ def _endpoint(
         return Response(answer, media_type="application/json")
 
     return endpoint
+
+
+def _counted(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint that counts its requests as reads."""
+
+    async def counted(request: Request) -> Response:
+        meter().count(RateClass.READ, request_actor(request.scope))
+        return await endpoint(request)
+
+    return counted
 
 
 def _measure(services: Services) -> Callable[[Request], Awaitable[Response]]:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.auth import Actor, public_actor
+from graphmem.auth.rates import meter
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
@@ -33,7 +34,7 @@ def trace_id() -> str:
 def refusal(error: GraphmemError) -> Response:
     """Return the HTTP answer for an error."""
     body = orjson.dumps(error.envelope(trace_id()), default=str)
-    return Response(body, error.status, media_type="application/json", headers=error.headers)
+    return Response(body, error.status, media_type="application/json", headers=error.answer_headers())
 
 
 class Trace:
@@ -115,7 +116,9 @@ class Gate:
             if self._is_public(scope["path"]):
                 actor = public_actor()
             else:
-                actor = self.authenticate(self.settings, headers.get("authorization"))
+                authorization = headers.get("authorization")
+                with meter().attempt(authorization):
+                    actor = self.authenticate(self.settings, authorization)
             state: dict[str, Any] = scope.setdefault("state", {})
             state["actor"] = actor.named(headers.get("x-client-name", "rest"))
         except GraphmemError as exc:

@@ -27,6 +27,7 @@ from graphmem.errors import (
     InvalidInput,
     InvalidJson,
     PayloadTooLarge,
+    RateLimited,
     SandboxDisabled,
     ServiceBusy,
     TransactionTooLarge,
@@ -61,7 +62,7 @@ def document() -> dict[str, Any]:
         "tags": ["server"],
         "responses": {
             "200": {"description": "OK", "content": {"application/yaml": {}}},
-            **_refusals(AuthRequired, AuthInvalid, HostRefused, InternalError, ServiceBusy),
+            **_refusals(AuthRequired, AuthInvalid, HostRefused, InternalError, RateLimited, ServiceBusy),
         },
     }}  # fmt: skip
     paths["/metrics"] = {"get": {
@@ -70,7 +71,7 @@ def document() -> dict[str, Any]:
         "tags": ["server"],
         "responses": {
             "200": {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}},
-            **_refusals(*ERRORS_OF_CREDENTIALS, HostRefused, InternalError, ServiceBusy),
+            **_refusals(*ERRORS_OF_CREDENTIALS, HostRefused, InternalError, RateLimited, ServiceBusy),
         },
     }}  # fmt: skip
     return {
@@ -173,6 +174,8 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     errors: list[type[GraphmemError]] = [*ERRORS_OF_ALL, *operation.errors]
     errors += ERRORS_OF_BODIES if method in BODY_METHODS else ()
     errors += () if operation.public else ERRORS_OF_CREDENTIALS
+    # Too many failed attempts to authenticate are refused as well.
+    errors += (RateLimited,) if operation.limited or not operation.public else ()
     errors += () if operation.sandbox else (SandboxDisabled,)
     errors += (DiskFull, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
     return responses | _refusals(*errors)

@@ -76,7 +76,9 @@ class McpEndpoint:
             error = MethodNotAllowed()
             trace = structlog.contextvars.get_contextvars().get("trace_id", "")
             body = orjson.dumps(error.envelope(trace))
-            answer = Response(body, error.status, media_type="application/json", headers=error.headers)
+            answer = Response(
+                body, error.status, media_type="application/json", headers=error.answer_headers()
+            )
             await answer(scope, receive, send)
             return
         manager = self._manager(scope)

@@ -340,6 +340,9 @@ def _operation(
         faces=Face.MCP,
         reason="the tools of another server, for its users",
         public=False,
+        # Each of the reads searches or walks.
+        heavy=scope is Scope.READ,
+        limited=True,
         errors=(NotFound,),
         example={},
         people={},

@@ -9,11 +9,14 @@ from typing import Any
 import mcp_types as types
 import orjson
 import structlog
+from mcp import MCPError
+from mcp.server.context import CallNext, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from graphmem import __version__
 from graphmem.auth import Actor, Scope
-from graphmem.errors import Forbidden, GraphmemError, RouteNotFound
+from graphmem.auth.rates import RateClass, meter
+from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.mcp import memory
 from graphmem.mcp.defaults import defaults_of
 from graphmem.mcp.schemas import shortened
@@ -123,10 +126,27 @@ def create_server(
             is_error=failed,
         )
 
-    return Server(
+    server: Server[Any] = Server(
         "graphmem",
         version=__version__,
         instructions=TOOLSETS[name].instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    server.middleware.append(_counting(actor))
+    return server
+
+
+def _counting(actor: Callable[[], Actor]) -> ServerMiddleware[Any]:
+    """Return what counts a message as a read for its caller. A tool call counts as its operation."""
+
+    async def count(ctx: ServerRequestContext[Any], call_next: CallNext) -> Any:
+        if ctx.method != "tools/call":
+            try:
+                meter().count(RateClass.READ, actor())
+            except RateLimited as exc:
+                trace = structlog.contextvars.get_contextvars().get("trace_id", "")
+                raise MCPError(types.INTERNAL_ERROR, str(exc), dict(exc.envelope(trace))) from exc
+        return await call_next(ctx)
+
+    return count

@@ -70,6 +70,7 @@ class RetrieveContext(Arguments):
     tool="retrieve_context",
     command="context",
     scope=Scope.READ,
+    heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"question": "where does Ada work", "budget": 1000},
 )

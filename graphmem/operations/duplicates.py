@@ -96,6 +96,7 @@ class Duplicates(Budgeted):
     tool="list_potential_duplicates",
     command="entities find-duplicates",
     scope=Scope.READ,
+    heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "person", "threshold": 0.9},
 )

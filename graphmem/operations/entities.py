@@ -310,6 +310,7 @@ class EntityPage(AsOf, PageEnvelope, Shaped):
     tool="retrieve_entities",
     command="entities list",
     scope=Scope.READ,
+    heavy=True,
     errors=(InvalidCursor,),
     example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},
 )

@@ -117,6 +117,7 @@ class NeighbourhoodPage(AsOf, Shaped, Budgeted):
     tool="retrieve_graph_neighborhood",
     command="entities neighborhood",
     scope=Scope.READ,
+    heavy=True,
     errors=(NotFound,),
     example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
 )
@@ -286,6 +287,7 @@ class RelatedEntities(Arguments):
     tool="retrieve_related_entities",
     command="entities related",
     scope=Scope.READ,
+    heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID, "relationship_types": ["WORKS_AT"], "depth": 2},
 )

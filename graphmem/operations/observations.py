@@ -93,6 +93,7 @@ class ObservationPage(PageEnvelope, Warned):
     tool="list_observations",
     command="observations list",
     scope=Scope.READ,
+    heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )

@@ -103,6 +103,7 @@ class RelationshipPage(AsOf, PageEnvelope, Shaped):
     tool="list_relationships",
     command="relationships list",
     scope=Scope.READ,
+    heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID},
     people={"expand_entities": True},

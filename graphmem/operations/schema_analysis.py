@@ -48,6 +48,7 @@ class Analyzed(Budgeted):
     tool="analyze_schema_candidates",
     command="schemas analyze",
     scope=Scope.READ,
+    heavy=True,
     errors=(NotFound,),
     example={"entity_type": "person", "min_frequency": 3},
 )
@@ -101,6 +102,7 @@ class Recommended(Budgeted):
     tool="get_schema_recommendations",
     command="schemas recommend",
     scope=Scope.READ,
+    heavy=True,
     errors=(NotFound,),
     example={"entity_type": "person"},
 )

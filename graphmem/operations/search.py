@@ -49,6 +49,7 @@ class FindEntity(Arguments):
     tool="retrieve_entity_by_identifier",
     command="entities search",
     scope=Scope.READ,
+    heavy=True,
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
 @within_budget("entities")
@@ -153,6 +154,7 @@ class Explanation(Budgeted):
     tool="explain_search",
     command="search explain",
     scope=Scope.READ,
+    heavy=True,
     example={"search": "planning meeting", "entity_type": "event", "limit": 5},
 )
 @within_budget("entities")

@@ -35,6 +35,7 @@ class Health(TypedDict):
     "GET /health",
     command="health",
     scope=Scope.READ,
+    limited=False,
     faces=Face.REST | Face.CLI,
     reason="an MCP client has ping",
     public=True,
@@ -54,6 +55,7 @@ async def health(context: Context, arguments: Nothing) -> Health:
     "GET /health/ready",
     command="ready",
     scope=Scope.READ,
+    limited=False,
     faces=Face.REST | Face.CLI,
     reason="an MCP client has ping",
     public=True,
@@ -230,6 +232,7 @@ class SnapshotHealth(Budgeted):
     tool="health_check_snapshots",
     command="snapshots check",
     scope=Scope.WRITE,
+    heavy=True,
     idempotent=True,
     sandbox=False,
 )

@@ -1,6 +1,7 @@
 """What the socket of a local service answers: the greeting at once, all else once the service is ready.
 
-Who reaches the socket is the local account: requests need no credential, and bodies have no limit of size.
+Who reaches the socket is the local account: requests need no credential, and they have no rate limits. Bodies
+have no limit of size.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def create_local_app(services: Services) -> Starlette:
 
     unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
     services = dataclasses.replace(services, settings=unlimited)
-    app = create_app(services, lambda settings, authorization: local_actor("rest"))
+    app = create_app(services, lambda settings, authorization: local_actor("rest"), limited=False)
     app.router.routes.insert(0, Route(greeting.OPERATION_PATH, _run_operation(services), methods=["POST"]))
     return app
 

@@ -167,7 +167,16 @@ def starts(service_settings: Settings) -> list[tuple[str, str]]:
 def serving(service_settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
     """Run a service, and its embedded database; stop both in the end."""
     folder = service_settings.data_path
-    environment = {**os.environ, "GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_PORT": str(PORT)}
+    # One caller sends all that the service can answer.
+    unlimited = {
+        settings.variable(name): "off" for name in Settings.model_fields if name.startswith("limit_")
+    }
+    environment = {
+        **os.environ,
+        **unlimited,
+        "GRAPHMEM_DATA_DIR": str(folder),
+        "GRAPHMEM_PORT": str(PORT),
+    }
     errors = folder / "serve.err"
     with errors.open("w") as err:
         process = subprocess.Popen([sys.executable, "-m", "graphmem", "serve"], env=environment, stderr=err)

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from graphmem import settings as graphmem_settings
-from graphmem.settings import Settings
+from graphmem.settings import Settings, variable
 from tests.support import reached_outcomes
 
 LOCAL_SERVICE = "local-service"
 """In place of a command: be the local service of the environment's settings."""
 OWNER_BY_TOKEN = "each"
 """Instead of an owner: the bearer token names it, call by call."""
+UNLIMITED = {name: "off" for name in Settings.model_fields if name.startswith("limit_")}
+"""Settings without rate limits: tests send more than any caller. tests/access/test_limits.py has limits."""
 
 
 def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]:
@@ -40,7 +42,12 @@ def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]
         own = ("neo4j_heap", "neo4j_page_cache", "neo4j_fast_start", "cache_dir")
         embedded = {f"GRAPHMEM_{name.upper()}": getattr(settings, name) for name in own}
         where = {name: str(value) for name, value in embedded.items() if value is not None}
-    own_process = {"GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_ENV": "test", "GRAPHMEM_OFFLINE": "1"}
+    unlimited = {variable(name): value for name, value in UNLIMITED.items()}
+    own_process = unlimited | {
+        "GRAPHMEM_DATA_DIR": str(folder),
+        "GRAPHMEM_ENV": "test",
+        "GRAPHMEM_OFFLINE": "1",
+    }
     return {**kept, **where, **own_process, **more}
 
 

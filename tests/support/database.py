@@ -16,6 +16,7 @@ from graphmem import neo4j_local, settings
 from graphmem.neo4j_local import lock
 from graphmem.runtime import connection
 from graphmem.settings import Settings
+from tests.support.commands import UNLIMITED
 
 IMAGE = "neo4j:5.26-community"
 URI_VARIABLE = "GRAPHMEM_TEST_NEO4J_URI"
@@ -77,6 +78,7 @@ def _at(uri: str, password: str, folder: Path) -> Settings:
         log_level="warning",
         # Tests ask much at once, on whatever machine; tests/reliability/test_admission.py has its own places.
         heavy_queries=32,
+        **UNLIMITED,
     )
 
 

@@ -106,9 +106,9 @@ def test_every_error_has_the_same_envelope(error_class):
     assert json.loads(json.dumps(envelope)) == envelope
 
 
-def test_only_what_is_unavailable_is_retryable():
+def test_only_what_is_unavailable_or_limited_is_retryable():
     assert {error_class for error_class in CATALOGUE.values() if error_class.retryable} == {
-        error_class for error_class in CATALOGUE.values() if error_class.status == 503
+        error_class for error_class in CATALOGUE.values() if error_class.status in (429, 503)
     }
 
 

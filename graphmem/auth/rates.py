@@ -1,0 +1,71 @@
+"""What rate limits count: classes of operations, and the meter of the request under way.
+
+A face sets a meter for each request of the callers that it limits (:mod:`graphmem.api.limits`). Without a
+meter nothing is counted: so it is for requests over the Unix socket, and for commands in process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from typing import Final
+
+from graphmem.auth import Actor
+
+
+class RateClass(enum.StrEnum):
+    """What has a limit of its own for each caller."""
+
+    READ = "read"
+    WRITE = "write"
+    HEAVY = "heavy"
+    """Reads that look at far more than they answer: searches, walks, context, scans."""
+    AUTH = "auth"
+    """Requests of the OAuth routes."""
+    REGISTRATION = "registration"
+    """Registrations of OAuth clients."""
+
+
+class Meter:
+    """Counts nothing. A face whose callers are limited has its own meter."""
+
+    def count(self, rate_class: RateClass, actor: Actor) -> None:
+        """Count the request for its caller: the credential, or the address if there is none.
+
+        A request counts once: the first call counts, every further call does nothing.
+
+        Raises:
+            RateLimited: the caller has no request of the class left.
+        """
+
+    def attempt(self, authorization: str | None) -> AbstractContextManager[None]:
+        """Count an attempt to authenticate if the block refuses it with a 401.
+
+        ``authorization``: the header. A request without it attempts nothing.
+
+        Raises:
+            RateLimited: too many attempts of the address failed, and the credential is not known to be good.
+        """
+        return contextlib.nullcontext()
+
+
+_UNLIMITED: Final = Meter()
+_meter: Final[ContextVar[Meter]] = ContextVar("meter", default=_UNLIMITED)
+
+
+def meter() -> Meter:
+    """Return the meter of the request under way."""
+    return _meter.get()
+
+
+@contextlib.contextmanager
+def measured(by: Meter) -> Iterator[None]:
+    """Have ``by`` count the request that the block answers."""
+    token = _meter.set(by)
+    try:
+        yield
+    finally:
+        _meter.reset(token)
