@@ -12,6 +12,8 @@
 // The first entities are `limit` at most, in the order of their steps and ids. `relationships` has those that have both
 // ends among them and the origin. It is null, and there are no rows, if the walk is not `whole`, has more than `links`
 // relationships, or these do not fit into an answer. As in entity.by_id, entities that do not fit are left out.
+// It is light because it answers each relationship that it reads, in `levels`. PROFILE counts some 7 hits for each, and
+// 6 more for one with its row: 14,000 hits for the 2,000 relationships that `most` allows.
 OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 MATCH (requested_entity:Entity {id: $origin})
