@@ -33,6 +33,8 @@ PUBLIC = "93.184.216.34"
 DOCUMENT = {"client_id": URL}
 BODY = json.dumps(DOCUMENT).encode()
 ANSWER = answer(BODY)
+TEST_SECONDS = 8.0
+"""How long a fetch of a test may take. A fetch without a limit of its own ends as an error."""
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,8 @@ def fetch(
                 seconds=seconds,
             )
             try:
-                return await fetcher.fetch_json(url), server
+                async with asyncio.timeout(TEST_SECONDS):
+                    return await fetcher.fetch_json(url), server
             except FetchRefused as refused:
                 return refused, server
 
