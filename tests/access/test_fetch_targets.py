@@ -195,20 +195,24 @@ def test_the_next_address_is_tried_where_one_does_not_accept() -> None:
 
     def reply(request: httpx.Request) -> httpx.Response:
         tried.append(request.url.host)
-        if len(tried) < 3:
+        if request.url.host != "8.8.8.8":
             raise httpx.ConnectError("refused")
         headers = {"Content-Type": "application/json"}
         return httpx.Response(200, headers=headers, stream=httpx.ByteStream(BODY))
 
-    addresses = ["2606:4700::1", PUBLIC, "8.8.8.8", "8.8.4.4"]
-    fetcher = Fetcher(resolve=Resolver(addresses), connections=lambda: httpx.MockTransport(reply))
-    assert asyncio.run(fetcher.fetch_json(URL)).members == DOCUMENT
-    assert tried == addresses[:3]
-    fetcher = Fetcher(resolve=Resolver([PUBLIC] * 3), connections=lambda: httpx.MockTransport(reply))
-    tried.clear()
-    with pytest.raises(FetchRefused) as refused:
-        asyncio.run(fetcher.fetch_json(URL))
-    assert (refused.value.reason, tried) == ("connection", [PUBLIC])
+    def fetcher(*addresses: str) -> Fetcher:
+        return Fetcher(resolve=Resolver(list(addresses)), connections=lambda: httpx.MockTransport(reply))
+
+    document = asyncio.run(fetcher("2606:4700::1", PUBLIC, "8.8.8.8", "8.8.4.4").fetch_json(URL))
+    assert (document.members, tried) == (DOCUMENT, ["2606:4700::1", PUBLIC, "8.8.8.8"])
+    for addresses, wanted in (
+        ([PUBLIC, PUBLIC, PUBLIC], [PUBLIC]),
+        (["8.8.4.1", "8.8.4.2", "8.8.4.3", "8.8.8.8"], ["8.8.4.1", "8.8.4.2", "8.8.4.3"]),
+    ):
+        tried.clear()
+        with pytest.raises(FetchRefused) as refused:
+            asyncio.run(fetcher(*addresses).fetch_json(URL))
+        assert (refused.value.reason, tried) == ("connection", wanted)
 
 
 def test_a_slow_name_server_is_given_up_when_the_time_is_over() -> None:
