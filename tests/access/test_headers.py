@@ -117,8 +117,8 @@ def test_a_page_may_have_a_policy_of_its_own(loop: Loop, services: Services) -> 
 @pytest.mark.parametrize("origin", [PAGE, "null", "https://evil.com"])
 @pytest.mark.parametrize(("method", "path"), [("GET", "/stats"), ("POST", "/mcp"), ("OPTIONS", "/store")])
 def test_without_listed_origins_no_page_may_call(closed: Http, method: str, path: str, origin: str) -> None:
-    asked = {"Access-Control-Request-Method": "POST"} if method == "OPTIONS" else BEARER
-    answer = closed(method, path, headers={"Origin": origin, **asked})
+    headers = {"Access-Control-Request-Method": "POST"} if method == "OPTIONS" else BEARER
+    answer = closed(method, path, headers={"Origin": origin, **headers})
     assert envelope(answer)["error_code"] == "HOST_NOT_ALLOWED"
     assert not set(CORS) & set(answer.headers)
 
@@ -149,8 +149,8 @@ def test_a_listed_page_may_read_why_it_is_refused(opened: Http, path: str) -> No
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "OPTIONS"])
 def test_an_origin_is_compared_as_a_whole_and_never_reflected(opened: Http, method: str, origin: str) -> None:
-    asked = {"Access-Control-Request-Method": "GET"} if method == "OPTIONS" else BEARER
-    answer = opened(method, "/stats", headers={"Origin": origin, **asked})
+    headers = {"Access-Control-Request-Method": "GET"} if method == "OPTIONS" else BEARER
+    answer = opened(method, "/stats", headers={"Origin": origin, **headers})
     assert (answer.status_code, envelope(answer)["error_code"]) == (403, "HOST_NOT_ALLOWED")
     assert not set(CORS) & set(answer.headers)
     assert answer.headers["vary"] == "Origin"
@@ -186,8 +186,11 @@ PATHS = sorted(
 @pytest.mark.parametrize("prefix", ["", "/api"])
 @pytest.mark.parametrize("path", PATHS)
 def test_a_preflight_request_needs_no_credential(opened: Http, path: str, prefix: str) -> None:
-    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,x-new"}
-    answer = opened("OPTIONS", prefix + path, headers={"Origin": PAGE, **asked})
+    headers = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,x-new",
+    }
+    answer = opened("OPTIONS", prefix + path, headers={"Origin": PAGE, **headers})
     assert (answer.status_code, answer.content) == (204, b"")
     assert answer.headers["access-control-allow-origin"] == PAGE
     assert answer.headers["access-control-allow-headers"] == "authorization,x-new"

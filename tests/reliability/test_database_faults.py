@@ -101,16 +101,16 @@ def test_a_database_that_hangs_is_503_in_time(faulty: Faulty, name: str) -> None
 # Over REST
 
 
-def write_arguments(stored: list[str]) -> dict[str, dict[str, Any]]:
+def write_arguments(entity_ids: list[str]) -> dict[str, dict[str, Any]]:
     """Return the arguments of each write, about two stored entities."""
-    one, other = stored
-    ends = {"source_entity_id": one, "target_entity_id": other}
+    source_id, target_id = entity_ids
+    ends = {"source_entity_id": source_id, "target_entity_id": target_id}
     return {
         "store": {"entities": [ADA]},
-        "entities.correct": {"entity_id": one, "field": "born", "value": 1816},
+        "entities.correct": {"entity_id": source_id, "field": "born", "value": 1816},
         "relationships.create": {"relationship_type": "REFERS_TO", **ends},
         "entities.merge": ends,
-        "entities.delete": {"entity_id": other},
+        "entities.delete": {"entity_id": target_id},
     }
 
 
