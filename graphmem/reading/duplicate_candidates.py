@@ -61,7 +61,7 @@ async def name_likely(
 
 
 def _not_looked_for(reason: str) -> dict[str, Any]:
-    message = f"likely duplicates were not searched: {reason}; entities.duplicates lists them"
+    message = f"likely duplicates were not searched: {reason}; GET /entities/duplicates lists them"
     return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
 
 

@@ -287,6 +287,8 @@ def test_a_store_of_very_many_entities_warns_that_it_looked_for_no_duplicates(
     assert "duplicate_candidates" in run("store", entities=twins[:2])["entities"][0]
     answer = run("store", entities=twins)
     assert [warning["code"] for warning in answer["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+    message = answer["store_warnings"][0]["message"]
+    assert message.endswith("; `graphmem entities find-duplicates` lists them")
     assert not any("duplicate_candidates" in entry for entry in answer["entities"])
 
 
