@@ -40,7 +40,8 @@ def error_lines(error: GraphmemError, place: Place = unchanged) -> list[str]:
     lines = [message]
     for issue in error.details.get("issues", [])[:LINES_LIMIT]:
         text = translated(str(issue.get("message", "")))
-        if text not in message:
+        # The message of an error may stand in other words here, so its own words are compared too.
+        if text not in message and text != str(error):
             where = place(str(issue.get("path", "")))
             lines.append(f"  {where}: {text}" if where not in ("", "$") else f"  {text}")
     lines += [f"  {line}" for line in _detail_lines(error, message)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmem.cli.error_text import error_lines
-from graphmem.errors import AuthRequired, GraphmemError, InvalidInput, NotFound, UnknownField
+from graphmem.errors import AuthRequired, GraphmemError, InvalidCursor, InvalidInput, NotFound, UnknownField
 from graphmem.settings import load
 
 
@@ -35,6 +35,12 @@ def test_an_unknown_field_is_told_with_the_fields_that_are_known() -> None:
         "  colour: not an argument",
         "  allowed_fields: limit, offset",
     ]
+
+
+def test_a_wrong_cursor_is_told_once_with_the_option_of_the_command() -> None:
+    issues = [{"path": "$.cursor", "message": InvalidCursor.default_message()}]
+    (line,) = error_lines(InvalidCursor(issues=issues), lambda path: path.replace("$.", "--"))
+    assert "give --cursor the next_cursor of the page before" in line
 
 
 def test_a_path_inside_a_message_is_an_option_too() -> None:
