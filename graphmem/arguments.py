@@ -80,6 +80,10 @@ class Arguments(BaseModel):
         return {name: value for name, value in values.items() if value is not None}
 
 
+class Nothing(Arguments):
+    """No arguments."""
+
+
 def _no_bool(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("a whole number, not a boolean")

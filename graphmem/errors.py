@@ -21,6 +21,7 @@ GraphmemError                     500  exit 1
 ├── MethodNotAllowed              405  exit 4   METHOD_NOT_ALLOWED
 ├── NotFound                      404  exit 4   RESOURCE_NOT_FOUND
 ├── IdempotencyMismatch           409  exit 5   ERR_IDEMPOTENCY_MISMATCH
+├── AccountConflict               409  exit 5   ACCOUNT_CONFLICT
 ├── DumpConflicts                 409  exit 5   DUMP_CONFLICTS
 ├── RateLimited                   429  exit 7   RATE_LIMITED
 ├── Unavailable                   503  exit 7   retryable
@@ -200,14 +201,18 @@ class TransactionTooLarge(PayloadTooLarge):
 
 
 class AuthRequired(GraphmemError):
-    """The service requires a token: send the header Authorization: Bearer <token>."""
+    """The service requires a credential: send the header Authorization: Bearer <token>, with an API key, an
+    OAuth access token or SERVICE_BEARER_TOKEN.
+    """
 
     code, status, exit_code = "AUTH_REQUIRED", 401, 3
     headers: ClassVar[dict[str, str]] = {"WWW-Authenticate": "Bearer"}
 
 
 class AuthInvalid(GraphmemError):
-    """The bearer token is wrong: compare SERVICE_BEARER_TOKEN of the client and the service."""
+    """The bearer token is wrong, revoked or expired: send a valid API key or access token, or compare
+    SERVICE_BEARER_TOKEN of the client and the service.
+    """
 
     code, status, exit_code = "AUTH_INVALID", 401, 3
     headers: ClassVar[dict[str, str]] = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
@@ -258,6 +263,12 @@ class IdempotencyMismatch(GraphmemError):
     """
 
     code, status, exit_code = "ERR_IDEMPOTENCY_MISMATCH", 409, 5
+
+
+class AccountConflict(GraphmemError):
+    """The change of an account contradicts another one, and nothing was written."""
+
+    code, status, exit_code = "ACCOUNT_CONFLICT", 409, 5
 
 
 class DumpConflicts(GraphmemError):

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from limits import RateLimitItem
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-DEFAULT_OWNER = "00000000-0000-0000-0000-000000000000"
-"""The owner of all data while there are no accounts: the nil UUID."""
+LOCAL_ACCOUNT = "00000000-0000-0000-0000-000000000000"
+"""The id of the account of this machine's user, which the first start makes: the nil UUID."""
+DEFAULT_OWNER = LOCAL_ACCOUNT
+"""The owner of the data of the local account."""
 
 TOKEN_LENGTH_MIN = 32
 """Least number of characters of a bearer token."""
@@ -348,16 +350,20 @@ class Settings(BaseSettings):
         """Whether only this machine reaches the service, so that it may be served without a token."""
         return self.host in LOOPBACK and self.env != "production"
 
-    def check_bind(self) -> None:
-        """Refuse to serve other machines without a token.
+    def check_bind(self, *, guarded: bool = False) -> None:
+        """Refuse to serve other machines without a credential.
+
+        Args:
+            guarded: whether an account has a password or an API key.
 
         Raises:
-            ConfigurationInvalid: no token is set, and the host is not loopback or the env is production.
+            ConfigurationInvalid: nothing guards it, and the host is not loopback or the env is production.
         """
-        if self.bearer_token is None and not self.is_local_only:
+        if self.bearer_token is None and not guarded and not self.is_local_only:
             raise ConfigurationInvalid(
-                f"without SERVICE_BEARER_TOKEN graphmem serves only 127.0.0.1 in development, not "
-                f"{self.host} in {self.env}: set a token of at least {TOKEN_LENGTH_MIN} characters",
+                f"without a credential graphmem serves only 127.0.0.1 in development, not {self.host} in "
+                f"{self.env}: set SERVICE_BEARER_TOKEN to at least {TOKEN_LENGTH_MIN} characters, or make an "
+                "API key first with `graphmem auth keys create`",
                 setting="SERVICE_BEARER_TOKEN",
             )
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from graphmem.auth import Actor
+from graphmem.auth.authenticator import Caller
 from graphmem.errors import AuthRequired
 from graphmem.observability import logs
 from graphmem.registry import Services
@@ -155,7 +156,8 @@ def app(services: Services) -> Any:
     """The HTTP application; the bearer token says which owner is asking."""
     from graphmem.api.app import create_app
 
-    def authenticate(settings: Settings, authorization: str | None) -> Actor:
+    async def authenticate(caller: Caller) -> Actor:
+        authorization = caller.headers.get("authorization")
         if authorization is None:
             raise AuthRequired
         return full_actor(authorization.removeprefix("Bearer "))

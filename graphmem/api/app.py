@@ -13,14 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from graphmem import __version__, auth
+from graphmem import __version__
 from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.headers import BrowserHeaders, Options
 from graphmem.api.hosts import HostCheck
-from graphmem.api.middleware import Authenticate, Gate, Trace, refusal
+from graphmem.api.middleware import Gate, Trace, refusal
 from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import Scope, request_actor
+from graphmem.auth.authenticator import Authenticate, Authenticator
 from graphmem.auth.rates import RateClass, meter
 from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
@@ -35,13 +36,14 @@ MCP_PATHS = ("/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
 
 
 def create_app(
-    services: Services, authenticate: Authenticate = auth.authenticate, *, limited: bool = True
+    services: Services, authenticate: Authenticate | None = None, *, limited: bool = True
 ) -> FastAPI:
     """Return the service: every REST operation of the registry, ``/openapi.yaml``, ``/metrics`` and ``/mcp``.
 
-    The caller opens and closes ``services``. ``authenticate`` returns the actor of an Authorization header.
-    ``limited``: whether callers have rate limits.
+    The caller opens and closes ``services``. ``authenticate`` returns the actor of a request, by default that
+    of its credential. ``limited``: whether callers have rate limits.
     """
+    authenticate = authenticate or Authenticator(services.database, services.settings).actor
     endpoint = McpEndpoint(services)
 
     @contextlib.asynccontextmanager

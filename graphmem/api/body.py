@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -53,6 +54,38 @@ async def read_bytes(request: Request, settings: Settings) -> bytes:
         raise InvalidJson("the connection was closed before the body was complete") from None
 
 
+class Replayed:
+    """The body of a request. It may be read before the application runs, and is then replayed to it."""
+
+    def __init__(self, scope: Scope, receive: Receive, settings: Settings) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._settings = settings
+        self._body: bytes | None = None
+        self._is_replayed = False
+
+    async def read(self) -> bytes:
+        """Return the body, within the limits of every body.
+
+        Raises:
+            PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
+        """
+        if self._body is None:
+            self._body = await read_bytes(Request(self._scope, self._receive), self._settings)
+        return self._body
+
+    async def digest(self, algorithm: str) -> bytes:
+        """Return the digest of the body by an algorithm of :mod:`hashlib`."""
+        return hashlib.new(algorithm, await self.read()).digest()
+
+    async def receive(self) -> Message:
+        """Return the next message of the request: the whole body if it was read, then what follows."""
+        if self._body is None or self._is_replayed:
+            return await self._receive()
+        self._is_replayed = True
+        return {"type": "http.request", "body": self._body, "more_body": False}
+
+
 class Bounded:
     """An ASGI application that gets each request body in one piece, within the limits of every body."""
 
@@ -61,13 +94,9 @@ class Bounded:
         self.settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await read_bytes(Request(scope, receive), self.settings)
-        parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def replay() -> Message:
-            return parts.pop() if parts else await receive()
-
-        await self.app(scope, replay, send)
+        body = Replayed(scope, receive, self.settings)
+        await body.read()
+        await self.app(scope, body.receive, send)
 
 
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}

@@ -23,7 +23,8 @@ class HostCheck:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
-        self.hosts = frozenset(settings.allowed_hosts) | loopback
+        public_host = {_host(urlsplit(settings.public_url).netloc)} - {""} if settings.public_url else set()
+        self.hosts = frozenset(settings.allowed_hosts) | loopback | public_host
         self.any_host = settings.bearer_token is not None and not settings.allowed_hosts
         self.origins = frozenset(settings.cors_origins)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -13,7 +12,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphmem.auth import Actor, public_actor
+from graphmem.api.body import Replayed
+from graphmem.auth import public_actor
+from graphmem.auth.authenticator import Authenticate, Caller
 from graphmem.auth.rates import meter
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
@@ -22,8 +23,6 @@ from graphmem.observability.tracing import Tracer
 from graphmem.settings import Settings
 
 _log = structlog.get_logger("graphmem.http")
-
-Authenticate = Callable[[Settings, str | None], Actor]
 
 
 def trace_id() -> str:
@@ -111,20 +110,21 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers, body = Headers(scope=scope), Replayed(scope, receive, self.settings)
         try:
             if self._is_public(scope["path"]):
                 actor = public_actor()
             else:
-                authorization = headers.get("authorization")
-                with meter().attempt(authorization):
-                    actor = self.authenticate(self.settings, authorization)
+                path, query = scope.get("raw_path") or b"", scope.get("query_string", b"")
+                caller = Caller(scope["method"], path, query, headers, body.digest)
+                with meter().attempt(headers.get("authorization")):
+                    actor = await self.authenticate(caller)
             state: dict[str, Any] = scope.setdefault("state", {})
             state["actor"] = actor.named(headers.get("x-client-name", "rest"))
         except GraphmemError as exc:
             await refusal(exc)(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+        await self.app(scope, body.receive, send)
 
     def _is_public(self, path: str) -> bool:
         bare = path.removeprefix("/api")

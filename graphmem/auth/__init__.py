@@ -1,22 +1,23 @@
-"""Who calls: from a credential to an :class:`Actor`.
+"""Who calls: the actor that every operation acts for.
 
-A face extracts the credential and names its actor; nothing below a face has a default actor. Today there is
-one owner and one credential, the service's bearer token. A network address never gives a right.
+A face names its actor; nothing below a face has a default one. :mod:`graphmem.auth.authenticator` finds the
+actor of a credential. A network address never gives a right.
 """
 
 from __future__ import annotations
 
 import enum
-import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphmem.errors import AuthInvalid, AuthRequired, InternalError
-from graphmem.settings import DEFAULT_OWNER, Settings
+from graphmem.errors import InternalError
+from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT
 
 CLIENT_NAME_LIMIT = 100
 """Characters of a client's name that are kept."""
+LOCAL_NAME = "local"
+"""The name of the account of this machine's user."""
 
 
 class Scope(enum.StrEnum):
@@ -25,63 +26,70 @@ class Scope(enum.StrEnum):
     READ = "read"
     WRITE = "write"
     ADMIN = "admin"
-    """Operations on the whole database, of all owners. The local command line and the token have it."""
+    """Operations on the whole instance, of all owners. The local account and the static token have it."""
 
 
 ALL_SCOPES = frozenset(Scope)
 
 
+class Method(enum.StrEnum):
+    """How a caller authenticated."""
+
+    NONE = "none"
+    """Not at all: the service is on loopback, in development, and nothing guards it."""
+    TOKEN = "token"
+    """By ``SERVICE_BEARER_TOKEN``."""
+    KEY = "key"
+    OAUTH = "oauth"
+    SOCKET = "socket"
+    """By access to the Unix socket of the data directory."""
+    PROCESS = "process"
+    """By access to the database: a command that works in its own process."""
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts: the owner of the data, the scopes, the agent that writes and its client program.
+    """Who acts: the owner of the data, the scopes, the account, the agent that writes and its client program.
 
-    ``agent`` is the thumbprint of the agent's key, ``anonymous`` without a key. ``client`` is the name that
-    the program gives itself. It is stored with what the program writes and proves nothing.
+    ``account`` is the id of the account and ``account_name`` its name. ``credential`` is the id of the key or
+    the grant that was used, empty without one; it is no secret. ``agent`` is the thumbprint of the agent's
+    key, ``anonymous`` without a key. ``client`` is the name that the program gives itself. It is stored with
+    what the program writes and proves nothing.
     """
 
     owner: str
     scopes: frozenset[Scope]
     agent: str = "anonymous"
     client: str = "unknown"
+    account: str = ""
+    account_name: str = ""
+    method: Method = Method.NONE
+    credential: str = ""
 
     def named(self, client: str) -> Actor:
         """Return the actor with the name of its client program."""
         return replace(self, client=client[:CLIENT_NAME_LIMIT]) if client else self
 
 
-def local_actor(client: str) -> Actor:
-    """Return the actor of a person at this machine: the default owner with every scope.
+def local_actor(client: str, method: Method = Method.PROCESS) -> Actor:
+    """Return the actor of a person at this machine: the local account with every scope.
 
-    It is for faces that only this machine's user reaches: the command line, MCP over stdio, and a service
-    on loopback in development.
+    It is for faces that only this machine's user reaches: the command line, MCP over stdio, the Unix socket,
+    and a service on loopback in development that nothing guards.
     """
-    return Actor(owner=DEFAULT_OWNER, scopes=ALL_SCOPES, client=client)
+    return Actor(
+        owner=DEFAULT_OWNER,
+        scopes=ALL_SCOPES,
+        client=client,
+        account=LOCAL_ACCOUNT,
+        account_name=LOCAL_NAME,
+        method=method,
+    )
 
 
 def public_actor() -> Actor:
     """Return the actor of a public operation: it may read, and it owns nothing."""
     return Actor(owner="", scopes=frozenset({Scope.READ}))
-
-
-def authenticate(settings: Settings, authorization: str | None) -> Actor:
-    """Return the actor of an ``Authorization`` header.
-
-    Raises:
-        AuthRequired: no header was sent, and a token is set or the bind is not loopback in development.
-        AuthInvalid: the header does not hold the token. A wrong token is never taken for no token.
-    """
-    expected = settings.bearer_token
-    if authorization is None:
-        if expected is None and settings.is_local_only:
-            return local_actor("rest")
-        raise AuthRequired
-    scheme, _, token = authorization.partition(" ")
-    # As bytes: hmac.compare_digest raises TypeError for text outside ASCII.
-    sent = token.strip().encode(errors="surrogateescape")
-    right = expected.get_secret_value().encode() if expected else b""
-    if scheme.lower() != "bearer" or not right or not hmac.compare_digest(sent, right):
-        raise AuthInvalid
-    return Actor(owner=DEFAULT_OWNER, scopes=ALL_SCOPES, client="rest")
 
 
 def request_actor(scope: Mapping[str, Any]) -> Actor:

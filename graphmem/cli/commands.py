@@ -30,6 +30,7 @@ LISTED = Path(__file__).parent / "listed.json"
 """The list of commands that are operations; `make snapshots` writes it."""
 
 GROUP_HELPS: Mapping[str, str] = {
+    "auth": "Say who the caller is; make, list and revoke API keys.",
     "entities": "Find, list and read entities; correct, delete, restore and merge them.",
     "observations": "Add an observation to an entity, and list observations.",
     "relationship-types": "List the types that a relationship may have, and register new ones.",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import uvicorn
 
-from graphmem import __version__
+from graphmem import __version__, neo4j_local
 from graphmem.cli.session import fetching, run_async, stderr, tell_progress
 from graphmem.errors import ConfigurationInvalid
 from graphmem.observability import logs, tracing
@@ -79,7 +79,9 @@ def serve(settings: Settings) -> None:
     Raises:
         SetupError: the bind is refused, the port is taken, or the data directory or database cannot be used.
     """
-    settings.check_bind()
+    if settings.neo4j_uri is None and not neo4j_local.exists(settings):
+        # A new database has no account with a password or a key, and none is made only to refuse it.
+        settings.check_bind()
     with _bound(settings) as listening:
         sockets = None
         if settings.service_port == 0:
@@ -102,6 +104,7 @@ async def _serve(
     sockets: list[socket.socket] | None,
 ) -> None:
     from graphmem.api.app import create_app
+    from graphmem.auth.accounts import Accounts
     from graphmem.runtime import REMOTE_START_SECONDS, open_services
 
     async with (
@@ -110,6 +113,7 @@ async def _serve(
             settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_progress
         ) as services,
     ):
+        settings.check_bind(guarded=await Accounts(services.database).are_guarded())
         config = uvicorn.Config(
             create_app(services),
             host=settings.host,

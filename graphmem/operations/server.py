@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem import __version__
-from graphmem.arguments import Arguments
+from graphmem.arguments import Arguments, Nothing
 from graphmem.checking.audit import Report
 from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash
@@ -16,10 +16,6 @@ from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Face, Scope, operation
-
-
-class Nothing(Arguments):
-    """No arguments."""
 
 
 class Health(TypedDict):

@@ -123,11 +123,15 @@ def create_local_app(services: Services) -> Starlette:
     from starlette.routing import Route
 
     from graphmem.api.app import create_app
-    from graphmem.auth import local_actor
+    from graphmem.auth import Actor, Method, local_actor
+    from graphmem.auth.authenticator import Caller
+
+    async def authenticate(caller: Caller) -> Actor:
+        return local_actor("rest", Method.SOCKET)
 
     unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
     services = dataclasses.replace(services, settings=unlimited)
-    app = create_app(services, lambda settings, authorization: local_actor("rest"), limited=False)
+    app = create_app(services, authenticate, limited=False)
     app.router.routes.insert(0, Route(greeting.OPERATION_PATH, _run_operation(services), methods=["POST"]))
     return app
 

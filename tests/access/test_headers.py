@@ -12,10 +12,11 @@ from pydantic import SecretStr
 from graphmem.api.app import create_app
 from graphmem.api.headers import EXPOSED_HEADERS, SECURITY_HEADERS, BrowserHeaders
 from graphmem.auth import Actor
+from graphmem.auth.authenticator import Caller
 from graphmem.errors import ConfigurationInvalid
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY, Services
-from graphmem.settings import Settings, load
+from graphmem.settings import load
 from tests.faces.test_http_edges import Http, envelope, sender, url
 from tests.support.event_loop import Loop
 
@@ -92,7 +93,7 @@ def test_an_answer_over_mcp_carries_them_too(loop: Loop, services: Services) -> 
 
 
 def test_an_unexpected_fault_carries_them_too(loop: Loop, services: Services) -> None:
-    def authenticate(settings: Settings, authorization: str | None) -> Actor:
+    async def authenticate(caller: Caller) -> Actor:
         raise RuntimeError
 
     answer = sender(loop, create_app(services, authenticate))("GET", "/stats")

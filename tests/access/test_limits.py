@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from graphmem.api.addresses import caller_address, network
 from graphmem.api.app import create_app
 from graphmem.api.limits import RateLimits, Usage, Windows
-from graphmem.auth import Actor, Scope, public_actor
+from graphmem.auth import Actor, Scope, authenticator, public_actor
 from graphmem.auth.rates import RateClass
 from graphmem.database.admission import Admission
 from graphmem.errors import AuthInvalid, AuthRequired, ConfigurationInvalid, NotFound, RateLimited
@@ -25,7 +25,7 @@ from graphmem.registry import REGISTRY, Face, Services
 from graphmem.service.front import create_local_app
 from graphmem.settings import Settings, load
 from tests.faces.test_http_edges import STATUSES, envelope
-from tests.support.actors import full_actor
+from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 
 TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
@@ -74,7 +74,8 @@ class Looked:
     def __init__(self) -> None:
         self.count = 0
 
-    def __call__(self, settings: Settings, authorization: str | None) -> Actor:
+    async def __call__(self, caller: authenticator.Caller) -> Actor:
+        authorization = caller.headers.get("authorization")
         if authorization is None:
             raise AuthRequired
         self.count += 1
@@ -205,7 +206,7 @@ def test_a_malformed_request_counts(loop: Loop, app_with: Make, owner: str) -> N
 def test_what_the_scopes_do_not_allow_counts(loop: Loop, services: Services, owner: str) -> None:
     reader = Actor(owner=owner, scopes=frozenset({Scope.READ}))
     settings = services.settings.model_copy(update={"limit_writes": "1/minute"})
-    app = create_app(replace(services, settings=settings), lambda settings, authorization: reader)
+    app = create_app(replace(services, settings=settings), always(reader))
     caller = Caller(loop, app)
     assert caller("POST", "/store", json=STORE).status_code == 403
     refused(caller("POST", "/store", json=STORE))

@@ -92,12 +92,13 @@ def world(loop: Loop, services: Any) -> World:
     """One world for all cases. A case may change its state; later answers must fit the description too."""
     from graphmem.api.app import create_app
     from graphmem.auth import Actor
+    from graphmem.auth.authenticator import Caller
     from tests.support.actors import full_actor
 
     owner = str(uuid.uuid4())
 
-    def authenticate(settings: Any, authorization: str | None) -> Actor:
-        return full_actor((authorization or "").removeprefix("Bearer ") or owner)
+    async def authenticate(caller: Caller) -> Actor:
+        return full_actor(caller.headers.get("authorization", "").removeprefix("Bearer ") or owner)
 
     return World(loop, create_app(services, authenticate), owner)
 

@@ -19,6 +19,8 @@ import pytest
 
 import graphmem
 from graphmem import cypher, worker
+from graphmem.auth import tokens
+from graphmem.auth.accounts import Accounts
 from graphmem.database import migrations, rows
 from graphmem.database.planning import PLANNED_FIRST
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
@@ -36,7 +38,9 @@ NOT_PER_OWNER = {
     "meaning.claim", "meaning.place", "meaning.set", "meaning.waiting", "schema.pending", "server.ping",
     "relationship_type.all", "relationship_type.register", "dump.owners", "dump.relationship_types",
 }  # fmt: skip
-"""May only shrink: every other query is bound to an owner."""
+"""May only shrink: every other query is bound to an owner, but for those of accounts (``OF_ACCOUNTS``)."""
+OF_ACCOUNTS = ("account.", "oauth.")
+"""The beginnings of names of queries that read and write who may call, which is no owner's data."""
 
 WRITTEN_LATER = ("source_id", "interpretation_id")
 """Properties that our queries read and that nothing writes yet."""
@@ -60,6 +64,7 @@ def world(services: Services, loop: Loop) -> None:
         loop.run(services.database.script(f"CALL db.createProperty('{name}')"))
     loop.run(services.database.script("CALL db.createRelationshipType('FROM_SOURCE')"))
     loop.run(services.database.script("CALL db.createLabel('Source')"))
+    loop.run(write_account(services))
     run = by_runner(loop, services, str(uuid.uuid4()))
     items = [{"entity_type": "note", "canonical_name": name} for name in ("x", "y", "z")]
     link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 2}
@@ -77,6 +82,21 @@ def world(services: Services, loop: Loop) -> None:
         pass
     named = {"relationship_type": "PLANNED_FOR", "inverse": "PLANNED_IN", "description": "x"}
     run("relationship_types.register", **named)
+
+
+async def write_account(services: Services) -> None:
+    """Write an account with a key and codes. It is disabled, so that nobody needs a credential for it."""
+    accounts, name = Accounts(services.database), f"queries-{uuid.uuid4().hex}"
+    account = await accounts.create(name, ["read"], None)
+    await accounts.set_disabled(name, True)
+    await accounts.set_password(name, "a password of the tests")
+    key, record = await accounts.create_key(account.id, "a key", ["read"], 1)
+    await accounts.use_key(tokens.digest(key), 1)
+    await accounts.revoke_key(account.id, record.id)
+    code, _ = await accounts.create_code(account.id)
+    assert await accounts.prove("", code) is None
+    for kind in ("GRANTED", "ISSUED"):
+        await services.database.script(f"CALL db.createRelationshipType('{kind}')")
 
 
 def plan(
@@ -167,7 +187,8 @@ def test_a_query_can_be_planned_with_every_type_that_may_be_registered(
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_is_bound_to_an_owner_or_says_why_not(name: str) -> None:
-    assert bool(cypher.query(name).tenancy) == (name in NOT_PER_OWNER)
+    is_global = name in NOT_PER_OWNER or name.startswith(OF_ACCOUNTS)
+    assert bool(cypher.query(name).tenancy) == is_global
 
 
 def test_a_scan_would_be_noticed(loop: Loop, services: Services) -> None:

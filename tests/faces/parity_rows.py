@@ -229,4 +229,6 @@ MAY_DIFFER = {
     "search.explain": {"milliseconds"},
     "server.stats": {"sequence", "last_updated"},
     "server.info": {"api_base", "mcp_url", "openapi_url"},
+    # The account is that of the face.
+    "auth.whoami": {"account", "authentication", "client", "user_id"},
 }

@@ -12,7 +12,7 @@ import pytest
 from graphmem.api.app import create_app
 from graphmem.errors import CATALOGUE
 from graphmem.registry import REGISTRY, Services
-from tests.support.actors import full_actor
+from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 
 ROUTES = sorted({route for operation in REGISTRY.values() for route in operation.routes})
@@ -50,7 +50,7 @@ def sender(loop: Loop, app: Any) -> Http:
 
 @pytest.fixture
 def http(loop: Loop, services: Services, owner: str) -> Http:
-    return sender(loop, create_app(services, lambda settings, authorization: full_actor(owner)))
+    return sender(loop, create_app(services, always(full_actor(owner))))
 
 
 # Routes

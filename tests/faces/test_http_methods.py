@@ -17,7 +17,7 @@ from graphmem.client import Client
 from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY, Context, Face, Operation, Scope, Services, operation
 from tests.faces.test_http_edges import Http, sender
-from tests.support.actors import full_actor
+from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 
 METHODS = {"GET": "query", "DELETE": "query", "POST": "body", "PUT": "body", "PATCH": "body"}
@@ -64,7 +64,7 @@ def http(
 ) -> Http:
     # The metrics of the run know the operations of the product alone.
     monkeypatch.setattr(services.database, "metrics", Metrics())
-    return sender(loop, create_app(services, lambda settings, authorization: full_actor(owner)))
+    return sender(loop, create_app(services, always(full_actor(owner))))
 
 
 def test_server_client_and_description_put_arguments_in_the_same_place(

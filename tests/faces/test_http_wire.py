@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from graphmem.api.app import create_app
 from graphmem.registry import REGISTRY, Operation, Services
 from tests.faces.test_http_edges import JSON, ROUTES, Http, envelope, http, sender, url
-from tests.support.actors import full_actor
+from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.service import Service
@@ -31,7 +31,7 @@ __all__ = ["http"]
 def small(loop: Loop, services: Services, owner: str) -> Http:
     """A service that takes bodies of 1024 bytes and waits half a second for them."""
     settings = services.settings.model_copy(update={"max_body_bytes": 1024, "body_timeout": 0.5})
-    app = create_app(replace(services, settings=settings), lambda settings, authorization: full_actor(owner))
+    app = create_app(replace(services, settings=settings), always(full_actor(owner)))
     return sender(loop, app)
 
 
@@ -234,7 +234,7 @@ def arguments(operation: Operation[Any]) -> st.SearchStrategy[Any]:
     "name", [name for name, operation in REGISTRY.items() if operation.routes[0][0] == "POST"]
 )
 def test_no_body_makes_a_fault(loop: Loop, services: Services, owner: str, name: str) -> None:
-    app = create_app(services, lambda settings, authorization: full_actor(owner))
+    app = create_app(services, always(full_actor(owner)))
     operation = REGISTRY[name]
     paths = [path for method, path in operation.routes if method == "POST"]
 
@@ -249,7 +249,7 @@ def test_no_body_makes_a_fault(loop: Loop, services: Services, owner: str, name:
 
 @pytest.mark.parametrize("path", sorted({path for method, path in ROUTES if method == "GET"}))
 def test_no_query_makes_a_fault(loop: Loop, services: Services, owner: str, path: str) -> None:
-    app = create_app(services, lambda settings, authorization: full_actor(owner))
+    app = create_app(services, always(full_actor(owner)))
     names = st.sampled_from(
         ["limit", "offset", "entity_type", "entity_id", "keyword", "include_total_count", "at"]
     )

@@ -28,7 +28,7 @@ from graphmem.registry import REGISTRY, Services
 from graphmem.settings import DEFAULT_OWNER, Settings
 from tests.faces.conftest import TOKEN, Together
 from tests.faces.test_http_edges import Http, envelope, sender
-from tests.support.actors import full_actor
+from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.faulty_database import Write, faulty_services, lost
@@ -62,7 +62,7 @@ def counts_from_now(metrics: Metrics) -> Counted:
 
 @pytest.fixture
 def http(loop: Loop, services: Services, owner: str) -> Http:
-    return sender(loop, create_app(services, lambda settings, authorization: full_actor(owner)))
+    return sender(loop, create_app(services, always(full_actor(owner))))
 
 
 def test_what_is_answered_is_text_that_prometheus_reads(http: Http) -> None:
@@ -262,7 +262,7 @@ def test_metrics_are_refused_without_the_token(loop: Loop, services: Services) -
 
 def test_metrics_are_refused_to_the_scopes_read_and_write(loop: Loop, services: Services) -> None:
     mine = Actor(owner=DEFAULT_OWNER, scopes=frozenset({Scope.READ, Scope.WRITE}))
-    http = sender(loop, create_app(services, lambda settings, authorization: mine))
+    http = sender(loop, create_app(services, always(mine)))
     assert envelope(http("GET", "/metrics"))["error_code"] == "FORBIDDEN"
 
 

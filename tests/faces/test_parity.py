@@ -33,7 +33,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
-from tests.support.actors import full_actor
+from tests.support.actors import always, full_actor
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.faces import argv, flat, in_query, share_services
@@ -158,7 +158,7 @@ def outcome_of(row: Row, answer: httpx.Response) -> Outcome:
 
 
 def by_asgi(world: World) -> Outcomes:
-    app = create_app(world.services, lambda settings, authorization: world.actor)
+    app = create_app(world.services, always(world.actor))
 
     async def ask(row: Row) -> list[Outcome]:
         transport = httpx.ASGITransport(app=app)

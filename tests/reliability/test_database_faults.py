@@ -13,6 +13,7 @@ import pytest
 
 from graphmem.api.app import create_app
 from graphmem.auth import Actor
+from graphmem.auth.authenticator import Caller
 from graphmem.database import failpoints
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.model import ids
@@ -135,8 +136,8 @@ def impatient(loop: Loop, patient: Settings, owner: str) -> Iterator[Faulty]:
 def test_each_write_over_rest_while_the_database_is_away_is_503(
     impatient: Faulty, fault: Callable[[Proxy], None], code: str
 ) -> None:
-    def name_owner(settings: Settings, authorization: str | None) -> Actor:
-        return full_actor((authorization or "").removeprefix("Bearer "))
+    async def name_owner(caller: Caller) -> Actor:
+        return full_actor(caller.headers.get("authorization", "").removeprefix("Bearer "))
 
     app = create_app(impatient.services, name_owner)
     ready = by_rest(impatient.loop, app, impatient.owner)

@@ -56,11 +56,11 @@ def command(owner: str, *words: str) -> list[str]:
     return [sys.executable, "-m", "tests.support.commands", owner, *words]
 
 
-def owner_by_token(settings: Settings, authorization: str | None) -> Any:
+async def owner_by_token(authenticator: Any, caller: Any) -> Any:
     """Return the actor of a request: its bearer token is the owner."""
     from tests.support.actors import full_actor
 
-    return full_actor((authorization or "").removeprefix("Bearer "))
+    return full_actor(caller.headers.get("authorization", "").removeprefix("Bearer "))
 
 
 async def no_work(services: Any) -> None:
@@ -70,9 +70,9 @@ async def no_work(services: Any) -> None:
 if __name__ == "__main__":
     owner = sys.argv.pop(1)
     if owner == OWNER_BY_TOKEN:
-        from graphmem import auth
+        from graphmem.auth.authenticator import Authenticator
 
-        auth.authenticate = owner_by_token
+        Authenticator.actor = owner_by_token  # pyright: ignore[reportAttributeAccessIssue]
     else:
         graphmem_settings.DEFAULT_OWNER = owner
         # Its worker would do the work that other tests leave in the database for a process that they kill.

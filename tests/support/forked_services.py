@@ -160,6 +160,7 @@ def _run(words: list[str], owner: str, worker: bool, clock: int, **_: Any) -> No
     """Run a command in this process."""
     from graphmem import auth, settings
     from graphmem import worker as work
+    from graphmem.auth.authenticator import Authenticator
     from graphmem.cli.main import main
     from graphmem.model import times
     from graphmem.service import process
@@ -169,9 +170,9 @@ def _run(words: list[str], owner: str, worker: bool, clock: int, **_: Any) -> No
     times.now = lambda: real() + clock
     if not worker:
         work.work = no_work
-    global _owner
-    _owner = owner
-    if owner != OWNER_BY_TOKEN:
+    if owner == OWNER_BY_TOKEN:
+        Authenticator.actor = owner_by_token  # pyright: ignore[reportAttributeAccessIssue]
+    else:
         auth.DEFAULT_OWNER = settings.DEFAULT_OWNER = owner
     if words == [LOCAL_SERVICE]:
         os.setsid()
@@ -182,13 +183,6 @@ def _run(words: list[str], owner: str, worker: bool, clock: int, **_: Any) -> No
 
 def main() -> None:
     """Read requests until stdin ends, and answer each; then end what was started."""
-    from graphmem import auth
-
-    by_header = auth.authenticate
-    # The application takes this function when it is imported, before the owner of a command is known.
-    auth.authenticate = lambda settings, authorization: (
-        owner_by_token if _owner == OWNER_BY_TOKEN else by_header
-    )(settings, authorization)
     for module in ("api.app", "cli.main", "cli.serve", "dump", "runtime", "service.serving", "worker"):
         importlib.import_module(f"graphmem.{module}")
     running: set[int] = set()
@@ -210,10 +204,6 @@ def main() -> None:
     for pid in running:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-
-
-_owner = OWNER_BY_TOKEN
-"""Whose command this process is."""
 
 
 if __name__ == "__main__":

@@ -1,0 +1,260 @@
+"""Accounts, their API keys and their one-time codes: who may call this instance.
+
+They are data of the instance and not facts: no dump of an owner has them. Of keys and codes only digests are
+stored (:mod:`graphmem.auth.tokens`), of passwords only hashes (:mod:`graphmem.auth.passwords`).
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from graphmem.auth import passwords, tokens
+from graphmem.database.driver import Database
+from graphmem.errors import AccountConflict, NotFound
+from graphmem.model import times
+
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
+"""A name of an account: up to 64 lower-case letters, digits and ``._@+-``, such as an e-mail address."""
+CODE_SECONDS: Final = 600
+"""Seconds for which a one-time code is valid."""
+_CODE_LETTERS: Final = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
+"""The letters of a one-time code: none that looks like another."""
+_CODE_GROUPS: Final = 4
+_MICROSECONDS: Final = 1_000_000
+
+
+class Account(NamedTuple):
+    """A row of ``account/_row.cypher``. ``scopes`` are those that its keys and tokens can have at most."""
+
+    id: str
+    name: str
+    owner: str
+    scopes: list[str]
+    has_password: bool
+    disabled: bool
+    created_at: int
+
+
+class ApiKey(NamedTuple):
+    """A row of ``account/_key.cypher``. Times are microseconds; ``last_used_at`` is exact to the minute."""
+
+    id: str
+    name: str
+    scopes: list[str]
+    created_at: int
+    expires_at: int | None
+    last_used_at: int | None
+    revoked_at: int | None
+
+    def is_valid(self, now: int) -> bool:
+        """Return whether the key is neither revoked nor expired at a time."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+
+class AccountResult(NamedTuple):
+    """The row of queries that answer one account."""
+
+    account: Account
+
+
+class AccountPassword(NamedTuple):
+    """The row of ``account/by_name.cypher``."""
+
+    account: Account
+    password: str | None
+
+
+class KeyResult(NamedTuple):
+    """The row of queries that answer one API key."""
+
+    key: ApiKey
+
+
+class KeyOfAccount(NamedTuple):
+    """The row of ``account/of_key.cypher``."""
+
+    account: Account
+    key: ApiKey
+
+
+class Guarded(NamedTuple):
+    """The row of ``account/guarded.cypher``."""
+
+    guarded: bool
+
+
+class Deleted(NamedTuple):
+    """The row of ``account/delete.cypher``: how many keys and grants went with the account."""
+
+    keys: int
+    grants: int
+
+
+class Accounts:
+    """The accounts of the instance."""
+
+    def __init__(self, database: Database) -> None:
+        self._reads = database.reads(None)
+        self._writes = database.writes(None)
+
+    async def create(self, name: str, scopes: Collection[str], password: str | None) -> Account:
+        """Create an account with an owner of its own; without a password if ``password`` is None.
+
+        Raises:
+            AccountConflict: the name is taken.
+        """
+        account_id = str(uuid.uuid4())
+        row = await self._writes.one(
+            "account.create", AccountResult, id=account_id, name=name,
+            scopes=sorted(scopes), password=password and await passwords.hashed(password),
+            created_at=times.now(),
+        )  # fmt: skip
+        if row is None:
+            raise AccountConflict(f"there is an account {name!r} already: choose another name", name=name)
+        return row.account
+
+    async def all(self) -> list[Account]:
+        """Return all accounts, by name."""
+        return [row.account for row in await self._reads.all("account.all", AccountResult)]
+
+    async def by_name(self, name: str) -> Account:
+        """Return the account of a name.
+
+        Raises:
+            NotFound: there is none.
+        """
+        row = await self._reads.one("account.by_name", AccountPassword, name=name)
+        if row is None:
+            raise _no_account(name)
+        return row.account
+
+    async def set_password(self, name: str, password: str | None) -> Account:
+        """Set the password of an account; None takes it away.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        stored = password and await passwords.hashed(password)
+        row = await self._writes.one("account.set_password", AccountResult, name=name, password=stored)
+        if row is None:
+            raise _no_account(name)
+        return row.account
+
+    async def set_disabled(self, name: str, disabled: bool) -> Account:
+        """Disable an account, or enable it again. A disabled account keeps its keys, and none of them works.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        row = await self._writes.one("account.set_disabled", AccountResult, name=name, disabled=disabled)
+        if row is None:
+            raise _no_account(name)
+        return row.account
+
+    async def delete(self, name: str) -> Deleted:
+        """Delete an account with its keys, codes and grants; its owner's data stays.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        row = await self._writes.one("account.delete", Deleted, name=name)
+        if row is None:
+            raise _no_account(name)
+        return row
+
+    async def are_guarded(self) -> bool:
+        """Return whether an account has a password or a key: then callers over TCP need a credential."""
+        return (await self._reads.only("account.guarded", Guarded)).guarded
+
+    async def create_key(
+        self, account_id: str, name: str, scopes: Collection[str], expires_at: int | None
+    ) -> tuple[str, ApiKey]:
+        """Create an API key; return the key itself, which is not stored, and its record.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        secret = tokens.make(tokens.KEY_PREFIX)
+        row = await self._writes.one(
+            "account.create_key", KeyResult, account_id=account_id, id=f"key_{secrets.token_hex(8)}",
+            digest=tokens.digest(secret), name=name, scopes=sorted(scopes), created_at=times.now(),
+            expires_at=expires_at,
+        )  # fmt: skip
+        if row is None:
+            raise NotFound("the caller has no account on this instance", account_id=account_id)
+        return secret, row.key
+
+    async def keys(self, account_id: str) -> list[ApiKey]:
+        """Return the API keys of an account, newest first, revoked ones included."""
+        return [row.key for row in await self._reads.all("account.keys", KeyResult, account_id=account_id)]
+
+    async def revoke_key(self, account_id: str, key_id: str) -> ApiKey:
+        """Revoke an API key of an account. To revoke it again changes nothing.
+
+        Raises:
+            NotFound: the account has no such key.
+        """
+        row = await self._writes.one(
+            "account.revoke_key", KeyResult, account_id=account_id, id=key_id, revoked_at=times.now()
+        )
+        if row is None:
+            raise NotFound(f"there is no key {key_id}: GET /keys lists the keys", key_id=key_id)
+        return row.key
+
+    async def of_key(self, digest: str) -> KeyOfAccount | None:
+        """Return the API key of a digest with its account, valid or not."""
+        return await self._reads.one("account.of_key", KeyOfAccount, digest=digest)
+
+    async def use_key(self, digest: str, used_at: int) -> None:
+        """Note when a key was used last."""
+        await self._writes.rows("account.use_key", digest=digest, used_at=used_at)
+
+    async def create_code(self, account_id: str) -> tuple[str, int]:
+        """Return a new one-time code of an account and the time when it expires; earlier codes end.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        letters = ["".join(secrets.choice(_CODE_LETTERS) for _ in range(4)) for _ in range(_CODE_GROUPS)]
+        code, expires_at = "-".join(letters), times.now() + CODE_SECONDS * _MICROSECONDS
+        rows = await self._writes.rows(
+            "account.create_code", account_id=account_id, digest=tokens.digest(code), expires_at=expires_at
+        )
+        if not rows:
+            raise NotFound("the caller has no account on this instance", account_id=account_id)
+        return code, expires_at
+
+    async def prove(self, name: str, secret: str) -> Account | None:
+        """Return the account that a person proves to be by a password, an API key or a one-time code.
+
+        ``name`` is needed for a password alone. A wrong secret and an unknown name answer the same and take
+        equally long.
+        """
+        account = await self._of_secret(secret.strip())
+        if account is None:
+            row = await self._reads.one("account.by_name", AccountPassword, name=name.strip().lower())
+            if not await passwords.matches(secret, row.password if row else None) or row is None:
+                return None
+            account = row.account
+        return None if account.disabled else account
+
+    async def _of_secret(self, secret: str) -> Account | None:
+        now = times.now()
+        if secret.startswith(tokens.KEY_PREFIX):
+            row = await self.of_key(tokens.digest(secret))
+            return row.account if row is not None and row.key.is_valid(now) else None
+        code = secret.upper()
+        if len(code) != 5 * _CODE_GROUPS - 1:
+            return None
+        redeemed = await self._writes.one(
+            "account.redeem_code", AccountResult, digest=tokens.digest(code), now=now
+        )
+        return redeemed.account if redeemed is not None else None
+
+
+def _no_account(name: str) -> NotFound:
+    return NotFound(f"there is no account {name!r}: `graphmem account list` lists them", name=name)

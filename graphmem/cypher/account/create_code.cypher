@@ -1,0 +1,16 @@
+// account.create_code: store a one-time code of an account by its digest, in place of its earlier ones; no row if there
+// is no such account.
+//
+// params  account_id: STRING, digest: STRING, expires_at: INTEGER
+// returns expires_at: INTEGER
+// mode    write
+// index   account_id
+// cost    light
+// tenancy global: accounts belong to the instance, and no account is an owner's data
+MATCH (account:Account {id: $account_id})
+CALL (account) {
+  MATCH (account)-[:HAS_CODE]->(earlier:OneTimeCode)
+  DETACH DELETE earlier
+}
+CREATE (account)-[:HAS_CODE]->(code:OneTimeCode {digest: $digest, expires_at: $expires_at})
+RETURN code.expires_at AS expires_at

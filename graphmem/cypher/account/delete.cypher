@@ -1,0 +1,21 @@
+// account.delete: delete an account with its keys, codes and grants; its owner's data stays. No row if there is no such
+// account.
+//
+// params  name: STRING
+// returns keys: INTEGER, grants: INTEGER
+// mode    write
+// index   account_name
+// cost    light
+// tenancy global: accounts belong to the instance, and no account is an owner's data
+MATCH (account:Account {name: $name})
+WITH account, [(account)-[:HAS_KEY]->(key:ApiKey) | key] AS keys,
+  [(account)-[:HAS_CODE]->(code:OneTimeCode) | code] AS codes,
+  [(account)-[:GRANTED]->(grant:OAuthGrant) | grant] AS grants
+WITH account, keys, codes, grants, size(keys) AS key_count, size(grants) AS grant_count
+CALL (grants) {
+  UNWIND grants AS grant
+  OPTIONAL MATCH (grant)-[:ISSUED]->(issued)
+  DETACH DELETE issued, grant
+}
+FOREACH (node IN keys + codes + account | DETACH DELETE node)
+RETURN key_count AS keys, grant_count AS grants
