@@ -77,6 +77,11 @@ def test_a_redirect_to_one_loopback_host_does_not_match_another() -> None:
             assert matches is (requested == registered)
 
 
+def test_the_port_of_a_host_that_is_not_loopback_is_not_free() -> None:
+    assert not redirect_uri_matches("http://app.example.org:2/cb", ["http://app.example.org:1/cb"])
+    assert not is_loopback_redirect("http://app.example.org:1/cb")
+
+
 @given(
     st.text(st.sampled_from("abl1.:/@#?[]%\\ "), max_size=12),
     st.text(st.sampled_from("abl1.:/@#?[]%\\ "), max_size=12),
