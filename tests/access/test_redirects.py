@@ -77,6 +77,12 @@ def test_a_redirect_to_one_loopback_host_does_not_match_another() -> None:
             assert matches is (requested == registered)
 
 
+def test_an_empty_path_of_loopback_is_the_path_of_a_slash() -> None:
+    assert redirect_uri_matches("http://127.0.0.1:33418/", ["http://127.0.0.1"])
+    assert redirect_uri_matches("http://127.0.0.1:33418", ["http://127.0.0.1/"])
+    assert not redirect_uri_matches("https://app.example.org/", ["https://app.example.org"])
+
+
 def test_the_port_of_a_host_that_is_not_loopback_is_not_free() -> None:
     assert not redirect_uri_matches("http://app.example.org:2/cb", ["http://app.example.org:1/cb"])
     assert not is_loopback_redirect("http://app.example.org:1/cb")
