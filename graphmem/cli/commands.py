@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from graphmem.cli.error_text import Place
-from graphmem.cli.session import console, current, telling_errors
+from graphmem.cli.session import console, current, plain_refusals, telling_errors
 from graphmem.errors import InvalidInput, InvalidJson
 
 LISTED = Path(__file__).parent / "listed.json"
@@ -163,9 +163,14 @@ def group_of(*words: str) -> type[TyperGroup]:
             commands = {name: command for name, command in self.commands.items() if name not in groups}
             self.commands = _Commands(commands, words, groups)
 
+        def make_context(self, *values: Any, **options: Any) -> Any:
+            with plain_refusals():
+                return super().make_context(*values, **options)
+
         def invoke(self, ctx: Any) -> Any:
             try:
-                return super().invoke(ctx)
+                with plain_refusals():
+                    return super().invoke(ctx)
             except Exception as exc:
                 # Typer exports no class of this error; its attribute names the option that a command lacks.
                 name = getattr(exc, "option_name", None)

@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 
 from graphmem.cli.error_text import Place, error_lines, unchanged
-from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
+from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError, validation_message
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
@@ -208,6 +208,16 @@ def telling_errors(as_json: bool, place: Place = unchanged) -> Iterator[None]:
         _trace.reset(token)
         if "structlog" in sys.modules:
             sys.modules["structlog"].contextvars.unbind_contextvars("trace_id")
+
+
+@contextlib.contextmanager
+def plain_refusals() -> Iterator[None]:
+    """Leave the prefix of a validator out of the message about a wrong value of an option."""
+    try:
+        yield
+    except typer.BadParameter as exc:
+        exc.message = validation_message(exc.message)
+        raise
 
 
 def _log_fault(fault: Exception) -> None:

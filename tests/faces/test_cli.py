@@ -348,6 +348,14 @@ def test_an_option_of_graphmem_behind_a_command_is_told_its_place(command: Comma
     assert f"No such option: {option} (it stands before the command: graphmem {option} …)" in result.stderr
 
 
+@pytest.mark.parametrize("line", ["--env nowhere stats", "mcp --tools few", "serve --env nowhere"])
+def test_a_wrong_choice_is_told_with_the_choices_alone(command: Command, line: str) -> None:
+    result = command(*line.split())
+    assert result.exit_code == 2
+    option, value = next(re.finditer(r"(--\w+) (\w+)", line)).groups()
+    assert f"Invalid value for '{option}': '{value}' is not one of '" in result.stderr
+
+
 def test_an_error_does_not_steer_a_terminal(command: Command) -> None:
     result = command("entities", "get", ODD)
     assert result.exit_code == 4
