@@ -250,8 +250,12 @@ def test_a_client_is_fetched_by_its_id() -> None:
         (DOCUMENT_URL, DOCUMENT, "169.254.169.254"),
         (DOCUMENT_URL, {**DOCUMENT, "client_id": "https://claude.ai/client.json"}, "93.184.216.34"),
         (DOCUMENT_URL, [], "93.184.216.34"),
-        ("https://app.example.org/", DOCUMENT, "93.184.216.34"),
-        ("https://app.example.org/a/../b", DOCUMENT, "93.184.216.34"),
+        ("https://app.example.org/", {**DOCUMENT, "client_id": "https://app.example.org/"}, "93.184.216.34"),
+        (
+            "https://app.example.org/a/../b",
+            {**DOCUMENT, "client_id": "https://app.example.org/a/../b"},
+            "93.184.216.34",
+        ),
     ],
 )
 def test_a_client_that_cannot_be_fetched_is_an_invalid_client(
