@@ -333,8 +333,10 @@ class Audit:
             for kind, name in sorted({*stored, *report.counts})
             if stored.get((kind, name), [0] * 4) != report.counts.get((kind, name), [0] * 4)
         ]
-        if now.state_hash != hashed:
-            differences.append(Difference("owner", "state_hash", now.state_hash, hashed))
+        # An owner who has never stored anything has no node, and so no hash.
+        stored_hash = now.state_hash or state_hash.EMPTY
+        if stored_hash != hashed:
+            differences.append(Difference("owner", "state_hash", stored_hash, hashed))
         for difference in differences:
             report.note([difference])
         if self.fix and differences:

@@ -68,6 +68,11 @@ def everything(script: Script) -> list[Any]:
     )
 
 
+def test_an_owner_who_never_stored_anything_is_healthy(run: Call) -> None:
+    health = run("server.check_snapshots")
+    assert (health["healthy"], health["stale"], health["stale_snapshots"]) == (True, 0, [])
+
+
 def test_undamaged_snapshots_are_healthy(run: Call, world: list[str]) -> None:
     answer = run("server.check_snapshots")
     assert (answer["healthy"], answer["stale"], answer["counts_compared"]) == (True, 0, True)
