@@ -31,7 +31,11 @@ INTERNAL: Final = frozenset({
     "BY_AGENT", "BY_INTERPRETATION", "FROM_SOURCE", "HAD_EVENT", "HAS_EVENT", "HAS_HISTORY", "HAS_VALUE",
     "IDENTIFIES", "IN_TRANSACTION", "MERGED", "MERGED_INTO", "OBSERVED", "SHOWN_AS",
 })  # fmt: skip
-"""Types of the graph's own edges; a relationship type cannot have one of these names."""
+"""Types of the graph's own edges; a relationship type cannot have one of these names.
+
+Edges between accounts, keys and grants have names in lower case. They came later, and so they cannot meet a
+relationship type that somebody registered before.
+"""
 
 
 @dataclass(frozen=True, slots=True)

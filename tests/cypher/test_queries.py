@@ -95,7 +95,7 @@ async def write_account(services: Services) -> None:
     await accounts.revoke_key(account.id, record.id)
     code, _ = await accounts.create_code(account.id)
     assert await accounts.prove("", code) is None
-    for kind in ("GRANTED", "ISSUED"):
+    for kind in ("granted", "issued"):
         await services.database.script(f"CALL db.createRelationshipType('{kind}')")
 
 

@@ -102,6 +102,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.unmerge": {"source_entity_id": "$one", "reason": ODD},
     "timeline.list": {},
     "timeline.get": {"event_id": "$event"},
+    "auth.whoami": {},
     "server.check_snapshots": {},
     "server.health": {},
     "server.info": {},

@@ -9,8 +9,8 @@
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {id: $account_id})
 CALL (account) {
-  MATCH (account)-[:HAS_CODE]->(earlier:OneTimeCode)
+  MATCH (account)-[:has_code]->(earlier:OneTimeCode)
   DETACH DELETE earlier
 }
-CREATE (account)-[:HAS_CODE]->(code:OneTimeCode {digest: $digest, expires_at: $expires_at})
+CREATE (account)-[:has_code]->(code:OneTimeCode {digest: $digest, expires_at: $expires_at})
 RETURN code.expires_at AS expires_at

@@ -8,7 +8,7 @@
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {id: $account_id})
-CREATE (account)-[:HAS_KEY]->(key:ApiKey {
+CREATE (account)-[:has_key]->(key:ApiKey {
   id: $id, digest: $digest, name: $name, scopes: $scopes, created_at: $created_at, expires_at: $expires_at
 })
 RETURN <account._key> AS key

@@ -8,13 +8,13 @@
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {name: $name})
-WITH account, [(account)-[:HAS_KEY]->(key:ApiKey) | key] AS keys,
-  [(account)-[:HAS_CODE]->(code:OneTimeCode) | code] AS codes,
-  [(account)-[:GRANTED]->(grant:OAuthGrant) | grant] AS grants
+WITH account, [(account)-[:has_key]->(key:ApiKey) | key] AS keys,
+  [(account)-[:has_code]->(code:OneTimeCode) | code] AS codes,
+  [(account)-[:granted]->(grant:OAuthGrant) | grant] AS grants
 WITH account, keys, codes, grants, size(keys) AS key_count, size(grants) AS grant_count
 CALL (grants) {
   UNWIND grants AS grant
-  OPTIONAL MATCH (grant)-[:ISSUED]->(issued)
+  OPTIONAL MATCH (grant)-[:issued]->(issued)
   DETACH DELETE issued, grant
 }
 FOREACH (node IN keys + codes + account | DETACH DELETE node)

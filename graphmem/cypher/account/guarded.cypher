@@ -10,7 +10,7 @@ CALL () {
   MATCH (account:Account)
   USING INDEX SEEK account:Account(name)
   WHERE account.name >= '' AND NOT coalesce(account.disabled, false)
-    AND (account.password IS NOT NULL OR EXISTS { (account)-[:HAS_KEY]->(key:ApiKey) WHERE key.revoked_at IS NULL })
+    AND (account.password IS NOT NULL OR EXISTS { (account)-[:has_key]->(key:ApiKey) WHERE key.revoked_at IS NULL })
   RETURN account LIMIT 1
 }
 RETURN count(account) > 0 AS guarded

@@ -6,6 +6,6 @@
 // index   account_id
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
-MATCH (account:Account {id: $account_id})-[:HAS_KEY]->(key:ApiKey)
+MATCH (account:Account {id: $account_id})-[:has_key]->(key:ApiKey)
 WITH key ORDER BY key.created_at DESC, key.id
 RETURN <account._key> AS key

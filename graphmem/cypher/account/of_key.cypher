@@ -7,5 +7,5 @@
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (key:ApiKey {digest: $digest})
-MATCH (account:Account)-[:HAS_KEY]->(key)
+MATCH (account:Account)-[:has_key]->(key)
 RETURN <account._row> AS account, <account._key> AS key

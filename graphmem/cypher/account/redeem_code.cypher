@@ -8,7 +8,7 @@
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 // The first SET takes the lock of the code before `used_at` is read, so that of two callers one gets the row.
 MATCH (code:OneTimeCode {digest: $digest})
-MATCH (account:Account)-[:HAS_CODE]->(code)
+MATCH (account:Account)-[:has_code]->(code)
 SET code.locked = true
 WITH account, code
 WHERE code.used_at IS NULL AND code.expires_at > $now

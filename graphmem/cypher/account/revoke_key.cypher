@@ -6,7 +6,7 @@
 // index   account_id
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
-MATCH (account:Account {id: $account_id})-[:HAS_KEY]->(key:ApiKey)
+MATCH (account:Account {id: $account_id})-[:has_key]->(key:ApiKey)
 WHERE key.id = $id
 SET key.revoked_at = coalesce(key.revoked_at, $revoked_at)
 RETURN <account._key> AS key
