@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-import orjson
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -14,20 +13,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from graphmem import __version__
-from graphmem.api import openapi
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.headers import BrowserHeaders, Options
 from graphmem.api.hosts import HostCheck
 from graphmem.api.middleware import Gate, Trace, refusal
+from graphmem.api.rest_routes import ROUTES, Endpoint, RestRoute
 from graphmem.arguments import BODY_METHODS, from_query
-from graphmem.auth import Scope, request_actor
+from graphmem.auth import request_actor
 from graphmem.auth.authenticator import Authenticate, Authenticator
-from graphmem.auth.rates import RateClass, meter
+from graphmem.auth.rates import meter
 from graphmem.database import failpoints
 from graphmem.errors import Forbidden, GraphmemError, InternalError, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.observability import metrics
 from graphmem.registry import REGISTRY, Face, Operation, Services
 
 PREFIXES = ("", "/api")
@@ -38,7 +36,7 @@ MCP_PATHS = ("/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
 def create_app(
     services: Services, authenticate: Authenticate | None = None, *, limited: bool = True
 ) -> FastAPI:
-    """Return the service: every REST operation of the registry, ``/openapi.yaml``, ``/metrics`` and ``/mcp``.
+    """Return the service: every REST operation of the registry, the routes of REST alone, and ``/mcp``.
 
     The caller opens and closes ``services``. ``authenticate`` returns the actor of a request, by default that
     of its credential. ``limited``: whether callers have rate limits.
@@ -60,20 +58,16 @@ def create_app(
         # FastAPI's own spans would send paths and query strings, with ids in them, to collectors.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
+    app.state.services = services
     for method, path, operation in sorted(_routes(), key=_static_first):
         _add(app, method, path, _endpoint(path, operation, services))
-    _add(app, "GET", "/", _counted(_name_faces))
-    _add(app, "GET", "/openapi.yaml", _counted(_describe))
-    _add(app, "GET", "/metrics", _counted(_measure(services)))
+    for route in ROUTES:
+        _add(app, route.method, route.path, _rest_endpoint(route))
     bounded = Bounded(endpoint, services.settings)
     app.router.routes.extend(Route(prefix + path, bounded) for prefix in PREFIXES for path in MCP_PATHS)
     app.add_exception_handler(GraphmemError, _refused)
     app.add_exception_handler(HTTPException, _no_route)
-    public = frozenset(
-        path for operation in REGISTRY.values() if operation.public for _, path in operation.routes
-    )
-    public |= {"/"}
-    app.add_middleware(Gate, settings=services.settings, public=public, authenticate=authenticate)
+    app.add_middleware(Gate, settings=services.settings, authenticate=authenticate)
     if limited:
         # Not above: a local service limits nobody, and starts sooner without the library.
         from graphmem.api.limits import RateLimiting
@@ -98,14 +92,12 @@ def _static_first(route: tuple[str, str, Operation[Any]]) -> list[bool]:
     return [segment.startswith("{") for segment in route[1].split("/")]
 
 
-def _add(app: FastAPI, method: str, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
+def _add(app: FastAPI, method: str, path: str, endpoint: Endpoint) -> None:
     for prefix in PREFIXES:
         app.router.routes.append(Route(prefix + path, endpoint, methods=[method]))
 
 
-def _endpoint(
-    path: str, operation: Operation[Any], services: Services
-) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(path: str, operation: Operation[Any], services: Services) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         services.tracer.route(path)
         # Before the body is read: a request that is refused costs little.
@@ -125,42 +117,17 @@ def _endpoint(
     return endpoint
 
 
-def _counted(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that counts its requests as reads."""
-
-    async def counted(request: Request) -> Response:
-        meter().count(RateClass.READ, request_actor(request.scope))
-        return await endpoint(request)
-
-    return counted
-
-
-def _measure(services: Services) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint of the metrics. They are about all owners, so they require the scope ADMIN."""
+def _rest_endpoint(route: RestRoute) -> Endpoint:
+    """Return the endpoint of a route of REST alone: it counts, and it wants the scope of the route."""
 
     async def endpoint(request: Request) -> Response:
-        if Scope.ADMIN not in request_actor(request.scope).scopes:
-            raise Forbidden(needs=Scope.ADMIN, operation="metrics")
-        return Response(services.metrics.text(), headers={"Content-Type": metrics.CONTENT_TYPE})
+        actor = request_actor(request.scope)
+        meter().count(route.rate_class, actor)
+        if route.scope is not None and route.scope not in actor.scopes:
+            raise Forbidden(needs=route.scope, operation=route.path.strip("/"))
+        return await route.endpoint(request)
 
     return endpoint
-
-
-async def _name_faces(request: Request) -> Response:
-    """Answer the paths of the faces, for callers who know the address only."""
-    prefix = request.url.path.rstrip("/")
-    faces = {
-        "name": "graphmem",
-        "rest": f"{prefix}/",
-        "mcp": f"{prefix}/mcp",
-        "docs": f"{prefix}/openapi.yaml",
-        "ready": f"{prefix}/health/ready",
-    }
-    return Response(orjson.dumps(faces), media_type="application/json")
-
-
-async def _describe(request: Request) -> Response:
-    return Response(openapi.as_yaml(), media_type="application/yaml")
 
 
 async def _refused(request: Request, exc: Exception) -> Response:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed
+from graphmem.api.public import is_public
 from graphmem.auth import public_actor
 from graphmem.auth.authenticator import Authenticate, Caller
 from graphmem.auth.rates import meter
@@ -98,13 +99,10 @@ class Trace:
 class Gate:
     """Put the actor of the credential into ``state.actor``, or refuse the request."""
 
-    def __init__(
-        self, app: ASGIApp, settings: Settings, public: frozenset[str], authenticate: Authenticate
-    ) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, authenticate: Authenticate) -> None:
         self.app = app
         self.settings = settings
         self.authenticate = authenticate
-        self.public = public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -112,7 +110,7 @@ class Gate:
             return
         headers, body = Headers(scope=scope), Replayed(scope, receive, self.settings)
         try:
-            if self._is_public(scope["path"]):
+            if is_public(scope["path"].removeprefix("/api")):
                 actor = public_actor()
             else:
                 path, query = scope.get("raw_path") or b"", scope.get("query_string", b"")
@@ -125,7 +123,3 @@ class Gate:
             await refusal(exc)(scope, receive, send)
             return
         await self.app(scope, body.receive, send)
-
-    def _is_public(self, path: str) -> bool:
-        bare = path.removeprefix("/api")
-        return bare in self.public or bare.startswith("/.well-known/")

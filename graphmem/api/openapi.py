@@ -11,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from graphmem import __version__
+from graphmem.api.rest_routes import ROUTES, RestRoute
 from graphmem.arguments import BODY_METHODS, nested_filters, shown_names
 from graphmem.errors import (
     AuthInvalid,
@@ -42,6 +43,7 @@ ERRORS_OF_ALL = (
     ServiceBusy, HostRefused,
 )  # fmt: skip
 ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, Forbidden)
+_STATUSES = {200: "OK", 201: "Created", 302: "Found", 303: "See Other"}
 ERRORS_OF_BODIES = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
 
@@ -56,24 +58,8 @@ def document() -> dict[str, Any]:
         for position, (method, path) in enumerate(operation.routes):
             described = _describe(operation, method, path, position, components)
             paths.setdefault(path, {})[method.lower()] = described
-    paths["/openapi.yaml"] = {"get": {
-        "operationId": "get_openapi",
-        "summary": "This description.",
-        "tags": ["server"],
-        "responses": {
-            "200": {"description": "OK", "content": {"application/yaml": {}}},
-            **_refusals(AuthRequired, AuthInvalid, HostRefused, InternalError, RateLimited, ServiceBusy),
-        },
-    }}  # fmt: skip
-    paths["/metrics"] = {"get": {
-        "operationId": "get_metrics",
-        "summary": "The metrics of this process in the text format of Prometheus.",
-        "tags": ["server"],
-        "responses": {
-            "200": {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}},
-            **_refusals(*ERRORS_OF_CREDENTIALS, HostRefused, InternalError, RateLimited, ServiceBusy),
-        },
-    }}  # fmt: skip
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _describe_rest(route)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -94,6 +80,35 @@ def document() -> dict[str, Any]:
 def as_yaml() -> bytes:
     """Return the document as YAML."""
     return yaml.safe_dump(document(), sort_keys=False, allow_unicode=True, width=110).encode()
+
+
+def _describe_rest(route: RestRoute) -> dict[str, Any]:
+    """Return the description of a route of REST alone."""
+    described: dict[str, Any] = {
+        "operationId": route.name, "summary": route.summary, "tags": [route.tag],
+    }  # fmt: skip
+    if route.query:
+        described["parameters"] = [
+            _parameter(name, dict(schema), "query", False) for name, schema in route.query.items()
+        ]
+    if route.bodies:
+        content = {media_type: {"schema": dict(schema)} for media_type, schema in route.bodies.items()}
+        described["requestBody"] = {"required": True, "content": content}
+    described["responses"] = {}
+    for answer in route.answers:
+        known = described["responses"].setdefault(
+            str(answer.status), {"description": _STATUSES[answer.status]}
+        )
+        if answer.media_type:
+            schema = {"schema": dict(answer.schema)} if answer.schema else {}
+            known.setdefault("content", {})[answer.media_type] = schema
+    errors: list[type[GraphmemError]] = [HostRefused, InternalError, RateLimited, ServiceBusy, *route.errors]
+    errors += () if route.is_public else (AuthRequired, AuthInvalid)
+    errors += (Forbidden,) if route.scope is not None else ()
+    described["responses"] |= _refusals(*errors)
+    if route.is_public:
+        described["security"] = []
+    return described
 
 
 def _describe(

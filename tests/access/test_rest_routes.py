@@ -1,0 +1,57 @@
+"""The routes of REST alone, and the one list of what needs no credential."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from graphmem.api.app import PREFIXES
+from graphmem.api.openapi import document
+from graphmem.api.public import PUBLIC_PATHS, is_public
+from graphmem.api.rest_routes import ROUTES
+from graphmem.registry import REGISTRY, Face
+from tests.faces.test_http_edges import sender
+from tests.support.event_loop import Loop
+
+DECLARED = {path: operation.public for operation in REGISTRY.values() for _, path in operation.routes}
+PATHS = sorted({*DECLARED, *(route.path for route in ROUTES), *PUBLIC_PATHS})
+
+
+def test_public_operations_and_routes_are_those_of_the_constant() -> None:
+    operations = {path for path, public in DECLARED.items() if public}
+    routes = {route.path for route in ROUTES if is_public(route.path)} - {
+        route.path for route in ROUTES if route.path.startswith("/.well-known/")
+    }
+    assert operations | routes == PUBLIC_PATHS
+    assert not any(is_public(path) for path, public in DECLARED.items() if not public)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_needs_a_credential_unless_the_constant_names_it(loop: Loop, app: Any, path: str) -> None:
+    methods = {method for operation in REGISTRY.values() for method, each in operation.routes if each == path}
+    methods |= {route.method for route in ROUTES if route.path == path}
+    http = sender(loop, app)
+    for method in sorted(methods):
+        for prefix in PREFIXES:
+            answer = http(method, prefix + re.sub(r"{\w+}", "x", path))
+            is_refused = answer.status_code == 401 and answer.headers["www-authenticate"].startswith("Bearer")
+            assert is_refused == (not is_public(path)), (method, path, answer.text)
+
+
+def test_every_route_is_described_with_its_refusals() -> None:
+    paths = document()["paths"]
+    declared = {
+        (method.lower(), path)
+        for operation in REGISTRY.values() if Face.REST in operation.faces
+        for method, path in operation.routes
+    } | {(route.method.lower(), route.path) for route in ROUTES}  # fmt: skip
+    assert {(method, path) for path, methods in paths.items() for method in methods} == declared
+    for path, methods in paths.items():
+        for described in methods.values():
+            wanted = {"403", "503"} if is_public(path) else {"401", "403", "503"}
+            assert wanted <= set(described["responses"]), path
+            limited = path not in ("/health", "/health/ready")
+            assert not limited or "429" in described["responses"], path
+            assert (described.get("security") == []) == is_public(path), path
