@@ -81,8 +81,8 @@ class Settings(BaseSettings):
     )
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Host names that the service accepts, separated by commas. "
-        "Default: loopback names; every name if a token is set.",
+        description="Host names that the service accepts besides loopback names and that of "
+        "GRAPHMEM_PUBLIC_URL, separated by commas. Default: none; every name if a token is set.",
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),

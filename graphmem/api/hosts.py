@@ -16,8 +16,9 @@ class HostCheck:
     """Refuse requests for foreign hosts, and requests of pages of foreign origins.
 
     Without a token, any web page could reach a service on loopback through a host name that resolves to
-    loopback (DNS rebinding). The Host must therefore be an allowed one. The Origin of a page must be of an
-    allowed host, or be one of ``Settings.cors_origins``.
+    loopback (DNS rebinding). The Host must therefore be an allowed one: loopback, the bound one, that of
+    ``Settings.public_url`` or one of ``Settings.allowed_hosts``. The Origin of a page must be of an allowed
+    host, or be one of ``Settings.cors_origins``.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:

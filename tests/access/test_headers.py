@@ -220,3 +220,16 @@ def test_options_for_a_foreign_host_is_refused(loop: Loop, services: Services) -
     http = sender(loop, create_app(services))
     answer = http("OPTIONS", "/stats", headers={"Host": "evil.com"})
     assert envelope(answer)["error_code"] == "HOST_NOT_ALLOWED"
+
+
+def test_the_host_of_the_public_url_is_an_own_host(loop: Loop, services: Services) -> None:
+    url = "https://memory.example.org:8443/graphmem"
+    update = {"public_url": url, "allowed_hosts": ("other.example.org",)}
+    http = guarded(loop, services, **update)
+    for host in ("memory.example.org:8443", "other.example.org"):
+        assert http("GET", "/stats", headers={"Host": host, **BEARER}).status_code == 200
+        answer = http("GET", "/stats", headers={"Host": host, "Origin": f"https://{host}", **BEARER})
+        assert answer.status_code == 200
+    for foreign in ({"Host": "evil.com"}, {"Host": "other.example.org", "Origin": "https://evil.com"}):
+        answer = http("GET", "/stats", headers={**foreign, **BEARER})
+        assert envelope(answer)["error_code"] == "HOST_NOT_ALLOWED"

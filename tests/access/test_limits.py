@@ -20,7 +20,14 @@ from graphmem.api.limits import RateLimits, Usage, Windows
 from graphmem.auth import Actor, Scope, authenticator, public_actor
 from graphmem.auth.rates import RateClass
 from graphmem.database.admission import Admission
-from graphmem.errors import AuthInvalid, AuthRequired, ConfigurationInvalid, NotFound, RateLimited
+from graphmem.errors import (
+    AuthInvalid,
+    AuthRequired,
+    ConfigurationInvalid,
+    DatabaseUnavailable,
+    NotFound,
+    RateLimited,
+)
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.service.front import create_local_app
 from graphmem.settings import Settings, load
@@ -412,6 +419,16 @@ def test_successes_and_missing_credentials_are_no_failures(loop: Loop, app_with:
         assert Caller(loop, app, f"good-{owner}")("GET", "/stats").status_code == 200
         assert Caller(loop, app)("GET", "/stats").status_code == 401
     assert Caller(loop, app, "bad")("GET", "/stats").status_code == 401
+
+
+def test_a_look_up_that_fails_is_no_failure_of_the_caller(loop: Loop, services: Services) -> None:
+    def fail(settings: Settings, authorization: str | None) -> Actor:
+        raise DatabaseUnavailable
+
+    settings = services.settings.model_copy(update={"limit_failures": "1/minute"})
+    caller = Caller(loop, create_app(replace(services, settings=settings), fail), "any")
+    for _ in range(3):
+        assert caller("GET", "/stats").status_code == 503
 
 
 def test_a_wrong_static_token_runs_into_the_limit_and_the_right_one_does_not(
