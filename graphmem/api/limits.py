@@ -162,7 +162,7 @@ class RateLimits:
         if policy is None:
             return None
         if actor.owner:
-            limiter, key = self._credentials, actor.owner
+            limiter, key = self._credentials, f"{actor.owner}/{actor.method}/{actor.credential}"
         else:
             limiter, key = self._addresses, network(address)
         taken = all(limiter.hit(item, rate_class, key) for item in policy.items)

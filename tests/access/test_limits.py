@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from graphmem.api.addresses import caller_address, network
 from graphmem.api.app import create_app
 from graphmem.api.limits import RateLimits, Usage, Windows
-from graphmem.auth import Actor, Scope, authenticator, public_actor
+from graphmem.auth import Actor, Method, Scope, authenticator, public_actor
 from graphmem.auth.rates import RateClass
 from graphmem.database.admission import Admission
 from graphmem.errors import (
@@ -30,7 +30,7 @@ from graphmem.errors import (
 )
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.service.front import create_local_app
-from graphmem.settings import Settings, load
+from graphmem.settings import load
 from tests.faces.test_http_edges import STATUSES, envelope
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
@@ -76,7 +76,7 @@ class Caller:
 
 
 class Looked:
-    """Counts the credentials that were looked up. A good credential is ``good`` and an owner."""
+    """Counts the credentials that were looked up. A good one is ``good-OWNER`` or ``good-OWNER/KEY``."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -89,7 +89,8 @@ class Looked:
         token = authorization.removeprefix("Bearer ")
         if not token.startswith("good"):
             raise AuthInvalid
-        return full_actor(token.removeprefix("good-"))
+        owner, _, credential = token.removeprefix("good-").partition("/")
+        return replace(full_actor(owner), method=Method.KEY, credential=credential)
 
 
 @pytest.fixture
@@ -191,6 +192,14 @@ def test_each_class_has_a_limit_of_its_own(loop: Loop, app_with: Make, owner: st
     for _ in range(2):
         assert caller("POST", "/store", json=STORE).status_code == 200
     refused(caller("POST", "/store", json=STORE))
+
+
+def test_two_keys_of_an_account_are_two_callers(loop: Loop, app_with: Make, owner: str) -> None:
+    app = app_with(limit_reads="1/minute")
+    for key in ("first", "second"):
+        caller = Caller(loop, app, f"good-{owner}/{key}")
+        assert caller("GET", "/stats").status_code == 200
+        refused(caller("GET", "/stats"))
 
 
 def test_a_refused_request_is_refused_before_its_body_is_read(loop: Loop, app_with: Make, owner: str) -> None:
@@ -409,7 +418,7 @@ def test_a_revoked_credential_is_known_no_more(
     assert refused(caller("GET", "/stats"))["limit"] == "failures"
 
 
-def _refuse(self: Looked, settings: Settings, authorization: str | None) -> Actor:
+async def _refuse(self: Looked, caller: Any) -> Actor:
     raise AuthInvalid
 
 
@@ -422,7 +431,7 @@ def test_successes_and_missing_credentials_are_no_failures(loop: Loop, app_with:
 
 
 def test_a_look_up_that_fails_is_no_failure_of_the_caller(loop: Loop, services: Services) -> None:
-    def fail(settings: Settings, authorization: str | None) -> Actor:
+    async def fail(caller: Any) -> Actor:
         raise DatabaseUnavailable
 
     settings = services.settings.model_copy(update={"limit_failures": "1/minute"})
