@@ -152,6 +152,8 @@ class RateLimits:
         self._credentials = MovingWindowRateLimiter(Windows(clock=clock))
         self._addresses = MovingWindowRateLimiter(Windows(clock=clock))
         self._known: OrderedDict[bytes, None] = OrderedDict()
+        token = settings.bearer_token
+        self._always_known = digest_of(f"Bearer {token.get_secret_value()}") if token else b""
 
     def take(self, rate_class: RateClass, actor: Actor, address: str) -> tuple[bool, Usage] | None:
         """Take a request of a class from what its caller has left.
@@ -181,8 +183,8 @@ class RateLimits:
             self._addresses.hit(item, FAILURES, network(address))
 
     def is_known(self, digest: bytes) -> bool:
-        """Return whether the credential with a digest was good when it was last tried."""
-        return digest in self._known
+        """Return whether a credential was good when it was last tried, or is the token of the settings."""
+        return digest in self._known or digest == self._always_known
 
     def succeeded(self, digest: bytes) -> None:
         """Remember that a credential is good."""
@@ -223,7 +225,7 @@ class RequestMeter(Meter):
         if authorization is None:
             yield
             return
-        digest = hashlib.sha256(authorization.encode(errors="surrogateescape")).digest()
+        digest = digest_of(authorization)
         if not self.limits.is_known(digest):
             failures = self.limits.failures(self.address)
             if failures is not None and any(requests < 1 for requests, _ in failures.left):
@@ -261,3 +263,9 @@ class RateLimiting:
 
         with measured(meter):
             await self.app(scope, receive, send_with_headers)
+
+
+def digest_of(authorization: str) -> bytes:
+    """Return the digest by which the credential of an ``Authorization`` header is remembered."""
+    token = authorization.partition(" ")[2].strip()
+    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()

@@ -445,7 +445,7 @@ def test_a_wrong_static_token_runs_into_the_limit_and_the_right_one_does_not(
 ) -> None:
     update = {"bearer_token": SecretStr(TOKEN), "limit_failures": "1/minute"}
     app = create_app(replace(services, settings=services.settings.model_copy(update=update)))
-    assert Caller(loop, app, TOKEN)("GET", "/stats").status_code == 200
+    # The right one is known before it is sent: no look-up is needed to know it.
     assert Caller(loop, app, "x" * 40)("GET", "/stats").status_code == 401
     refused(Caller(loop, app, "y" * 40)("GET", "/stats"))
     assert Caller(loop, app, TOKEN)("GET", "/stats").status_code == 200
