@@ -23,6 +23,7 @@ from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.support import faces, reached_outcomes
 from tests.support.actors import full_actor
+from tests.support.canaries import leaks
 from tests.support.database import URI_VARIABLE, database, shared_database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -83,6 +84,14 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
         yield reached
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_secret_in_logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fail a run whose logs have a secret: those of every service, command and database of this process."""
+    yield
+    lines = list(leaks(tmp_path_factory.getbasetemp()))
+    assert not lines, lines[:10]
+
+
 @pytest.fixture(scope="session")
 def loop() -> Iterator[Loop]:
     """The event loop of this run."""
@@ -107,7 +116,7 @@ def services(settings: Settings, loop: Loop, remarks: list[tuple[str, str]]) -> 
         if not description.startswith("UNRECOGNIZED"):
             remarks.append((query, description))
 
-    logs.configure(settings, None)
+    logs.configure(settings, logs.folder(settings))
     opened = open_services(settings, on_notification=remark)
     yield loop.run(opened.__aenter__())
     loop.run(opened.__aexit__(None, None, None))

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import logging.handlers
 import os
+import re
 import secrets
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from graphmem.settings import Settings
 FILE = "graphmem.log"
 FILE_BYTES = 10_000_000
 FILES_KEPT = 5
+_SECRET = re.compile(r"\b(gm_[a-z]{2}_)[A-Za-z0-9_-]{8,}")
+"""A secret that graphmem made: an API key, an access token or a refresh token. Only the prefix is logged."""
 
 
 def configure(
@@ -143,7 +146,12 @@ def _handler(
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, _redacted],
         )
     )
     return handler
+
+
+def _redacted(logger: object, method: str, line: structlog.typing.EventDict | str) -> str:
+    """Return a rendered line without secrets. No line should have one: a message of a library might."""
+    return _SECRET.sub(r"\1[redacted]", str(line))

@@ -10,7 +10,9 @@ import pytest
 import structlog
 
 from graphmem import settings
+from graphmem.auth import tokens
 from graphmem.observability import logs
+from tests.support.canaries import leaks
 
 
 @pytest.fixture
@@ -31,3 +33,22 @@ def test_a_large_log_goes_on_in_a_new_file(folder: Path) -> None:
     assert all(2_000 <= file.stat().st_size < 2_400 for file in full)
     lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     assert [line["number"] for line in lines] == list(range(100 - len(lines), 100))
+
+
+def test_a_secret_that_somebody_logs_is_redacted(folder: Path) -> None:
+    secret = tokens.make(tokens.KEY_PREFIX)
+    log = structlog.get_logger("test")
+    log.info("an event", header=f"Bearer {secret}", nested={"key": secret})
+    log.error("a fault", exc_info=ValueError(secret))
+    text = (folder / logs.FILE).read_text()
+    assert (secret in text, text.count("gm_sk_[redacted]")) == (False, 3)
+    assert not list(leaks(folder))
+
+
+def test_a_secret_in_a_log_fails_the_run(tmp_path: Path) -> None:
+    log = tmp_path / "neo4j" / "query.log"
+    log.parent.mkdir()
+    log.write_text(f"ok\nRETURN '{tokens.make(tokens.ACCESS_PREFIX)}'\n")
+    assert len(list(leaks(tmp_path))) == 1
+    # The run itself ends with the same search.
+    log.unlink()
