@@ -1,0 +1,151 @@
+"""A database of its own for tests that make keys and passwords.
+
+The first key or password of an account that is not disabled turns authentication on for every open service on
+its database, so these tests cannot share the database of the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx
+import pytest
+
+from graphmem.api.app import create_app
+from graphmem.auth.accounts import Account, Accounts
+from graphmem.auth.authenticator import Authenticate
+from graphmem.model import times
+from graphmem.registry import Services
+from graphmem.runtime import open_services
+from graphmem.settings import Settings
+from tests.support.database import database
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+HOUR = 3_600_000_000
+"""Microseconds of an hour."""
+MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
+
+
+@dataclass
+class Application:
+    """An HTTP application as one process has it, with a memory of credentials of its own."""
+
+    loop: Loop
+    app: Any
+
+    def __call__(self, method: str, path: str, key: str | None = None, **kwargs: Any) -> httpx.Response:
+        """Send a request with a bearer token."""
+        headers = {**({"Authorization": f"Bearer {key}"} if key else {}), **kwargs.pop("headers", {})}
+        return self.loop.run(self._send(method, path, headers=headers, **kwargs))
+
+    async def _send(self, method: str, path: str, **kwargs: Any) -> httpx.Response:
+        transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as http:
+            return await http.request(method, path, **kwargs)
+
+    def tool(self, key: str | None, name: str, **arguments: Any) -> httpx.Response:
+        """Call an MCP tool over HTTP."""
+        params = {"name": name, "arguments": arguments}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return self("POST", "/mcp/full", key, json=body, headers=MCP_HEADERS)
+
+
+@dataclass
+class Instance:
+    """An instance with accounts."""
+
+    loop: Loop
+    services: Services
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    running: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @property
+    def accounts(self) -> Accounts:
+        return Accounts(self.services.database)
+
+    def account(self, name: str, scopes: Sequence[str] = ("read", "write")) -> Account:
+        """Create an account."""
+        return self.loop.run(self.accounts.create(name, scopes, None))
+
+    def key(
+        self, account: Account, scopes: Sequence[str] = ("read", "write"), expires_at: int | None = None
+    ) -> str:
+        """Create an API key."""
+        return self.loop.run(self.accounts.create_key(account.id, "of a test", scopes, expires_at))[0]
+
+    def rows(self, query: Any, **params: Any) -> list[dict[str, Any]]:
+        """Run a statement of Cypher."""
+        return self.loop.run(self.services.database.script(query, **params))
+
+    def by_owner(self, owner: str) -> Call:
+        """Return the operations as an owner runs them in process."""
+        return by_runner(self.loop, self.services, owner)
+
+    def application(self, authenticate: Authenticate | None = None, **settings: Any) -> Application:
+        """Return an HTTP application with some settings."""
+        changed = self.services.settings.model_copy(update=settings)
+        app = create_app(replace(self.services, settings=changed), authenticate)
+        started = asyncio.Event()
+
+        async def live() -> None:
+            async with app.router.lifespan_context(app):
+                started.set()
+                await self.ended.wait()
+
+        async def start() -> None:
+            self.running.append(asyncio.create_task(live()))
+            await started.wait()
+
+        self.loop.run(start())
+        return Application(self.loop, app)
+
+    def close(self) -> None:
+        """End the applications and erase the accounts."""
+
+        async def end() -> None:
+            self.ended.set()
+            await asyncio.gather(*self.running)
+
+        self.loop.run(end())
+        self.rows("MATCH (n:ApiKey|OneTimeCode) DETACH DELETE n")
+        self.rows("MATCH (n:Account) WHERE n.name <> 'local' DETACH DELETE n")
+        self.rows("MATCH (n:Account) REMOVE n.password, n.disabled")
+
+
+@pytest.fixture(scope="session")
+def instance_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings that reach the database with accounts."""
+    with database(tmp_path_factory.mktemp("accounts"), shared=False) as reached:
+        yield reached
+
+
+@pytest.fixture(scope="session")
+def instance_services(instance_settings: Settings, loop: Loop) -> Iterator[Services]:
+    """The services over the database with accounts."""
+    opened = open_services(instance_settings)
+    yield loop.run(opened.__aenter__())
+    loop.run(opened.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def instance(instance_services: Services, loop: Loop) -> Iterator[Instance]:
+    """An instance whose only account is the local one, without a key and a password."""
+    made = Instance(loop, instance_services)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def forward(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Put the clock forward by microseconds."""
+    real, ahead = times.now, [0]
+    monkeypatch.setattr(times, "now", lambda: real() + ahead[0])
+
+    def put(microseconds: int) -> None:
+        ahead[0] += microseconds
+
+    return put
