@@ -31,6 +31,7 @@ LISTED = Path(__file__).parent / "listed.json"
 
 GROUP_HELPS: Mapping[str, str] = {
     "auth": "Say who the caller is; make, list and revoke API keys.",
+    "auth keys": "Make, list and revoke API keys, with which programs call the service.",
     "entities": "Find, list and read entities; correct, delete, restore and merge them.",
     "observations": "Add an observation to an entity, and list observations.",
     "relationship-types": "List the types that a relationship may have, and register new ones.",
@@ -40,7 +41,7 @@ GROUP_HELPS: Mapping[str, str] = {
     "snapshots": "Check the stored snapshots against their observations, and repair them.",
     "timeline": "List and read events: the dates in the fields of entities.",
 }
-"""The help of each group of commands that are operations, by the first word of its commands."""
+"""The help of each group of commands that are operations, by the words that its commands begin with."""
 
 TEXT_HELP = 'What cannot be JSON is taken as text: CEO is "CEO", while 7, true, null, [ and { are JSON.'
 _LOOKS_LIKE_JSON = re.compile(r'\s*(?:[\[{"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$)')
@@ -123,9 +124,10 @@ def listed() -> dict[tuple[str, ...], Mapping[str, Any]]:
     return {tuple(entry["command"]): entry for entry in json.loads(LISTED.read_text("utf-8"))}
 
 
-def nouns() -> list[str]:
-    """Return the first words of the commands that have two."""
-    return list(dict.fromkeys(words[0] for words in listed() if len(words) > 1))
+def groups() -> list[tuple[str, ...]]:
+    """Return the words of each group, such as ``auth`` and ``auth keys``, shorter ones first."""
+    beginnings = (words[:count] for words in listed() for count in range(1, len(words)))
+    return sorted(dict.fromkeys(beginnings), key=len)
 
 
 class _Commands(dict[str, Any]):
@@ -184,9 +186,11 @@ def group_of(*words: str) -> type[TyperGroup]:
 
 def add_commands(app: typer.Typer) -> None:
     """Add a group for each noun that operations work with. The app's own group is ``group_of()``."""
-    for noun in nouns():
-        group = typer.Typer(no_args_is_help=True)
-        app.add_typer(group, name=noun, help=GROUP_HELPS[noun], cls=group_of(noun))
+    parents: dict[tuple[str, ...], typer.Typer] = {(): app}
+    for words in groups():
+        group = parents[words] = typer.Typer(no_args_is_help=True)
+        name, text = words[-1], GROUP_HELPS[" ".join(words)]
+        parents[words[:-1]].add_typer(group, name=name, help=text, cls=group_of(*words))
 
 
 def show_whole_summaries(app: typer.Typer) -> None:

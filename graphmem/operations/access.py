@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from typing import Annotated, Final, Literal, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Nothing
-from graphmem.registry import Context, Scope, operation
+from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
+from graphmem.auth.accounts import Accounts, ApiKey
+from graphmem.errors import Forbidden, NotFound
+from graphmem.model import times
+from graphmem.reading import answers
+from graphmem.registry import Context, Face, Scope, operation
+
+DAYS_LIMIT: Final = 3650
+KEY_NAME_LIMIT: Final = 100
+_DAY: Final = 86_400_000_000
+"""Microseconds of a day."""
+_NO_MODEL: Final = "a secret would stand in the conversation of a model, and in its logs"
 
 
 class Me(TypedDict):
@@ -44,3 +55,171 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
     if actor.credential:
         answer["credential"] = actor.credential
     return answer
+
+
+class Key(TypedDict):
+    """An API key without its secret. ``last_used_at`` is exact to the minute."""
+
+    key_id: str
+    name: str
+    state: Literal["active", "expired", "revoked"]
+    scopes: list[str]
+    created_at: str
+    expires_at: str | None
+    last_used_at: str | None
+    revoked_at: str | None
+
+
+class Warning(TypedDict):
+    """What the caller should know: ``code`` is for programs, ``message`` for people."""
+
+    code: str
+    message: str
+
+
+class CreateKey(Arguments):
+    """The arguments of ``keys.create``."""
+
+    name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_LIMIT), NotBlank] = Field(
+        description="What the key is for, such as the program and the machine that use it."
+    )
+    scopes: list[Scope] = Field(
+        default=[],
+        max_length=len(Scope),
+        description="What the key may do: read, write, admin. Default: read and write, as far as the caller "
+        "may; never more than the caller may.",
+    )
+    expires_in_days: Annotated[int, Field(ge=1, le=DAYS_LIMIT), NoBool] | None = Field(
+        default=None, description=f"Days until the key expires, 1 to {DAYS_LIMIT}. Default: it never expires."
+    )
+
+
+class CreatedKey(TypedDict):
+    """A new API key. ``secret`` is in no later answer: only its hash is stored."""
+
+    secret: str
+    key: Key
+    hint: str
+    warnings: NotRequired[list[Warning]]
+
+
+@operation(
+    "keys.create",
+    "POST /keys",
+    command="auth keys create",
+    scope=Scope.WRITE,
+    sandbox=False,
+    faces=Face.REST | Face.CLI,
+    reason=_NO_MODEL,
+    errors=(NotFound,),
+    example={"name": "laptop", "scopes": ["read"], "expires_in_days": 90},
+)
+async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
+    """Make an API key of the caller's account. Its secret is in this answer only.
+
+    A program sends the secret as `Authorization: Bearer …`. A key has at most the scopes of its maker. The
+    first key or password of an instance turns authentication on: callers over TCP need a credential from then
+    on, in all processes within 5 seconds.
+    """
+    actor, accounts = context.actor, Accounts(context.services.database)
+    scopes = set(arguments.scopes) or actor.scopes & {Scope.READ, Scope.WRITE}
+    if lacking := sorted(scopes - actor.scopes):
+        message = f"a key has at most the scopes of its maker, who lacks {', '.join(lacking)}"
+        raise Forbidden(message, needs=lacking[0], operation="keys.create")
+    days = arguments.expires_in_days
+    was_open = await is_open(context)
+    secret, key = await accounts.create_key(
+        actor.account, arguments.name, scopes, None if days is None else times.now() + days * _DAY
+    )
+    answer: CreatedKey = {
+        "secret": secret,
+        "key": _shown(key),
+        "hint": "store the secret now: no later answer has it. Send it as `Authorization: Bearer …`",
+    }
+    if was_open:
+        answer["warnings"] = [first_credential()]
+    return answer
+
+
+class Keys(TypedDict):
+    """The API keys of an account, newest first, with those that are revoked or expired."""
+
+    keys: list[Key]
+
+
+@operation(
+    "keys.list",
+    "GET /keys",
+    command="auth keys list",
+    scope=Scope.READ,
+    sandbox=False,
+    faces=Face.REST | Face.CLI,
+    reason="an MCP client has no use for the keys of other programs",
+)
+async def list_keys(context: Context, arguments: Nothing) -> Keys:
+    """List the API keys of the caller's account, with their last use to the minute."""
+    keys = await Accounts(context.services.database).keys(context.actor.account)
+    return {"keys": [_shown(key) for key in keys]}
+
+
+class RevokeKey(Arguments):
+    """The arguments of ``keys.revoke``."""
+
+    key_id: str = Field(
+        min_length=1, max_length=100, description="Id of the key, as the list of keys has it."
+    )
+
+
+class RevokedKey(TypedDict):
+    """The key that was revoked."""
+
+    key: Key
+
+
+@operation(
+    "keys.revoke",
+    "DELETE /keys/{key_id}",
+    command="auth keys revoke",
+    scope=Scope.WRITE,
+    idempotent=True,
+    sandbox=False,
+    faces=Face.REST | Face.CLI,
+    reason="a model that is misled by stored text could lock programs out",
+    errors=(NotFound,),
+    example={"key_id": EXAMPLE_KEY_ID},
+)
+async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
+    """Revoke an API key of the caller's account. No process accepts it after 5 seconds."""
+    key = await Accounts(context.services.database).revoke_key(context.actor.account, arguments.key_id)
+    return {"key": _shown(key)}
+
+
+async def is_open(context: Context) -> bool:
+    """Return whether the service of this process asks callers over TCP for no credential yet."""
+    settings = context.services.settings
+    if settings.bearer_token is not None or not settings.is_local_only:
+        return False
+    return not await Accounts(context.services.database).are_guarded()
+
+
+def first_credential() -> Warning:
+    """Return the warning that the first key or password of an instance turns authentication on."""
+    return {
+        "code": "AUTHENTICATION_ON",
+        "message": "this instance was open. Callers over TCP need a credential from now on, in all processes "
+        "within 5 seconds; commands on this machine need none",
+    }
+
+
+def _shown(key: ApiKey) -> Key:
+    state: Literal["active", "expired", "revoked"] = "active" if key.is_valid(times.now()) else "expired"
+    return {
+        "key_id": key.id,
+        "name": key.name,
+        "state": "revoked" if key.revoked_at is not None else state,
+        "scopes": key.scopes,
+        "created_at": times.render(key.created_at),
+        "expires_at": answers.when(key.expires_at),
+        "last_used_at": answers.when(key.last_used_at),
+        "revoked_at": answers.when(key.revoked_at),
+    }

@@ -57,6 +57,7 @@ class World:
             "entity_type": "wine",
             "event_id": call("timeline.list")["events"][0]["id"],
             "observation_id": event["entities"][0]["observation_id"],
+            "key_id": call("keys.create", name="of a test")["key"]["key_id"],
         }
 
     def known_things(self, arguments: Any, pick: int) -> Any:
@@ -93,9 +94,10 @@ def world(loop: Loop, services: Any) -> World:
     from graphmem.api.app import create_app
     from graphmem.auth import Actor
     from graphmem.auth.authenticator import Caller
-    from tests.support.actors import full_actor
+    from tests.support.actors import DISABLED_ACCOUNT, full_actor
 
     owner = str(uuid.uuid4())
+    loop.run(services.database.script(DISABLED_ACCOUNT, id=owner))
 
     async def authenticate(caller: Caller) -> Actor:
         return full_actor(caller.headers.get("authorization", "").removeprefix("Bearer ") or owner)

@@ -16,6 +16,7 @@ STORED = {
     arguments.EXAMPLE_OTHER_ENTITY_ID: "$acme",
     arguments.EXAMPLE_RELATIONSHIP_ID: "$link_id",
     arguments.EXAMPLE_EVENT_ID: "$event",
+    arguments.EXAMPLE_KEY_ID: "$key",
 }
 """What stands for the ids of examples."""
 NOBODY = "ent_" + "0" * 24
@@ -229,6 +230,9 @@ MAY_DIFFER = {
     "search.explain": {"milliseconds"},
     "server.stats": {"sequence", "last_updated"},
     "server.info": {"api_base", "mcp_url", "openapi_url"},
+    # Each face makes a key of its own.
+    "keys.create": {"key", "secret"},
+    "keys.list": {"keys"},
     # The account is that of the face.
     "auth.whoami": {"account", "authentication", "client", "user_id"},
 }

@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 from graphmem import worker
 from graphmem.api import openapi
 from graphmem.api.app import create_app
+from graphmem.arguments import BODY_METHODS
 from graphmem.auth import Actor
 from graphmem.cli import in_process
 from graphmem.cli.main import app as cli
@@ -33,7 +34,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
-from tests.support.actors import always, full_actor
+from tests.support.actors import DISABLED_ACCOUNT, always, full_actor
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.faces import argv, flat, in_query, share_services
@@ -89,6 +90,8 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     (link,) = answer["relationships_created"]
     known = {"$ada": ada, "$acme": acme}
     known |= {"$link": link["relationship_key"], "$link_id": link["relationship_id"]}
+    loop.run(services.database.script(DISABLED_ACCOUNT, id=service.owner))
+    known["$key"] = run("keys.create", {"name": "parity"})["key"]["key_id"]
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
 
     def fill(value: Any) -> Any:
@@ -132,13 +135,13 @@ def requests(row: Row) -> list[tuple[str, str, dict[str, Any]]]:
     """Return each way to ask for a row over HTTP: every route that can say it, bare and under /api."""
     calls: list[tuple[str, str, dict[str, Any]]] = []
     for method, path in REGISTRY[row.name].routes:
-        arguments = flat(row.arguments) if method == "GET" else row.arguments
+        arguments = row.arguments if method in BODY_METHODS else flat(row.arguments)
         places = re.findall(r"{(\w+)}", path)
         if not set(places) <= set(flat(row.arguments)):
             continue
         rest = {name: value for name, value in arguments.items() if name not in places}
         url = path.format_map({name: quote(flat(row.arguments)[name], safe="") for name in places})
-        if method == "GET":
+        if method not in BODY_METHODS:
             sent = {"params": {n: in_query(v) for n, v in rest.items()}}
         else:
             sent = {"content": json.dumps(rest), "headers": {"Content-Type": "application/json"}}

@@ -16,6 +16,7 @@ from graphmem.errors import GraphmemError, UnknownField
 from graphmem.reading import cursors
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
+from tests.support.actors import DISABLED_ACCOUNT
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
@@ -38,7 +39,7 @@ STEERING = (
 PLAIN = {
     "additional_fields", "aliases", "canonical_name_fields", "constraint_violation_policy", "description",
     "fields_to_remove", "filters", "identity_opt_out", "inverse", "merge_reason", "metadata", "mismatch",
-    "observation_source_priority", "reason", "reducer_config", "schema_version", "source", "status",
+    "observation_source_priority", "reason", "reducer_config", "schema_version", "scopes", "source", "status",
     "temporal_fields", "value",
 }  # fmt: skip
 """Arguments that take a text and name nothing of anybody's. Others are asked with Alice's ids and names."""
@@ -63,9 +64,10 @@ class Alice:
         (link,) = answer["relationships_created"]
         observation_ids = [item["observation_id"] for item in answer["entities"]]
         (event,) = run("timeline.list")["events"]
+        key_id = run("keys.create", name=self.marker)["key"]["key_id"]
         self.secrets = {
             self.marker, self.owner, ada, acme, *observation_ids, answer["transaction_id"],
-            link["relationship_key"], link["relationship_id"], link["observation_id"], event["id"],
+            link["relationship_key"], link["relationship_id"], link["observation_id"], event["id"], key_id,
         }  # fmt: skip
         ends = {"relationship_type": "WORKS_AT", "source_index": 0, "target_entity_id": acme}
         ends_by_id = {"relationship_type": "WORKS_AT", "source_entity_id": ada, "target_entity_id": acme}
@@ -86,6 +88,7 @@ class Alice:
             "entity_id": [ada, acme],
             "observation_id": observation_ids,
             "event_id": [event["id"]],
+            "key_id": [key_id],
             "event_type": ["Birthday"],
             "source_id": ["src_" + "0" * 32],
             "entity_type": ["person"],
@@ -126,6 +129,7 @@ class Alice:
 @pytest.fixture(scope="module")
 def alice(loop: Loop, services: Services) -> Alice:
     alice = Alice()
+    loop.run(services.database.script(DISABLED_ACCOUNT, id=alice.owner))
     alice.store(faces.by_runner(loop, services, alice.owner))
     return alice
 
@@ -243,13 +247,15 @@ def test_nothing_of_another_owner_is_changed(
 ) -> None:
     hers = faces.by_runner(loop, services, alice.owner)
     entity_ids = alice.values["entity_id"]
-    before = [hers("server.stats"), *(hers("entities.get", entity_id=entity_id) for entity_id in entity_ids)]
+
+    def state() -> list[Any]:
+        entities = [hers("entities.get", entity_id=entity_id) for entity_id in entity_ids]
+        return [hers("server.stats"), hers("keys.list"), *entities]
+
+    before = state()
     for arguments in questions(name, alice):
         outcome(run, name, arguments)
-    assert [
-        hers("server.stats"),
-        *(hers("entities.get", entity_id=entity_id) for entity_id in entity_ids),
-    ] == before
+    assert state() == before
 
 
 def test_an_entity_of_another_owner_is_not_there(call: Call, alice: Alice) -> None:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from graphmem.auth import ALL_SCOPES, Actor
 from graphmem.auth.authenticator import Authenticate, Caller
+
+DISABLED_ACCOUNT: Final = (
+    "MERGE (account:Account {id: $id}) ON CREATE SET account.name = $id, account.owner = $id, "
+    "account.scopes = ['read', 'write', 'admin'], account.created_at = 0, account.disabled = true"
+)
+"""Creates the account of ``full_actor``. Its keys turn authentication on for nobody: it is disabled."""
 
 
 def full_actor(owner: str, client: str = "unknown") -> Actor:

@@ -74,7 +74,7 @@ if __name__ == "__main__":
 
         Authenticator.actor = owner_by_token  # pyright: ignore[reportAttributeAccessIssue]
     else:
-        graphmem_settings.DEFAULT_OWNER = owner
+        graphmem_settings.DEFAULT_OWNER = graphmem_settings.LOCAL_ACCOUNT = owner
         # Its worker would do the work that other tests leave in the database for a process that they kill.
         from graphmem import worker
 

@@ -13,6 +13,7 @@ from mcp import Client as McpClient
 from typer.testing import CliRunner
 
 from graphmem import runtime
+from graphmem.arguments import BODY_METHODS
 from graphmem.cli import in_process
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
@@ -56,9 +57,9 @@ def by_rest(loop: Loop, app: Any, owner: str) -> Call:
         async with httpx.AsyncClient(
             transport=transport, base_url="http://localhost", headers=headers
         ) as http:
-            if method == "GET":
+            if method not in BODY_METHODS:
                 params = {k: in_query(v) for k, v in rest.items()}
-                return await http.get(path, params=params)
+                return await http.request(method, path, params=params)
             headers = {"Content-Type": "application/json"}
             return await http.request(method, path, content=json.dumps(rest), headers=headers)
 

@@ -174,6 +174,7 @@ def _run(words: list[str], owner: str, worker: bool, clock: int, **_: Any) -> No
         Authenticator.actor = owner_by_token  # pyright: ignore[reportAttributeAccessIssue]
     else:
         auth.DEFAULT_OWNER = settings.DEFAULT_OWNER = owner
+        auth.LOCAL_ACCOUNT = settings.LOCAL_ACCOUNT = owner
     if words == [LOCAL_SERVICE]:
         os.setsid()
         return process.main()

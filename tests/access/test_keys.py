@@ -1,0 +1,145 @@
+"""API keys as callers make, list and revoke them, over REST and on the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from graphmem.registry import REGISTRY, Face
+from graphmem.settings import LOCAL_ACCOUNT
+from tests.access.conftest import Instance
+from tests.faces.test_http_edges import envelope
+from tests.support.actors import always, full_actor
+
+
+@pytest.fixture
+def ada(instance: Instance) -> str:
+    """The key of an account, with the scopes read and write."""
+    return instance.key(instance.account("ada"))
+
+
+def created(instance: Instance, maker: str, **arguments: Any) -> Any:
+    """Make a key over REST, and return the answer."""
+    answer = instance.application()("POST", "/keys", maker, json={"name": "laptop", **arguments})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_key_that_was_made_over_rest_opens_the_account_of_its_maker(instance: Instance, ada: str) -> None:
+    answer = created(instance, ada)
+    assert re.fullmatch(r"gm_sk_[A-Za-z0-9_-]{43}", answer["secret"])
+    assert (answer["key"]["state"], answer["key"]["scopes"]) == ("active", ["read", "write"])
+    assert "no later answer has it" in answer["hint"]
+    me = instance.application()("GET", "/me", answer["secret"]).json()
+    assert (me["account"], me["credential"]) == ("ada", answer["key"]["key_id"])
+
+
+def test_the_secret_is_in_the_answer_of_its_making_alone(instance: Instance, ada: str) -> None:
+    secret = created(instance, ada)["secret"]
+    http = instance.application()
+    listed = http("GET", "/keys", ada)
+    assert [key["name"] for key in listed.json()["keys"]] == ["laptop", "of a test"]
+    revoked = http("DELETE", f"/keys/{listed.json()['keys'][0]['key_id']}", ada)
+    assert revoked.json()["key"]["state"] == "revoked"
+    assert secret not in listed.text + revoked.text
+
+
+def test_a_key_has_at_most_the_scopes_of_its_maker(instance: Instance) -> None:
+    account = instance.account("ada", ["read", "write", "admin"])
+    keys = {scope: instance.key(account, scopes) for scope, scopes in {
+        "read": ["read"], "write": ["read", "write"], "admin": ["read", "write", "admin"],
+    }.items()}  # fmt: skip
+    http = instance.application()
+
+    def status(maker: str, *scopes: str) -> int:
+        return http("POST", "/keys", keys[maker], json={"name": "x", "scopes": scopes}).status_code
+
+    assert [status("read", "read"), status("read", "write")] == [403, 403]
+    assert [status("write", "read"), status("write", "write"), status("write", "admin")] == [200, 200, 403]
+    assert [status("admin", "admin"), status("admin", "owner")] == [200, 400]
+    refused = http("POST", "/keys", keys["write"], json={"name": "x", "scopes": ["read", "admin"]})
+    assert envelope(refused)["details"]["needs"] == "admin"
+    # Without scopes, a key has those for the data, whoever makes it.
+    assert created(instance, keys["admin"])["key"]["scopes"] == ["read", "write"]
+
+
+def test_a_key_expires_after_its_days(instance: Instance, ada: str, forward: Callable[[int], None]) -> None:
+    answer = created(instance, ada, expires_in_days=30)
+    times = (datetime.fromisoformat(answer["key"][name]) for name in ("expires_at", "created_at"))
+    assert abs(next(times) - next(times) - timedelta(days=30)) < timedelta(seconds=5)
+    assert created(instance, ada)["key"]["expires_at"] is None
+    forward(30 * 86_400_000_000)
+    http = instance.application()
+    assert http("GET", "/stats", answer["secret"]).status_code == 401
+    assert [key["state"] for key in http("GET", "/keys", ada).json()["keys"]] == [
+        "active",
+        "expired",
+        "active",
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"name": ""}, {"name": "  "}, {"name": "x" * 101}, {"name": "x", "expires_in_days": 0},
+     {"name": "x", "expires_in_days": 3651}, {"name": "x", "expires_in_days": True},
+     {"name": "x", "scopes": ["all"]}, {"name": "x", "account_id": LOCAL_ACCOUNT}],
+)  # fmt: skip
+def test_a_key_with_wrong_arguments_is_refused(instance: Instance, ada: str, arguments: Any) -> None:
+    assert instance.application()("POST", "/keys", ada, json=arguments).status_code == 400
+
+
+def test_a_key_is_revoked_without_a_body_and_once_more_without_an_effect(
+    instance: Instance, ada: str
+) -> None:
+    answer = created(instance, ada)
+    path = f"/keys/{answer['key']['key_id']}"
+    http = instance.application()
+    first, second = (http("DELETE", prefix + path, ada).json() for prefix in ("", "/api"))
+    assert first == second
+    assert instance.application()("GET", "/stats", answer["secret"]).status_code == 401
+    assert http("DELETE", f"{path}?force=true", ada).status_code == 400
+    assert http("DELETE", "/keys/key_0000000000000000", ada).status_code == 404
+    assert http("DELETE", path).status_code == 401
+
+
+def test_the_keys_of_one_account_are_invisible_to_others(instance: Instance, ada: str) -> None:
+    bob = instance.key(instance.account("bob"))
+    key = created(instance, ada, name="of ada")["key"]
+    http = instance.application()
+    assert [each["name"] for each in http("GET", "/keys", bob).json()["keys"]] == ["of a test"]
+    unknown = http("DELETE", "/keys/key_0000000000000000", bob)
+    foreign = http("DELETE", f"/keys/{key['key_id']}", bob)
+    assert (foreign.status_code, unknown.status_code) == (404, 404)
+    assert foreign.json()["message"].replace(key["key_id"], "") == unknown.json()["message"].replace(
+        "key_0000000000000000", ""
+    )
+    assert http("GET", "/keys", ada).json()["keys"][0]["state"] == "active"
+
+
+def test_the_first_key_of_an_open_instance_warns_that_callers_need_a_credential(instance: Instance) -> None:
+    http = instance.application()
+    first, second = (http("POST", "/keys", json={"name": "laptop"}) for _ in range(2))
+    (warning,) = first.json()["warnings"]
+    assert warning["code"] == "AUTHENTICATION_ON"
+    assert "within 5 seconds" in warning["message"]
+    # The application still remembers that nothing guarded it.
+    assert "warnings" not in second.json()
+
+
+def test_a_caller_without_an_account_makes_no_key(instance: Instance, owner: str) -> None:
+    http = instance.application(always(full_actor(owner)))
+    assert http("POST", "/keys", json={"name": "x"}).status_code == 404
+    assert http("GET", "/keys").json() == {"keys": []}
+
+
+def test_keys_are_not_made_over_mcp_and_not_in_the_sandbox(instance: Instance, ada: str) -> None:
+    for name in ("keys.create", "keys.list", "keys.revoke"):
+        assert REGISTRY[name].faces == Face.REST | Face.CLI
+    http = instance.application(sandbox=True)
+    for method, path in (("POST", "/keys"), ("GET", "/keys"), ("DELETE", "/keys/x")):
+        refused = http(method, path, ada)
+        assert (refused.status_code, envelope(refused)["error_code"]) == (403, "SANDBOX_DISABLED")
