@@ -14,6 +14,9 @@ GraphmemError                     500  exit 1
 │   └── TransactionTooLarge                     TRANSACTION_TOO_LARGE
 ├── AuthRequired                  401  exit 3   AUTH_REQUIRED
 ├── AuthInvalid                   401  exit 3   AUTH_INVALID
+├── OAuthRefused                  400  exit 3   OAUTH_REFUSED
+│   ├── OAuthClientUnknown        401           OAUTH_CLIENT_UNKNOWN
+│   └── OAuthStateInvalid                       OAUTH_STATE_INVALID
 ├── Forbidden                     403  exit 3   FORBIDDEN
 │   ├── HostRefused                             HOST_NOT_ALLOWED
 │   └── SandboxDisabled                         SANDBOX_DISABLED
@@ -216,6 +219,24 @@ class AuthInvalid(GraphmemError):
 
     code, status, exit_code = "AUTH_INVALID", 401, 3
     headers: ClassVar[dict[str, str]] = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
+
+
+class OAuthRefused(GraphmemError):
+    """The OAuth request is refused: details.error is the code of RFC 6749, 7591 or 8707."""
+
+    code, status, exit_code = "OAUTH_REFUSED", 400, 3
+
+
+class OAuthClientUnknown(OAuthRefused):
+    """No OAuth client has this client_id: register the client again."""
+
+    code, status = "OAUTH_CLIENT_UNKNOWN", 401
+
+
+class OAuthStateInvalid(OAuthRefused):
+    """The authorization request has ended, or this browser did not begin it: start again in the client."""
+
+    code = "OAUTH_STATE_INVALID"
 
 
 class Forbidden(GraphmemError):

@@ -1,0 +1,393 @@
+"""What OAuth keeps: clients, requests that wait for a person, and grants with their codes and tokens.
+
+A request that a person allows becomes a grant of the person's account, with a code. The code is redeemed for
+an access token and a refresh token, and a refresh token is exchanged for the next pair. Codes and refresh
+tokens are good once: whoever uses one again ends its grant, because one of the two users stole it. Only
+digests are stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from graphmem.auth import Scope, tokens
+from graphmem.auth.accounts import Account
+from graphmem.auth.client_rules import ClientMetadata
+from graphmem.database.driver import Database
+from graphmem.errors import GraphmemError, NotFound, OAuthRefused, ServiceBusy
+from graphmem.model import times
+
+REQUEST_SECONDS: Final = 600
+"""Seconds in which a person may decide on a request."""
+CODE_SECONDS: Final = 60
+ACCESS_SECONDS: Final = 900
+REFRESH_SECONDS: Final = 30 * 24 * 3600
+ATTEMPTS_LIMIT: Final = 10
+"""Attempts to allow one request. A wrong password is an attempt."""
+CLIENTS_LIMIT: Final = 100_000
+UNUSED_CLIENT_SECONDS: Final = 24 * 3600
+"""Seconds for which a registered client is kept that nobody has allowed anything."""
+USED_CLIENT_SECONDS: Final = 365 * 24 * 3600
+"""Seconds for which a registered client is kept after a person allowed it something."""
+REMOVAL_SECONDS: Final = 60.0
+"""Least seconds between two removals of what has expired, of one process."""
+REMOVED_AT_ONCE: Final = 200
+KEPT_SECONDS: Final = 24 * 3600
+"""Seconds for which what has expired is kept, so that its use is told from that of an unknown secret."""
+DIRECT_CLIENT: Final = "direct"
+"""The client id of a program that asks by ``/mcp/oauth/initiate`` without being registered."""
+_SECOND: Final = 1_000_000
+
+
+class AuthorizationRequest(NamedTuple):
+    """A row of ``oauth/_request.cypher``: what a client asks a person for."""
+
+    client_id: str
+    client_name: str
+    redirect_uri: str
+    state: str | None
+    resource: str
+    scopes: list[str]
+    expires_at: int
+
+
+class Grant(NamedTuple):
+    """A row of ``oauth/_grant.cypher``: what an account allows a client. Times are microseconds.
+
+    ``redeemed_at`` is None until the client has its first tokens. ``expires_at`` is when the last token ends.
+    """
+
+    id: str
+    client_id: str
+    client_name: str
+    scopes: list[str]
+    resource: str
+    created_at: int
+    last_used_at: int | None
+    redeemed_at: int | None
+    expires_at: int
+
+
+class RequestResult(NamedTuple):
+    """The row of queries that answer one request."""
+
+    request: AuthorizationRequest
+
+
+class GrantResult(NamedTuple):
+    """The row of queries that answer one grant."""
+
+    grant: Grant
+
+
+class ClientResult(NamedTuple):
+    """The row of ``oauth/client.cypher``."""
+
+    metadata: str
+
+
+class Redemption(NamedTuple):
+    """The row of ``oauth/redeem_code.cypher`` and ``oauth/rotate.cypher``."""
+
+    outcome: str
+    can_refresh: bool | None
+    scopes: list[str]
+
+
+class TokenOfAccount(NamedTuple):
+    """The row of ``oauth/of_token.cypher``: an access token, its account and its grant."""
+
+    account: Account
+    grant_id: str
+    scopes: list[str]
+    resource: str
+    expires_at: int
+    last_used_at: int | None
+    revoked_at: int | None
+
+    def is_valid(self, now: int) -> bool:
+        """Return whether the token, its grant and its account are in force at a time."""
+        return self.revoked_at is None and self.expires_at > now and not self.account.disabled
+
+
+class RevokedToken(NamedTuple):
+    """The row of ``oauth/revoke_token.cypher``; ``kind`` is access or refresh."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewRequest:
+    """An authorization request that was checked: ``resource`` is canonical."""
+
+    client_id: str
+    client_name: str
+    redirect_uri: str
+    state: str | None
+    code_challenge: str
+    resource: str
+    scopes: Sequence[str]
+    can_refresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """What a client sends with a code or a refresh token. None: it does not send the parameter."""
+
+    client_id: str | None
+    resource: str | None
+    scopes: Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedTokens:
+    """New tokens, which are not stored themselves. ``refresh_token`` is None for a client without refresh."""
+
+    access_token: str
+    refresh_token: str | None
+    scopes: list[str]
+    expires_in: int = ACCESS_SECONDS
+
+
+_FAILURES: Final = {
+    "replayed": ("invalid_grant", "it was used before, so everything that came of it has ended: ask again"),
+    "ended": ("invalid_grant", "the permission has ended: ask again"),
+    "expired": ("invalid_grant", "it has expired: ask again"),
+    "client": ("invalid_grant", "it belongs to another client"),
+    "redirect_uri": ("invalid_grant", "redirect_uri is not that of the authorization request"),
+    "verifier": ("invalid_grant", "code_verifier does not belong to the code_challenge of the request"),
+    "resource": ("invalid_target", "resource is not what was allowed"),
+    "scope": ("invalid_scope", "scope is more than what was allowed"),
+    "kind": ("invalid_grant", "it is not a refresh token"),
+    "unknown": ("invalid_grant", "it is unknown"),
+}
+"""The error of RFC 6749 or RFC 8707, and its description, for each outcome of a redemption."""
+
+
+class Grants:
+    """Clients, requests, grants and tokens of the instance."""
+
+    def __init__(self, database: Database) -> None:
+        self._reads = database.reads(None)
+        self._writes = database.writes(None)
+        self._removed_at = float("-inf")
+        self._removals: set[asyncio.Task[None]] = set()
+
+    # Clients
+
+    async def register(self, metadata: ClientMetadata) -> tuple[str, int]:
+        """Keep a client; return its new id and the time in microseconds.
+
+        Raises:
+            ServiceBusy: too many clients are registered.
+        """
+        client_id, now = f"client_{secrets.token_hex(16)}", times.now()
+        rows = await self._writes.rows(
+            "oauth.create_client", id=client_id, metadata=metadata.model_dump_json(exclude_none=True),
+            limit=CLIENTS_LIMIT, created_at=now, expires_at=now + UNUSED_CLIENT_SECONDS * _SECOND,
+        )  # fmt: skip
+        self._remove_expired()
+        if not rows:
+            raise ServiceBusy("too many OAuth clients are registered: try again tomorrow")
+        return client_id, now
+
+    async def client(self, client_id: str) -> ClientMetadata | None:
+        """Return what a client registered; None for an unknown one."""
+        row = await self._reads.one("oauth.client", ClientResult, id=client_id)
+        return ClientMetadata.model_validate_json(row.metadata) if row is not None else None
+
+    # Requests
+
+    async def create_request(self, request: NewRequest) -> tuple[str, int]:
+        """Keep a request; return the secret that names it, and when it expires."""
+        secret, expires_at = secrets.token_urlsafe(32), times.now() + REQUEST_SECONDS * _SECOND
+        await self._writes.rows(
+            "oauth.create_request", digest=tokens.digest(secret), client_id=request.client_id,
+            client_name=request.client_name, redirect_uri=request.redirect_uri, state=request.state,
+            code_challenge=request.code_challenge, resource=request.resource, scopes=list(request.scopes),
+            can_refresh=request.can_refresh, expires_at=expires_at,
+        )  # fmt: skip
+        self._remove_expired()
+        return secret, expires_at
+
+    async def request(self, secret: str) -> AuthorizationRequest | None:
+        """Return a request that waits for a decision."""
+        row = await self._reads.one(
+            "oauth.request", RequestResult, digest=tokens.digest(secret), now=times.now()
+        )
+        return row.request if row is not None else None
+
+    async def count_attempt(self, secret: str) -> AuthorizationRequest | None:
+        """Count an attempt to allow a request; None if no attempt is left, or the request has ended."""
+        row = await self._writes.one(
+            "oauth.count_attempt", RequestResult, digest=tokens.digest(secret), limit=ATTEMPTS_LIMIT,
+            now=times.now(),
+        )  # fmt: skip
+        return row.request if row is not None else None
+
+    async def allow(self, secret: str, account: Account, scopes: Collection[str], browser: str) -> str | None:
+        """Allow a request for an account; return the code, or None if the request has ended.
+
+        Args:
+            browser: the secret in the cookie of the browser in which the person decided.
+        """
+        code, now = secrets.token_urlsafe(32), times.now()
+        row = await self._writes.one(
+            "oauth.grant", RequestResult, digest=tokens.digest(secret), account_id=account.id,
+            grant_id=f"con_{secrets.token_hex(8)}", scopes=sorted(scopes), code_digest=tokens.digest(code),
+            browser=tokens.digest(browser), now=now, expires_at=now + CODE_SECONDS * _SECOND,
+            client_expires_at=now + USED_CLIENT_SECONDS * _SECOND,
+        )  # fmt: skip
+        return code if row is not None else None
+
+    async def deny(self, secret: str) -> AuthorizationRequest | None:
+        """End a request; None if it has ended already."""
+        row = await self._writes.one(
+            "oauth.deny", RequestResult, digest=tokens.digest(secret), now=times.now()
+        )
+        return row.request if row is not None else None
+
+    async def finish(self, secret: str, code: str, browser: str) -> AuthorizationRequest | None:
+        """End a request that was allowed; None for another code, another browser, or a second time."""
+        row = await self._writes.one(
+            "oauth.finish_request", RequestResult, digest=tokens.digest(secret),
+            code_digest=tokens.digest(code), browser=tokens.digest(browser), now=times.now(),
+        )  # fmt: skip
+        return row.request if row is not None else None
+
+    # Tokens
+
+    async def redeem(
+        self, code: str, challenge: str, redirect_uri: str | None, presented: Presented
+    ) -> IssuedTokens:
+        """Redeem a code for tokens.
+
+        Args:
+            challenge: the challenge of the code verifier that the client sends.
+
+        Raises:
+            OAuthRefused: the code is not good for it; the code is burnt and its grant has ended.
+        """
+        access_token, refresh_token, now = _new_tokens()
+        row = await self._writes.one(
+            "oauth.redeem_code", Redemption, digest=tokens.digest(code), challenge=challenge,
+            redirect_uri=redirect_uri, client_id=presented.client_id, resource=presented.resource,
+            scopes=_sorted(presented.scopes), access_digest=tokens.digest(access_token),
+            access_expires_at=now + ACCESS_SECONDS * _SECOND, refresh_digest=tokens.digest(refresh_token),
+            refresh_expires_at=now + REFRESH_SECONDS * _SECOND, now=now,
+        )  # fmt: skip
+        self._remove_expired()
+        return _issued(row, access_token, refresh_token)
+
+    async def rotate(self, token: str, presented: Presented) -> IssuedTokens:
+        """Exchange a refresh token for new tokens.
+
+        Raises:
+            OAuthRefused: the token is not good for it. If it was used before, its grant has ended.
+        """
+        access_token, refresh_token, now = _new_tokens()
+        row = await self._writes.one(
+            "oauth.rotate", Redemption, digest=tokens.digest(token), client_id=presented.client_id,
+            resource=presented.resource, scopes=_sorted(presented.scopes),
+            access_digest=tokens.digest(access_token), access_expires_at=now + ACCESS_SECONDS * _SECOND,
+            refresh_digest=tokens.digest(refresh_token), refresh_expires_at=now + REFRESH_SECONDS * _SECOND,
+            now=now,
+        )  # fmt: skip
+        self._remove_expired()
+        return _issued(row, access_token, refresh_token)
+
+    async def of_token(self, digest: str) -> TokenOfAccount | None:
+        """Return the access token of a digest with its account, valid or not."""
+        return await self._reads.one("oauth.of_token", TokenOfAccount, digest=digest)
+
+    async def use_grant(self, grant_id: str, used_at: int) -> None:
+        """Note when a grant was used last."""
+        await self._writes.rows("oauth.use_grant", id=grant_id, used_at=used_at)
+
+    async def revoke_token(self, token: str, client_id: str | None) -> None:
+        """End an access token, or with a refresh token its grant. An unknown token changes nothing."""
+        await self._writes.one(
+            "oauth.revoke_token", RevokedToken, digest=tokens.digest(token), client_id=client_id,
+            now=times.now(),
+        )  # fmt: skip
+
+    # Connections: the grants as their account sees them
+
+    async def connections(self, account_id: str) -> list[Grant]:
+        """Return the grants of an account whose tokens are in force, newest first."""
+        rows = await self._reads.all("oauth.connections", GrantResult, account_id=account_id, now=times.now())
+        return [row.grant for row in rows]
+
+    async def connection(self, account_id: str, grant_id: str) -> Grant:
+        """Return a grant of an account.
+
+        Raises:
+            NotFound: the account has no such grant, or it was revoked.
+        """
+        row = await self._reads.one("oauth.connection", GrantResult, account_id=account_id, id=grant_id)
+        if row is None:
+            raise no_connection(grant_id)
+        return row.grant
+
+    async def revoke(self, account_id: str, grant_id: str) -> Grant:
+        """End a grant of an account with all its tokens.
+
+        Raises:
+            NotFound: the account has no such grant, or it was revoked.
+        """
+        row = await self._writes.one(
+            "oauth.revoke", GrantResult, account_id=account_id, id=grant_id, now=times.now()
+        )
+        if row is None:
+            raise no_connection(grant_id)
+        return row.grant
+
+    def _remove_expired(self) -> None:
+        """Remove some of what has expired, beside the request and not often."""
+        if time.monotonic() - self._removed_at < REMOVAL_SECONDS:
+            return
+        self._removed_at = time.monotonic()
+        task = asyncio.create_task(self.remove_expired())
+        self._removals.add(task)
+        task.add_done_callback(self._removals.discard)
+
+    async def remove_expired(self) -> None:
+        """Remove some requests, tokens, grants and clients that have expired a while ago."""
+        with contextlib.suppress(GraphmemError):
+            before = times.now() - KEPT_SECONDS * _SECOND
+            await self._writes.rows("oauth.remove_expired", before=before, limit=REMOVED_AT_ONCE)
+
+
+def granted_scopes(requested: Collection[str], account: Account) -> list[str]:
+    """Return the scopes that a person may allow a client: those that the account has itself."""
+    return [scope for scope in Scope if scope in requested and scope in account.scopes]
+
+
+def no_connection(grant_id: str) -> NotFound:
+    """Return the error for an unknown connection."""
+    return NotFound(
+        f"there is no connection {grant_id[:100]}: GET /mcp/oauth/connections lists the connections",
+        connection_id=grant_id[:100],
+    )
+
+
+def _new_tokens() -> tuple[str, str, int]:
+    return tokens.make(tokens.ACCESS_PREFIX), tokens.make(tokens.REFRESH_PREFIX), times.now()
+
+
+def _sorted(scopes: Sequence[str] | None) -> list[str] | None:
+    return None if scopes is None else sorted(scopes)
+
+
+def _issued(row: Redemption | None, access_token: str, refresh_token: str) -> IssuedTokens:
+    outcome = row.outcome if row is not None else "unknown"
+    if row is None or outcome != "valid":
+        error, description = _FAILURES[outcome]
+        raise OAuthRefused(description, error=error)
+    return IssuedTokens(access_token, refresh_token if row.can_refresh else None, row.scopes)
