@@ -113,7 +113,8 @@ async def _serve(
             settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_progress
         ) as services,
     ):
-        settings.check_bind(guarded=await Accounts(services.database).are_guarded())
+        if not settings.is_local_only and settings.bearer_token is None:
+            settings.check_bind(guarded=await Accounts(services.database).are_guarded())
         config = uvicorn.Config(
             create_app(services),
             host=settings.host,

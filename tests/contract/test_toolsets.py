@@ -58,6 +58,7 @@ def test_a_toolset_fits_its_bytes(name: ToolsetName) -> None:
 
 
 BOUNDED = {
+    "auth.whoami": "one account",
     "context.retrieve": "it has a budget of its own",
     "entities.delete": "one id and one name",
     "entities.merge": "two ids and counts",
