@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from fnmatch import fnmatch
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -172,14 +173,35 @@ def test_what_nothing_uses_yet_is_not_started() -> None:
     assert "objects" not in services["graphmem"]["depends_on"]
 
 
+def test_the_service_trusts_the_proxy_and_the_gateway_of_its_network() -> None:
+    file = compose("compose.yaml")
+    (network,) = file["networks"]["front"]["ipam"]["config"]
+    subnet, dynamic = (IPv4Network(interpolated(network[key])) for key in ("subnet", "ip_range"))
+    proxy = interpolated(file["services"]["caddy"]["networks"]["front"]["ipv4_address"])
+    trusted = interpolated(file["services"]["graphmem"]["environment"]["GRAPHMEM_TRUSTED_PROXIES"])
+    assert set(trusted.split(",")) == {proxy, interpolated(network["gateway"])}
+    # No other container gets one of these addresses.
+    assert all(IPv4Address(address) in subnet for address in trusted.split(","))
+    assert not any(IPv4Address(address) in dynamic for address in trusted.split(","))
+    assert subnet.supernet_of(dynamic)
+
+
+def test_the_proxy_has_what_its_configuration_names() -> None:
+    proxy = compose("compose.yaml")["services"]["caddy"]
+    named = set(re.findall(r"\{\$(\w+)", (DOCKER / "Caddyfile").read_text("utf-8")))
+    assert named == set(proxy["environment"])
+    assert proxy["environment"]["UPSTREAM"] == f"graphmem:{environment()['GRAPHMEM_PORT']}"
+
+
 def test_services_name_networks_and_volumes_that_are_there() -> None:
     for name in FILES:
         file = compose(name)
         for service in file["services"].values():
             assert set(service.get("networks", ())) <= set(file.get("networks", {}))
-            assert {volume.split(":")[0] for volume in service.get("volumes", ())} <= set(
-                file.get("volumes", {})
-            )
+            sources = {volume.split(":")[0] for volume in service.get("volumes", ())}
+            files = {source for source in sources if source.startswith("./")}
+            assert sources - files <= set(file.get("volumes", {}))
+            assert all((DOCKER / source).is_file() for source in files)
     assert compose("compose.yaml")["networks"]["back"] == {"internal": True}
 
 
