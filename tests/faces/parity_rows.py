@@ -216,6 +216,8 @@ SPECIAL = [
     Row("timeline.list", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
     Row("timeline.list", {"start_date": "soon"}, "VALIDATION_INVALID_FORMAT"),
     Row("timeline.list", {"cursor": "AAAA"}, "INVALID_CURSOR"),
+    Row("keys.revoke", {"key_id": "$key"}),
+    Row("keys.revoke", {"key_id": "key_0"}, "RESOURCE_NOT_FOUND"),
     Row("timeline.get", {"event_id": "$event"}),
     Row("timeline.get", {"event_id": "$event", "at": AT}),
     Row("timeline.get", {"event_id": "$event", "at": "2020-01-01"}, "RESOURCE_NOT_FOUND"),
