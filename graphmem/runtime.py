@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 import structlog
 
 from graphmem import neo4j_local, operations
+from graphmem.auth.guard import Guard
 from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
 from graphmem.database.driver import Database, OnNotification
@@ -84,7 +85,10 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     database.metrics.waiting.set_function(writers.waiting)
     availability = Availability(database)
     try:
-        yield Services(database, availability, vocabulary, TypeAliases(database), writers, settings, embedder)
+        yield Services(
+            database, availability, vocabulary, TypeAliases(database), writers, settings, embedder,
+            Guard(database),
+        )  # fmt: skip
     finally:
         await availability.close()
         await writers.close()

@@ -350,6 +350,11 @@ class Settings(BaseSettings):
         """Whether only this machine reaches the service, so that it may be served without a token."""
         return self.host in LOOPBACK and self.env != "production"
 
+    @property
+    def may_be_open(self) -> bool:
+        """Whether callers need no credential as long as no account has a password or an API key."""
+        return self.bearer_token is None and self.is_local_only
+
     def check_bind(self, *, guarded: bool = False) -> None:
         """Refuse to serve other machines without a credential.
 

@@ -13,13 +13,12 @@ from cachetools import TTLCache
 
 from graphmem.auth import Actor, Method, Scope, local_actor, tokens
 from graphmem.auth.accounts import Accounts, ApiKey
+from graphmem.auth.guard import REMEMBERED_SECONDS, Guard
 from graphmem.database.driver import Database
 from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError
 from graphmem.model import times
 from graphmem.settings import Settings
 
-REMEMBERED_SECONDS: Final = 4.0
-"""Seconds for which a credential is not looked up again: a revocation holds everywhere within 5 s."""
 _REMEMBERED_LIMIT: Final = 10_000
 _MINUTE: Final = 60_000_000
 """Microseconds of a minute: the last use of a credential is noted once in each."""
@@ -51,7 +50,7 @@ class Authenticator:
         self._accounts = Accounts(database)
         self._settings = settings
         self._actors: TTLCache[str, Actor] = TTLCache(_REMEMBERED_LIMIT, REMEMBERED_SECONDS)
-        self._guarded: TTLCache[None, bool] = TTLCache(1, REMEMBERED_SECONDS)
+        self._guard = Guard(database)
         self._lookups: dict[str, Callable[[str, Caller], Awaitable[Actor]]] = {
             tokens.KEY_PREFIX: self._of_key,
         }
@@ -83,12 +82,7 @@ class Authenticator:
 
     async def is_open(self) -> bool:
         """Return whether callers need no credential: on loopback, in development, and nothing guards it."""
-        if self._settings.bearer_token is not None or not self._settings.is_local_only:
-            return False
-        guarded = self._guarded.get(None)
-        if guarded is None:
-            guarded = self._guarded[None] = await self._accounts.are_guarded()
-        return not guarded
+        return await self._guard.is_open(self._settings)
 
     def _is_static(self, token: str) -> bool:
         expected = self._settings.bearer_token

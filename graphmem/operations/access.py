@@ -131,6 +131,7 @@ async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     secret, key = await accounts.create_key(
         actor.account, arguments.name, scopes, None if days is None else times.now() + days * _DAY
     )
+    context.services.guard.forget()
     answer: CreatedKey = {
         "secret": secret,
         "key": _shown(key),
@@ -196,10 +197,8 @@ async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
 
 async def is_open(context: Context) -> bool:
     """Return whether the service of this process asks callers over TCP for no credential yet."""
-    settings = context.services.settings
-    if settings.bearer_token is not None or not settings.is_local_only:
-        return False
-    return not await Accounts(context.services.database).are_guarded()
+    accounts = Accounts(context.services.database)
+    return context.services.settings.may_be_open and not await accounts.are_guarded()
 
 
 def first_credential() -> Warning:

@@ -15,7 +15,7 @@ from graphmem.model import state_hash
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.snapshot_check import audit
-from graphmem.registry import Context, Face, Scope, operation
+from graphmem.registry import Context, Face, Scope, Services, operation
 
 
 class Health(TypedDict):
@@ -102,9 +102,16 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
         "api_base": base,
         "mcp_url": f"{base}/mcp",
         "openapi_url": f"{base}/openapi.yaml",
-        "authentication": "bearer" if settings.bearer_token else "none",
+        "authentication": "none" if await _is_open(context.services) else "bearer",
         "sandbox": settings.sandbox,
     }
+
+
+async def _is_open(services: Services) -> bool:
+    """Return whether callers over TCP need no credential, by the last answer of the database."""
+    if services.settings.may_be_open and await services.availability.error() is None:
+        return await services.guard.is_open(services.settings)
+    return services.settings.may_be_open and not services.guard.was_guarded
 
 
 class CountStats(Arguments):

@@ -17,6 +17,7 @@ import pytest
 from graphmem.api.app import create_app
 from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.authenticator import Authenticate
+from graphmem.auth.guard import Guard
 from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.runtime import open_services
@@ -134,7 +135,8 @@ def instance_services(instance_settings: Settings, loop: Loop) -> Iterator[Servi
 @pytest.fixture
 def instance(instance_services: Services, loop: Loop) -> Iterator[Instance]:
     """An instance whose only account is the local one, without a key and a password."""
-    made = Instance(loop, instance_services)
+    services = replace(instance_services, guard=Guard(instance_services.database))
+    made = Instance(loop, services)
     yield made
     made.close()
 

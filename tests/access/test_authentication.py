@@ -8,6 +8,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,11 +19,12 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from starlette.datastructures import Headers
 
-from graphmem.auth import Actor, Scope, authenticator, passwords, tokens
-from graphmem.auth.accounts import CODE_SECONDS
+from graphmem.auth import Actor, Scope, authenticator, guard, passwords, tokens
+from graphmem.auth.accounts import CODE_SECONDS, Accounts
 from graphmem.auth.authenticator import Authenticator, Caller
+from graphmem.database.availability import Availability
 from graphmem.database.driver import round_trips
-from graphmem.errors import AccountConflict, AuthInvalid, NotFound
+from graphmem.errors import AccountConflict, AuthInvalid, DatabaseUnavailable, NotFound
 from graphmem.model import times
 from tests.access.conftest import HOUR, Application, Instance
 from tests.faces.conftest import TOKEN
@@ -39,9 +41,9 @@ WITHIN_SECONDS = 5.0
 def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Put the clock of credentials that authenticators remember forward by seconds."""
     ahead = [0.0]
-    monkeypatch.setattr(
-        authenticator, "TTLCache", partial(TTLCache, timer=lambda: time.monotonic() + ahead[0])
-    )
+    cache = partial(TTLCache, timer=lambda: time.monotonic() + ahead[0])
+    for module in (authenticator, guard):
+        monkeypatch.setattr(module, "TTLCache", cache)
 
     def put(seconds: float) -> None:
         ahead[0] += seconds
@@ -443,3 +445,51 @@ def test_an_authenticator_that_reads_a_body_keeps_to_its_limit(instance: Instanc
     http = instance.application(authenticate, max_body_bytes=2000)
     assert http("POST", "/store", json={"x": "y" * 3000}).status_code == 413
     assert http("POST", "/store", json=ADA).status_code == 200
+
+
+def test_the_description_of_the_server_says_whether_callers_need_a_credential(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(**settings: Any) -> str:
+        services = replace(instance.services, guard=guard.Guard(instance.services.database))
+        return (
+            Instance(instance.loop, services, instance.ended, instance.running)
+            .application(**settings)("GET", "/server-info")
+            .json()["authentication"]
+        )
+
+    assert told() == "none"
+    assert [told(bearer_token=SecretStr(TOKEN)), told(env="production")] == ["bearer", "bearer"]
+    instance.key(instance.account("ada"))
+    assert told() == "bearer"
+
+
+def test_the_description_of_the_server_asks_the_database_at_most_every_4_s(
+    instance: Instance, later: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    are_guarded = Accounts.are_guarded
+
+    async def counted(self: Accounts) -> bool:
+        looked.append(1)
+        return await are_guarded(self)
+
+    monkeypatch.setattr(Accounts, "are_guarded", counted)
+    services = replace(instance.services, guard=guard.Guard(instance.services.database))
+    http = Instance(instance.loop, services, instance.ended, instance.running).application()
+    for ahead, lookups in ((0, 1), (3.9, 1), (0.2, 2)):
+        later(ahead)
+        assert http("GET", "/server-info").status_code == 200
+        assert len(looked) == lookups
+
+
+def test_the_description_of_the_server_is_answered_while_the_database_is_down(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def down(self: object) -> Exception:
+        return DatabaseUnavailable()
+
+    monkeypatch.setattr(Availability, "error", down)
+    services = replace(instance.services, guard=guard.Guard(instance.services.database))
+    http = Instance(instance.loop, services, instance.ended, instance.running).application()
+    assert http("GET", "/server-info").json()["authentication"] == "none"
