@@ -124,6 +124,11 @@ def listed() -> dict[tuple[str, ...], Mapping[str, Any]]:
     return {tuple(entry["command"]): entry for entry in json.loads(LISTED.read_text("utf-8"))}
 
 
+def entry_of(name: str) -> Listed:
+    """Return the operation of a name as a command."""
+    return next(_listed_from(entry) for entry in listed().values() if entry["name"] == name)
+
+
 def groups() -> list[tuple[str, ...]]:
     """Return the words of each group, such as ``auth`` and ``auth keys``, shorter ones first."""
     beginnings = (words[:count] for words in listed() for count in range(1, len(words)))
@@ -184,11 +189,15 @@ def group_of(*words: str) -> type[TyperGroup]:
     return Group
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add a group for each noun that operations work with. The app's own group is ``group_of()``."""
+def add_commands(app: typer.Typer, own: Mapping[str, typer.Typer] | None = None) -> None:
+    """Add a group for each noun that operations work with. The app's own group is ``group_of()``.
+
+    ``own``: groups with commands that are no operations, by their words.
+    """
     parents: dict[tuple[str, ...], typer.Typer] = {(): app}
     for words in groups():
-        group = parents[words] = typer.Typer(no_args_is_help=True)
+        group = (own or {}).get(" ".join(words)) or typer.Typer(no_args_is_help=True)
+        parents[words] = group
         name, text = words[-1], GROUP_HELPS[" ".join(words)]
         parents[words[:-1]].add_typer(group, name=name, help=text, cls=group_of(*words))
 
@@ -236,6 +245,10 @@ def _function(entry: Listed) -> Callable[..., None]:
             raw = _arguments(entry, values)
             if not as_json:
                 raw = {**entry.people, **raw}
+            if not entry.reads:
+                from graphmem.cli.access import tell_before
+
+                tell_before(session, entry)
             body = session.run(entry, raw)
             if as_json:
                 sys.stdout.write(body.decode() + "\n")

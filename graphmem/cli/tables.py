@@ -27,7 +27,7 @@ COLUMN_GAP = 3
 
 WARNINGS = frozenset({"store_warnings", "warnings"})
 """Parts of an answer that are shown as warnings."""
-_UNCUT = frozenset({"next_cursor", "hint", "message"})
+_UNCUT = frozenset({"next_cursor", "hint", "message", "secret"})
 """Texts that are shown whole."""
 
 Row = Mapping[str, Any]

@@ -1,0 +1,57 @@
+"""Commands of ``graphmem auth`` that are no operations, and what a command says before it makes a key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from graphmem.cli.account import on_accounts, tell_first_credential
+from graphmem.cli.db import show
+from graphmem.cli.session import Call, Session, current, telling_errors
+
+if TYPE_CHECKING:
+    from graphmem.auth.accounts import Accounts
+    from graphmem.settings import Settings
+
+app = typer.Typer(no_args_is_help=True)
+
+_MAKES_KEYS: Final = "keys.create"
+
+
+@app.command()
+def code(
+    context: typer.Context,
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Make a one-time code of the account, valid for 10 minutes. Earlier codes of the account end.
+
+    On the page where a client asks for access, the code stands for a password.
+
+    \b
+    Example:
+      graphmem auth code
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+
+        async def work(accounts: Accounts, chosen: Settings) -> dict[str, Any]:
+            from graphmem.auth import LOCAL_NAME
+            from graphmem.model import times
+
+            account = await accounts.by_name(LOCAL_NAME)
+            text, expires_at = await accounts.create_code(account.id)
+            return {"code": text, "account": account.name, "expires_at": times.render(expires_at)}
+
+        show(on_accounts(session, work), as_json or session.as_json)
+
+
+def tell_before(session: Session, entry: Call) -> None:
+    """Say on stderr what an operation changes that the caller would not expect, before it runs."""
+    if entry.name != _MAKES_KEYS:
+        return
+    from graphmem.cli.commands import entry_of
+    from graphmem.model import canonical
+
+    about = canonical.decode(session.run(entry_of("server.info"), {}))
+    tell_first_credential(about["authentication"] == "none")

@@ -1,0 +1,307 @@
+"""``graphmem account``: who may call this instance. The commands work on the database of this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from graphmem.cli.db import show
+from graphmem.cli.session import (
+    Session,
+    console,
+    current,
+    fetching,
+    require_database,
+    run_async,
+    stderr,
+    tell_progress,
+    telling_errors,
+)
+from graphmem.errors import AccountConflict, ConfigurationInvalid, InvalidInput
+
+if TYPE_CHECKING:
+    from graphmem.auth.accounts import Account, Accounts, Deleted
+    from graphmem.settings import Settings
+
+T = TypeVar("T")
+app = typer.Typer(no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Name = Annotated[str, typer.Argument(help="Name of the account, such as ada or ada@example.org.")]
+
+FIRST_CREDENTIAL = (
+    "This instance is open now, and its first key or password ends that: callers over TCP need a credential "
+    "from now on, in all processes within 5 seconds. Commands on this machine need none."
+)
+
+
+def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable[T]]) -> T:
+    """Run ``work`` on the accounts of this machine's instance.
+
+    Raises:
+        ConfigurationInvalid: ``--base-url`` names another service.
+        DataDirectoryRefused: there is no database.
+    """
+    chosen = session.settings()
+    if chosen.base_url is not None:
+        raise ConfigurationInvalid(
+            f"accounts are managed on the machine of their database, not at {chosen.base_url}: run this "
+            "command there, without --base-url",
+            setting="GRAPHMEM_BASE_URL",
+        )
+    session.log_to_file(chosen)
+
+    async def run() -> T:
+        from graphmem.auth.accounts import Accounts
+        from graphmem.runtime import open_services
+
+        async with open_services(chosen, fetching(), waiting=tell_progress) as services:
+            return await work(Accounts(services.database), chosen)
+
+    return run_async(run())
+
+
+def tell_first_credential(was_open: bool) -> None:
+    """Say on stderr what the first key or password changes, before it is made."""
+    if was_open:
+        stderr.print(FIRST_CREDENTIAL, style="yellow", highlight=False)
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    name: Name,
+    admin: Annotated[
+        bool, typer.Option("--admin", help="Allow operations on the whole instance, such as metrics.")
+    ] = False,
+    password: Annotated[
+        bool, typer.Option("--password", help="Ask for a password; without a terminal, read a line of stdin.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Create an account with data of its own.
+
+    Without a password, only API keys and one-time codes open the account.
+
+    \b
+    Examples:
+      graphmem account create ada
+      graphmem account create ada@example.org --password
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        chosen_name, secret = _name(name), _password() if password else None
+        scopes = ["read", "write", *(["admin"] if admin else [])]
+
+        async def work(accounts: Accounts, chosen: Settings) -> Account:
+            if secret is not None:
+                tell_first_credential(chosen.may_be_open and not await accounts.are_guarded())
+            return await accounts.create(chosen_name, scopes, secret)
+
+        _show(on_accounts(session, work), as_json or session.as_json)
+
+
+@app.command("list")
+def list_accounts(context: typer.Context, as_json: Json = False) -> None:
+    """List the accounts of this instance.
+
+    \b
+    Example:
+      graphmem account list
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        _require_database(session)
+
+        async def work(accounts: Accounts, chosen: Settings) -> list[Account]:
+            return await accounts.all()
+
+        accounts = on_accounts(session, work)
+        if as_json or session.as_json:
+            show({"accounts": [_row(account) for account in accounts]}, True)
+            return
+        from graphmem.cli.layouts import show as show_answer
+
+        show_answer(console, "accounts.list", {"accounts": [_readable(account) for account in accounts]})
+
+
+@app.command("set-password")
+def set_password(
+    context: typer.Context,
+    name: Name,
+    none: Annotated[
+        bool, typer.Option("--none", help="Take the password away: keys and one-time codes remain.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Set the password of an account: ask for it twice, or without a terminal, read a line of stdin.
+
+    \b
+    Examples:
+      graphmem account set-password ada
+      graphmem account set-password ada --none
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        _require_database(session)
+        secret = None if none else _password()
+
+        async def work(accounts: Accounts, chosen: Settings) -> Account:
+            account = await accounts.by_name(_name(name))
+            if secret is not None and not account.disabled:
+                tell_first_credential(chosen.may_be_open and not await accounts.are_guarded())
+            return await accounts.set_password(account.name, secret)
+
+        _show(on_accounts(session, work), as_json or session.as_json)
+
+
+@app.command()
+def disable(context: typer.Context, name: Name, as_json: Json = False) -> None:
+    """Disable an account: no credential of it works within 5 seconds. Its data stays.
+
+    \b
+    Example:
+      graphmem account disable ada
+    """
+    _set_disabled(context, name, True, as_json)
+
+
+@app.command()
+def enable(context: typer.Context, name: Name, as_json: Json = False) -> None:
+    """Enable an account again, with its keys and its password.
+
+    \b
+    Example:
+      graphmem account enable ada
+    """
+    _set_disabled(context, name, False, as_json)
+
+
+@app.command()
+def delete(
+    context: typer.Context,
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete an account with its keys, codes and grants, after a question.
+
+    The data of its owner stays in the database. No command erases the data of an owner.
+
+    \b
+    Examples:
+      graphmem account delete ada
+      graphmem account delete ada --yes
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        _require_database(session)
+        chosen_name = _refuse_local(_name(name), "deleted")
+        if not yes:
+            question = (
+                f"Delete the account {chosen_name} with its keys and grants? Its data stays in the database, "
+                "and no account reaches it then."
+            )
+            typer.confirm(question, abort=True, err=True)
+
+        async def work(accounts: Accounts, chosen: Settings) -> tuple[Account, Deleted]:
+            return await accounts.by_name(chosen_name), await accounts.delete(chosen_name)
+
+        account, deleted = on_accounts(session, work)
+        row = {"deleted": account.name, "keys": deleted.keys, "grants": deleted.grants}
+        show({**row, "owner": account.owner}, as_json or session.as_json)
+
+
+def _set_disabled(context: typer.Context, name: str, disabled: bool, as_json: bool) -> None:
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        _require_database(session)
+        chosen_name = _refuse_local(_name(name), "disabled") if disabled else _name(name)
+
+        async def work(accounts: Accounts, chosen: Settings) -> Account:
+            return await accounts.set_disabled(chosen_name, disabled)
+
+        _show(on_accounts(session, work), as_json or session.as_json)
+
+
+def _require_database(session: Session) -> None:
+    chosen = session.settings()
+    if chosen.base_url is None:
+        require_database(chosen)
+
+
+def _row(account: Account) -> dict[str, Any]:
+    from graphmem.model import times
+
+    return {
+        "name": account.name,
+        "account_id": account.id,
+        "owner": account.owner,
+        "scopes": account.scopes,
+        "password": account.has_password,
+        "disabled": account.disabled,
+        "created_at": times.render(account.created_at),
+    }
+
+
+def _readable(account: Account) -> dict[str, Any]:
+    """Return an account for people."""
+    row = {name: value for name, value in _row(account).items() if name != "owner"}
+    marks = {name: "yes" if row[name] else "no" for name in ("password", "disabled")}
+    return {**row, **marks, "scopes": ", ".join(account.scopes)}
+
+
+def _show(account: Account, as_json: bool) -> None:
+    show(_row(account) if as_json else _readable(account), as_json)
+
+
+def _name(text: str) -> str:
+    """Return the name of an account as it is stored.
+
+    Raises:
+        InvalidInput: no account can have it.
+    """
+    from graphmem.auth.accounts import NAME
+
+    name = text.strip().lower()
+    if not NAME.fullmatch(name):
+        raise InvalidInput(
+            f"{text[:100]!r} is no name of an account: give up to 64 letters, digits and ._@+-, a letter or "
+            "digit first"
+        )
+    return name
+
+
+def _refuse_local(name: str, what: str) -> str:
+    from graphmem.auth import LOCAL_NAME
+
+    if name == LOCAL_NAME:
+        raise AccountConflict(
+            f"the account {name} is that of this machine's user, and cannot be {what}", name=name
+        )
+    return name
+
+
+def _password() -> str:
+    """Return a password that was typed twice, hidden, or a line of stdin if that is no terminal.
+
+    Raises:
+        InvalidInput: it is too short or too long.
+    """
+    from graphmem.auth.passwords import LENGTH_MAX, LENGTH_MIN
+
+    if _is_terminal():
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    if not LENGTH_MIN <= len(password) <= LENGTH_MAX:
+        raise InvalidInput(
+            f"a password has {LENGTH_MIN} to {LENGTH_MAX} characters, and this one has {len(password)}"
+        )
+    return password
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
