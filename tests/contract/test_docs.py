@@ -7,6 +7,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -37,6 +38,7 @@ UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml"}
 FOREIGN = {"POST /embeddings"}
 """Paths of other services."""
 PREFIXES = {"/api", "/mcp", "/data", "/tmp", *(f"/mcp/{name}" for name in TOOLSETS)}
+CADDY_VARIABLES = set(re.findall(r"\{\$(\w+)", (ROOT / "docker" / "Caddyfile").read_text(encoding="utf-8")))
 ASSIGNMENT = re.compile(r"[A-Z0-9_]+=.*")
 
 
@@ -116,11 +118,21 @@ def check_curl(words: list[str]) -> None:
         read(operation.arguments, operation.name, json.loads(body))
 
 
+def check_client(server: dict[str, Any]) -> None:
+    """Check what a client is told of the service: the command that it starts, or the address and header."""
+    if "command" in server:
+        return parse([server["command"], *server["args"]])
+    assert urlsplit(server["url"]).path in PREFIXES
+    assert server.get("headers", {"Authorization": "Bearer "})["Authorization"].startswith("Bearer ")
+    return None
+
+
 def check_command(words: list[str]) -> None:
     """Check one command of a code block."""
-    while ASSIGNMENT.fullmatch(words[0]):
-        assert words[0].partition("=")[0] in SETTINGS
-        words = words[1:]
+    assigned = list(takewhile(ASSIGNMENT.fullmatch, words))
+    words = words[len(assigned) :]
+    known = CADDY_VARIABLES if words[0] == "caddy" else SETTINGS
+    assert {word.partition("=")[0] for word in assigned} <= known
     match words:
         case ["graphmem", *_]:
             parse(words)
@@ -136,6 +148,16 @@ def check_command(words: list[str]) -> None:
             assert (ROOT / source).is_file()
         case ["pip", "install", "."]:
             pass
+        case ["caddy", "run", "--config", file]:
+            assert (ROOT / file).is_file()
+        case ["claude", "mcp", "add", *_, "--", "graphmem", "mcp"]:
+            pass
+        case ["claude", "mcp", "add", "--transport", "http", *rest]:
+            url = next(word for word in rest if word.startswith("https:"))
+            header = next((word for word in rest if word.startswith("Authorization: ")), None)
+            check_client({"url": url} | ({"headers": dict([header.split(": ")])} if header else {}))
+        case ["code", "--add-mcp", server]:
+            check_client(json.loads(server))
         case _:
             pytest.fail(f"the test does not know how to check: {shlex.join(words)}")
 
@@ -153,11 +175,14 @@ def test_every_command_of_a_code_block_can_be_run(page: Path) -> None:
                 check_command(words)
 
 
-def test_every_json_block_is_a_client_that_starts_graphmem(page: Path) -> None:
+def test_every_json_block_is_a_client_that_reaches_graphmem(page: Path) -> None:
     for block in blocks(page):
         if block.language == "json":
-            for server in json.loads(block.text)["mcpServers"].values():
-                parse([server["command"], *server["args"]])
+            client = json.loads(block.text)
+            # The first name is that of VS Code, the second that of the others.
+            servers = client.get("servers") or client["mcpServers"]
+            for server in servers.values():
+                check_client(server)
 
 
 def test_every_command_in_the_text_exists(page: Path) -> None:
