@@ -16,6 +16,8 @@ from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT
 
 CLIENT_NAME_LIMIT = 100
 """Characters of a client's name that are kept."""
+ACCOUNT_HEADER = "X-Graphmem-Account"
+"""The account as which a request over the Unix socket acts, percent-encoded. Over TCP it is refused."""
 LOCAL_NAME = "local"
 """The name of the account of this machine's user."""
 

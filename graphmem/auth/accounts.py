@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from graphmem.auth import passwords, tokens
+from graphmem.auth import Actor, Method, Scope, passwords, tokens
 from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, NotFound
 from graphmem.model import times
@@ -53,6 +53,18 @@ class ApiKey(NamedTuple):
     def is_valid(self, now: int) -> bool:
         """Return whether the key is neither revoked nor expired at a time."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+
+def actor_of(account: Account, client: str, method: Method) -> Actor:
+    """Return the actor of a person at this machine who acts as an account, with all of its scopes."""
+    return Actor(
+        owner=account.owner,
+        scopes=frozenset(map(Scope, account.scopes)),
+        client=client,
+        account=account.id,
+        account_name=account.name,
+        method=method,
+    )
 
 
 class AccountResult(NamedTuple):

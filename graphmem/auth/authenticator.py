@@ -11,7 +11,7 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from graphmem.auth import Actor, Method, Scope, local_actor, tokens
+from graphmem.auth import ACCOUNT_HEADER, Actor, Method, Scope, local_actor, tokens
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.auth.guard import REMEMBERED_SECONDS, Guard
 from graphmem.database.driver import Database
@@ -64,6 +64,10 @@ class Authenticator:
             AuthInvalid: its credential is wrong, revoked or expired. It is never taken for none.
             DatabaseUnavailable, DatabaseTimeout: the credential could not be looked up.
         """
+        if ACCOUNT_HEADER in caller.headers:
+            raise AuthInvalid(
+                f"{ACCOUNT_HEADER} is for the Unix socket: over TCP the credential says which account acts"
+            )
         authorization = caller.headers.get("authorization")
         if authorization is None:
             if await self.is_open():

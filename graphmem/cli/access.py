@@ -29,8 +29,9 @@ def code(
     On the page where a client asks for access, the code stands for a password.
 
     \b
-    Example:
+    Examples:
       graphmem auth code
+      graphmem --account ada auth code
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
@@ -39,7 +40,7 @@ def code(
             from graphmem.auth import LOCAL_NAME
             from graphmem.model import times
 
-            account = await accounts.by_name(LOCAL_NAME)
+            account = await accounts.by_name(session.account or LOCAL_NAME)
             text, expires_at = await accounts.create_code(account.id)
             return {"code": text, "account": account.name, "expires_at": times.render(expires_at)}
 

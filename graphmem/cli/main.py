@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import access, account, backup, cypher, db, server
+from graphmem.cli import access, backup, cypher, db, server
+from graphmem.cli.account import app as account_app
 from graphmem.cli.commands import add_commands, group_of, show_whole_summaries
 from graphmem.cli.session import Session, console, current, telling_errors, uses_service
 
@@ -25,6 +26,14 @@ app = typer.Typer(
 # The names of the settings, which are not imported before a command needs them; a test compares them.
 Env = Literal["development", "production", "demo", "test"]
 Toolset = Literal["core", "full", "readonly", "memory"]
+Account = Annotated[
+    str | None,
+    typer.Option("--account", help="Act as this account of this machine's instance. Default: local."),
+]
+WITHOUT_ACCOUNT = frozenset({
+    "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "cypher", "account",
+})  # fmt: skip
+"""Commands that act as no account."""
 
 
 def _print_version(value: bool) -> None:
@@ -51,6 +60,7 @@ def options(
     offline: Annotated[
         bool, typer.Option("--offline", help="Work on the data in this process, without the local service.")
     ] = False,
+    account: Account = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print the log to the console.")] = False,
     version: Annotated[
@@ -59,8 +69,13 @@ def options(
     ] = None,
 ) -> None:
     """Structured memory: observations in, snapshots with provenance out."""
+    if account is not None and context.invoked_subcommand in WITHOUT_ACCOUNT:
+        raise typer.BadParameter(
+            f"graphmem {context.invoked_subcommand} acts as no account", param_hint="--account"
+        )
     overrides = {"base_url": base_url, "env": env, "data_dir": data_dir, "offline": offline or None}
-    context.obj = Session(as_json, verbose, {name: v for name, v in overrides.items() if v is not None})
+    set_overrides = {name: value for name, value in overrides.items() if value is not None}
+    context.obj = Session(as_json, verbose, set_overrides, account.strip().lower() if account else None)
 
 
 @app.command()
@@ -97,6 +112,7 @@ def mcp(
             "the reference MCP memory server)."
         ),
     ] = None,
+    account: Account = None,
 ) -> None:
     """Serve MCP over stdin and stdout, for a client that starts this command.
 
@@ -107,15 +123,16 @@ def mcp(
     """
     session = current(context)
     with telling_errors(session.as_json):
+        account = account.strip().lower() if account else session.account
         settings = session.settings(mcp_tools=tools)
         if uses_service(settings):
             from graphmem.mcp.thin import run as run_thin
 
-            run_thin(settings)
+            run_thin(settings, account)
         else:
             from graphmem.cli.serve import serve_stdio
 
-            serve_stdio(settings)
+            serve_stdio(settings, account)
 
 
 @app.command()
@@ -189,7 +206,7 @@ app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4
 app.add_typer(server.app, name="server", help="Start, stop and inspect the local service.")
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
 app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
-app.add_typer(account.app, name="account", help="Create, list, disable and delete accounts: who may call.")
+app.add_typer(account_app, name="account", help="Create, list, disable and delete accounts: who may call.")
 add_commands(app, {"auth": access.app})
 show_whole_summaries(app)
 

@@ -156,16 +156,18 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
         yield listening
 
 
-def serve_stdio(settings: Settings) -> None:
-    """Serve MCP over stdin and stdout until stdin closes.
+def serve_stdio(settings: Settings, account: str | None = None) -> None:
+    """Serve MCP over stdin and stdout until stdin closes, as an account, by default the local one.
 
     Raises:
+        NotFound: there is no such account.
         SetupError: the data directory or the database cannot be used.
     """
     logs.configure(settings, logs.folder(settings), console_level="error")
 
     async def run(tracer: Tracer) -> None:
-        from graphmem.auth import local_actor
+        from graphmem.auth import Method, local_actor
+        from graphmem.auth.accounts import Accounts, actor_of
         from graphmem.mcp.stdio import serve as serve_mcp
         from graphmem.runtime import REMOTE_START_SECONDS, open_services
 
@@ -175,7 +177,10 @@ def serve_stdio(settings: Settings) -> None:
             ) as services,
             background_work(services, HEAD_START_SECONDS),
         ):
-            await serve_mcp(services, local_actor("mcp"))
+            actor = local_actor("mcp")
+            if account is not None:
+                actor = actor_of(await Accounts(services.database).by_name(account), "mcp", Method.PROCESS)
+            await serve_mcp(services, actor)
 
     with _tracing() as tracer:
         run_async(run(tracer))

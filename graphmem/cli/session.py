@@ -19,7 +19,13 @@ import typer
 from rich.console import Console
 
 from graphmem.cli.error_text import Place, error_lines, unchanged
-from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError, validation_message
+from graphmem.errors import (
+    ConfigurationInvalid,
+    DataDirectoryRefused,
+    GraphmemError,
+    InternalError,
+    validation_message,
+)
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
@@ -56,6 +62,8 @@ class Session:
     as_json: bool = False
     verbose: bool = False
     overrides: dict[str, Any] = field(default_factory=dict)
+    account: str | None = None
+    """The account that acts, instead of the local one."""
 
     def settings(self, **more: Any) -> Settings:
         """Return the settings: environment, then global options, then ``more``."""
@@ -72,17 +80,18 @@ class Session:
         if chosen.base_url is not None:
             from graphmem.client import Client
 
+            refuse_account(self.account, chosen.base_url)
             token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
             with Client(chosen.base_url, token, "cli") as client:
                 return client.call(operation, raw)
         if uses_service(chosen):
-            return _call_service(chosen, operation, raw)
+            return _call_service(chosen, operation, raw, self.account)
         if operation.reads:
             require_database(chosen)
         self.log_to_file(chosen)
         from graphmem.cli import in_process
 
-        return in_process.run(chosen, operation.name, raw)
+        return in_process.run(chosen, operation.name, raw, self.account)
 
     def log_to_file(self, chosen: Settings) -> None:
         """Log to the data directory, with ``--verbose`` to the console too.
@@ -104,14 +113,28 @@ class Session:
         structlog.contextvars.bind_contextvars(trace_id=_trace.get())
 
 
-def _call_service(chosen: Settings, operation: Call, raw: dict[str, Any]) -> bytes:
+def refuse_account(account: str | None, base_url: str) -> None:
+    """Refuse to act as an account over TCP, where the credential says which account acts.
+
+    Raises:
+        ConfigurationInvalid: ``--account`` is given.
+    """
+    if account is not None:
+        raise ConfigurationInvalid(
+            f"--account works on the data of this machine, not at {base_url}: there, the credential says "
+            "which account acts",
+            setting="GRAPHMEM_BASE_URL",
+        )
+
+
+def _call_service(chosen: Settings, operation: Call, raw: dict[str, Any], account: str | None) -> bytes:
     from graphmem.service.calling import call
     from graphmem.service.place import is_locked, place
 
     # A service that runs has its database.
     if operation.reads and not is_locked(place(chosen)):
         require_database(chosen)
-    return call(chosen, operation.name, raw, "cli", tell_progress)
+    return call(chosen, operation.name, raw, "cli", tell_progress, account)
 
 
 def require_database(chosen: Settings) -> None:

@@ -38,8 +38,8 @@ DRAIN_SECONDS = 5.0
 """Seconds in which the calls under way are answered after the client has closed its end."""
 
 
-def run(settings: Settings) -> None:
-    """Serve until stdin closes.
+def run(settings: Settings, account: str | None = None) -> None:
+    """Serve until stdin closes. ``account``: the name of the account that acts, by default the local one.
 
     Raises:
         DataDirectoryRefused: the folder of the local service cannot be used.
@@ -50,7 +50,7 @@ def run(settings: Settings) -> None:
     sys.stdout.flush()
     wire = os.dup(1)
     os.dup2(2, 1)
-    client = Client(settings, wire)
+    client = Client(settings, wire, account)
     for line in sys.stdin.buffer:
         client.take(line)
     client.end()
@@ -62,8 +62,9 @@ class Client:
     Each call of a tool waits for its answer in a thread of its own.
     """
 
-    def __init__(self, settings: Settings, wire: int) -> None:
+    def __init__(self, settings: Settings, wire: int, account: str | None = None) -> None:
         self._settings = settings
+        self._account_headers = calling.account_headers(account)
         self._answers = recorded(settings.mcp_tools)
         self._protocol = Protocol(self._answers)
         self._wire = wire
@@ -127,7 +128,7 @@ class Client:
         """Return what the service answers, as one line of JSON-RPC."""
         request = {"jsonrpc": "2.0", "id": call.id, "method": "tools/call", "params": call.params}
         url = f"/mcp/{self._settings.mcp_tools}"
-        headers = {"X-Client-Name": "mcp", **call.headers}
+        headers = {"X-Client-Name": "mcp", **call.headers, **self._account_headers}
         numbers = itertools.count(1)
 
         def tell(line: str) -> None:

@@ -17,10 +17,12 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import SecretStr
 
 from graphmem import __version__
+from graphmem.auth import ACCOUNT_HEADER
 from graphmem.errors import ConfigurationInvalid, GraphmemError, ServiceUnreachable
 from graphmem.service import greeting, wire
 from graphmem.service.place import Place, is_locked, make_folder, place
@@ -179,10 +181,23 @@ def stop(settings: Settings) -> bool:
     return True
 
 
+def account_headers(account: str | None) -> dict[str, str]:
+    """Return the headers with which a request acts as an account; none for the local account."""
+    return {} if account is None else {ACCOUNT_HEADER: quote(account, safe="")}
+
+
 def call(
-    settings: Settings, operation: str, arguments: Mapping[str, Any], client: str, tell: Tell | None = None
+    settings: Settings,
+    operation: str,
+    arguments: Mapping[str, Any],
+    client: str,
+    tell: Tell | None = None,
+    account: str | None = None,
 ) -> bytes:
-    """Return an operation's answer as JSON. ``client``: the name of the calling program.
+    """Return an operation's answer as JSON.
+
+    ``client``: the name of the calling program. ``account``: the name of the account that acts, by default
+    the local one.
 
     Raises:
         GraphmemError: the error that the service answered, or what :func:`ensure` raises.
@@ -192,7 +207,7 @@ def call(
         settings,
         greeting.OPERATION_PATH,
         {"operation": operation, "arguments": arguments},
-        {"X-Client-Name": client},
+        {"X-Client-Name": client, **account_headers(account)},
         tell,
     )
     if status == 200:

@@ -1,7 +1,7 @@
 """What the socket of a local service answers: the greeting at once, all else once the service is ready.
 
-Who reaches the socket is the local account: requests need no credential, and they have no rate limits. Bodies
-have no limit of size.
+Who reaches the socket is the local account, or the account that a header names: requests need no credential,
+and they have no rate limits. Bodies have no limit of size.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import orjson
 
@@ -123,11 +124,18 @@ def create_local_app(services: Services) -> Starlette:
     from starlette.routing import Route
 
     from graphmem.api.app import create_app
-    from graphmem.auth import Actor, Method, local_actor
+    from graphmem.auth import ACCOUNT_HEADER, Actor, Method, local_actor
+    from graphmem.auth.accounts import Accounts, actor_of
     from graphmem.auth.authenticator import Caller
 
+    accounts = Accounts(services.database)
+
     async def authenticate(caller: Caller) -> Actor:
-        return local_actor("rest", Method.SOCKET)
+        account = caller.headers.get(ACCOUNT_HEADER)
+        if account is None:
+            return local_actor("rest", Method.SOCKET)
+        # Who reaches the socket is the local account, which may act as every other one.
+        return actor_of(await accounts.by_name(unquote(account)), "rest", Method.SOCKET)
 
     unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
     services = dataclasses.replace(services, settings=unlimited)
