@@ -17,6 +17,7 @@ GraphmemError                     500  exit 1
 ├── OAuthRefused                  400  exit 3   OAUTH_REFUSED
 │   ├── OAuthClientUnknown        401           OAUTH_CLIENT_UNKNOWN
 │   └── OAuthStateInvalid                       OAUTH_STATE_INVALID
+├── LoginFailed                   401  exit 3   LOGIN_FAILED   (command line only)
 ├── Forbidden                     403  exit 3   FORBIDDEN
 │   ├── HostRefused                             HOST_NOT_ALLOWED
 │   └── SandboxDisabled                         SANDBOX_DISABLED
@@ -41,6 +42,7 @@ GraphmemError                     500  exit 1
 └── SetupError                    500  exit 6   (local commands only)
     ├── ConfigurationInvalid                    CONFIGURATION_INVALID
     ├── DataDirectoryRefused                    DATA_DIRECTORY_REFUSED
+    ├── CredentialsRefused                      CREDENTIALS_REFUSED
     ├── EngineFetchFailed                       ENGINE_FETCH_FAILED
     ├── EngineStartFailed                       ENGINE_START_FAILED
     └── MigrationRefused                        MIGRATION_REFUSED
@@ -239,6 +241,12 @@ class OAuthStateInvalid(OAuthRefused):
     code = "OAUTH_STATE_INVALID"
 
 
+class LoginFailed(GraphmemError):
+    """The login at the service failed, and nothing was kept: run `graphmem auth login` again."""
+
+    code, status, exit_code = "LOGIN_FAILED", 401, 3
+
+
 class Forbidden(GraphmemError):
     """The caller lacks the scope of this operation: details.needs names it."""
 
@@ -394,6 +402,12 @@ class DataDirectoryRefused(SetupError):
     """The data directory cannot be used."""
 
     code = "DATA_DIRECTORY_REFUSED"
+
+
+class CredentialsRefused(SetupError):
+    """The credentials that `graphmem auth login` keeps cannot be read or written."""
+
+    code = "CREDENTIALS_REFUSED"
 
 
 class EngineFetchFailed(SetupError):

@@ -30,7 +30,7 @@ LISTED = Path(__file__).parent / "listed.json"
 """The list of commands that are operations; `make snapshots` writes it."""
 
 GROUP_HELPS: Mapping[str, str] = {
-    "auth": "Say who the caller is; make, list and revoke API keys.",
+    "auth": "Log in at a service; say who the caller is; make, list and revoke API keys.",
     "auth keys": "Make, list and revoke API keys, with which programs call the service.",
     "entities": "Find, list and read entities; correct, delete, restore and merge them.",
     "observations": "Add an observation to an entity, and list observations.",

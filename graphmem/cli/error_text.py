@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from graphmem.errors import AuthRequired, GraphmemError, InvalidCursor
+from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError, InvalidCursor
 
 Place = Callable[[str], str]
 """Returns the option or argument that a path of the request, such as ``$.limit``, stands for."""
@@ -14,7 +14,10 @@ LINES_LIMIT = 20
 """Issues, and elements of one detail, that are printed; ``--json`` prints all."""
 
 _DEFAULT_MESSAGES = {
-    AuthRequired.code: "the service requires a token: set SERVICE_BEARER_TOKEN to the token of the service",
+    AuthRequired.code: "the service requires a credential: run `graphmem auth login --base-url` with its "
+    "address, or set SERVICE_BEARER_TOKEN to its token or an API key",
+    AuthInvalid.code: "the service refuses the credential, which is wrong, revoked or expired: correct "
+    "SERVICE_BEARER_TOKEN, or run `graphmem auth login --base-url` with the address of the service",
     InvalidCursor.code: "the cursor is of another query: give --cursor the next_cursor of the page before, "
     "with the same options as there",
 }

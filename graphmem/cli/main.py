@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import access, backup, cypher, db, server
+from graphmem.cli import auth, backup, cypher, db, server
 from graphmem.cli.account import app as account_app
 from graphmem.cli.commands import add_commands, group_of, show_whole_summaries
 from graphmem.cli.session import Session, console, current, telling_errors, uses_service
@@ -207,7 +207,7 @@ app.add_typer(server.app, name="server", help="Start, stop and inspect the local
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
 app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
 app.add_typer(account_app, name="account", help="Create, list, disable and delete accounts: who may call.")
-add_commands(app, {"auth": access.app})
+add_commands(app, {"auth": auth.app})
 show_whole_summaries(app)
 
 

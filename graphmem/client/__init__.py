@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 from urllib.parse import quote
 
 import httpx
 
 from graphmem.arguments import BODY_METHODS
+from graphmem.client.bearer import KeptBearer
+from graphmem.client.logins import Login, Logins, canonical_address
 from graphmem.errors import GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
 
@@ -27,14 +29,29 @@ class Routed(Protocol):
     def routes(self) -> tuple[tuple[str, str], ...]: ...
 
 
+class Route(NamedTuple):
+    """A call by its route alone."""
+
+    routes: tuple[tuple[str, str], ...]
+
+
+WHO_AM_I: Final = Route((("GET", "/me"),))
+
+
 class Client:
     """A connection to one service."""
 
-    def __init__(self, base_url: str, token: str | None, name: str = "client") -> None:
+    def __init__(
+        self, base_url: str, token: str | None, name: str = "client", *, login: Login | None = None
+    ) -> None:
         """Make the connection; nothing is sent yet.
+
+        Without a token it sends that of ``login``, else of the login that `graphmem auth login` keeps for the
+        address, and renews it.
 
         Raises:
             ServiceUnreachable: the address does not begin with http:// or https://.
+            CredentialsRefused: the login for the address cannot be read.
         """
         if not re.match("https?://", base_url):
             host = base_url.rpartition("://")[2][:200]
@@ -44,7 +61,9 @@ class Client:
             )
         headers = {"X-Client-Name": name} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._base = base_url.rstrip("/")
-        self._http = httpx.Client(base_url=self._base, headers=headers, timeout=TIMEOUT_SECONDS)
+        self._login = None if token else login or _kept(base_url)
+        auth = KeptBearer(Logins(), self._login) if self._login else None
+        self._http = httpx.Client(base_url=self._base, headers=headers, auth=auth, timeout=TIMEOUT_SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -58,6 +77,8 @@ class Client:
         Raises:
             GraphmemError: the error that the service answered.
             ServiceUnreachable: no graphmem service answers.
+            AuthInvalid: the login that is kept for the service has ended.
+            CredentialsRefused: the login cannot be read or written.
         """
         method, path = operation.routes[0]
         rest = dict(raw)
@@ -93,6 +114,15 @@ class Client:
             registry = _registry()
             return registry.reworded_error(error, registry.Face.CLI)
         return error
+
+
+def _kept(base_url: str) -> Login | None:
+    """Return the login that is kept for an address."""
+    try:
+        return Logins().get(canonical_address(base_url))
+    except httpx.InvalidURL:
+        # The first call reports it.
+        return None
 
 
 def _worded(body: bytes) -> bytes:

@@ -1,0 +1,334 @@
+"""``graphmem auth login``, ``status`` and ``logout``: the credentials of services that commands call."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphmem.cli.access import app
+from graphmem.cli.db import show
+from graphmem.cli.session import Session, current, stderr, telling_errors
+from graphmem.errors import AuthInvalid, GraphmemError, InvalidInput, LoginFailed, NotFound
+
+if TYPE_CHECKING:
+    import httpx
+
+    from graphmem.client import Client
+    from graphmem.client.logins import Login
+    from graphmem.client.oauth import Authorization, Server, Tokens
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+BaseUrl = Annotated[str | None, typer.Option(help="Address of the service. Default: GRAPHMEM_BASE_URL.")]
+DEFAULT_SCOPES = ("read", "write")
+
+
+@app.command()
+def login(
+    context: typer.Context,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of the service. Default: GRAPHMEM_BASE_URL, else that of `graphmem serve` here."
+        ),
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(help="What this login may do: read, write, admin. Default: read and write."),
+    ] = None,
+    code: Annotated[
+        bool,
+        typer.Option("--code", help="Open no browser: print the address, and take the code that you paste."),
+    ] = False,
+    key: Annotated[
+        bool, typer.Option("--key", help="Keep an API key, read from a prompt or from stdin.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Log in at a service, so that commands with --base-url need no SERVICE_BEARER_TOKEN.
+
+    A browser opens the service's page, where you allow it. On a machine without a browser the address is
+    printed: open it anywhere, and paste the code or the whole address that the browser ends at. The tokens
+    are kept in the platform's keyring, where there is none in a file that only you can read, and renewed by
+    themselves.
+
+    \b
+    Examples:
+      graphmem auth login --base-url https://memory.example.org
+      graphmem auth login --code --scope read
+      graphmem auth login --key < key.txt
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        address = _address(session, base_url) or _address(session, session.settings().advertised_url())
+        assert address is not None
+        kept = _login_by_key(address) if key else _login_by_oauth(address, scope or DEFAULT_SCOPES, code)
+        show(_row(kept), as_json or session.as_json)
+
+
+@app.command()
+def status(context: typer.Context, base_url: BaseUrl = None, as_json: Json = False) -> None:
+    """List the services with a login: account, scopes, when the token expires, and whether it is accepted.
+
+    Each service is asked. A token that expires soon is renewed.
+
+    \b
+    Example:
+      graphmem auth status
+    """
+    session = current(context)
+    as_json = as_json or session.as_json
+    with telling_errors(as_json):
+        from graphmem.client.logins import Logins
+
+        address = _address(session, base_url)
+        logins = [login for login in Logins().all() if address in (None, login.address)]
+        rows = [_asked(login) for login in logins]
+        token_set = session.settings().bearer_token is not None
+        if as_json:
+            answer = {"logins": rows, "service_bearer_token": token_set}
+            sys.stdout.write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")) + "\n")
+            return
+        for row in rows:
+            show(row, as_json=False)
+        if not rows:
+            _say("no login is kept: `graphmem auth login --base-url` makes one")
+        if token_set:
+            _say("SERVICE_BEARER_TOKEN is set: commands send it in place of a login")
+
+
+@app.command()
+def logout(context: typer.Context, base_url: BaseUrl = None, as_json: Json = False) -> None:
+    """Revoke the tokens of a login at its service, and forget them here.
+
+    An API key is forgotten and stays valid: `graphmem auth keys revoke` revokes it.
+
+    \b
+    Example:
+      graphmem auth logout --base-url https://memory.example.org
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        from graphmem.client.logins import Logins
+
+        logins, address = Logins(), _address(session, base_url)
+        login = _only(logins.all()) if address is None else logins.get(address)
+        if login is None:
+            raise NotFound(f"no login is kept for {address}: `graphmem auth status` lists them")
+        # Another process may renew it just now: the newest refresh token is revoked.
+        with logins.changing(login.address):
+            login = logins.get(login.address) or login
+            message = _revoked(login)
+            logins.forget(login.address)
+        answer = {"base_url": login.address, "revoked": message is None, "message": message or "logged out"}
+        show(answer, as_json or session.as_json)
+
+
+def _address(session: Session, base_url: str | None) -> str | None:
+    """Return the address of the option, else of the settings, in one spelling; None if neither has any.
+
+    Raises:
+        InvalidInput: it is no address of a service.
+    """
+    import httpx
+
+    from graphmem.client.logins import canonical_address
+
+    text = base_url or session.settings().base_url
+    if text is None:
+        return None
+    try:
+        address = canonical_address(text)
+    except httpx.InvalidURL:
+        address = ""
+    if not address.startswith(("http://", "https://")):
+        raise InvalidInput(f"--base-url {text!r:.200} does not begin with http:// or https://")
+    return address
+
+
+def _only(logins: list[Login]) -> Login:
+    if len(logins) == 1:
+        return logins[0]
+    names = ", ".join(login.address for login in logins)
+    raise NotFound(f"name one with --base-url: {names}" if logins else "no login is kept")
+
+
+def _login_by_key(address: str) -> Login:
+    from graphmem.auth.tokens import KEY_PREFIX
+    from graphmem.client.logins import Login, Secrets
+
+    secret = (
+        typer.prompt("API key", hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()
+    )
+    secret = secret.strip()
+    if not re.fullmatch(rf"{KEY_PREFIX}[A-Za-z0-9_-]+", secret):
+        raise InvalidInput(
+            f"this is no API key: it begins with {KEY_PREFIX}, and `auth keys create` makes it"
+        )
+    return _kept(Login(address, "key", Secrets(secret)))
+
+
+def _login_by_oauth(address: str, scopes: Any, by_code: bool) -> Login:
+    from graphmem.client import oauth
+    from graphmem.client.logins import Login, Logins
+
+    before = Logins().get(address)
+    with oauth.http_client() as http:
+        server = oauth.discover(http, address)
+        client_id = before.client_id if before is not None and before.issuer == server.issuer else None
+        client_id = client_id or oauth.register(http, server)
+        authorization, code = _authorized(server, client_id, tuple(scopes), by_code)
+        tokens: Tokens = oauth.redeem(http, server, authorization, code)
+        new = Login(
+            address,
+            "oauth",
+            tokens.secrets,
+            scopes=tokens.scopes,
+            expires_at=tokens.expires_at,
+            issuer=server.issuer,
+            client_id=client_id,
+            resource=server.resource,
+            token_endpoint=server.token_endpoint,
+            revocation_endpoint=server.revocation_endpoint,
+        )
+        try:
+            kept = _kept(new)
+        except GraphmemError:
+            _end(http, new)
+            raise
+        if before is not None and before.kind == "oauth":
+            _end(http, before)
+        return kept
+
+
+def _authorized(
+    server: Server, client_id: str, scopes: tuple[str, ...], by_code: bool
+) -> tuple[Authorization, str]:
+    """Let a person allow the login. Returns the request and its code.
+
+    Raises:
+        LoginFailed: nobody allows it, or the redirect is not that of this request.
+    """
+    import webbrowser
+
+    from graphmem.client import oauth, redirects
+
+    with redirects.Receiver() as receiver:
+        authorization = oauth.begin(server, client_id, receiver.port, scopes)
+        receiver.expect(lambda parameters: oauth.is_answer_to(authorization, parameters))
+        if not by_code and redirects.has_browser():
+            _say("allow the login in the browser; if none opens, open this address:", authorization.url)
+            if webbrowser.open(authorization.url):
+                return authorization, oauth.code_of(server, authorization, receiver.wait())
+    _say("open this address in any browser, and allow the login there:", authorization.url)
+    _say("the browser then ends at an address that may not open: paste that address, or its code, here")
+    answer = redirects.pasted(typer.prompt("Address or code", err=True))
+    code = answer if isinstance(answer, str) else oauth.code_of(server, authorization, answer)
+    return authorization, code
+
+
+def _kept(login: Login) -> Login:
+    """Ask the service whose login it is, and keep it.
+
+    Raises:
+        AuthInvalid: the service refuses it; nothing is kept.
+    """
+    from dataclasses import replace
+
+    from graphmem.client import Client
+    from graphmem.client.logins import Logins
+
+    # Its own token is sent: a login that was kept before must not answer in its place.
+    with Client(login.address, login.secrets.token, "cli") as client:
+        account = _me(client).get("account")
+    logins = Logins()
+    with logins.changing(login.address):
+        return logins.save(replace(login, account=account if isinstance(account, str) else None))
+
+
+def _me(client: Client) -> dict[str, Any]:
+    """Return what the service says of the caller.
+
+    Raises:
+        LoginFailed: it answers no JSON object.
+        GraphmemError: the error that it answers.
+    """
+    from graphmem.client import WHO_AM_I
+
+    try:
+        answer = json.loads(client.call(WHO_AM_I, {}))
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise LoginFailed("the service does not say who the caller is: correct --base-url")
+    return answer
+
+
+def _asked(login: Login) -> dict[str, Any]:
+    """Return the row of a login, with what its service says."""
+    from graphmem.client import Client
+    from graphmem.client.logins import Logins
+
+    try:
+        with Client(login.address, None, "cli", login=login) as client:
+            me, state = _me(client), "accepted"
+    except AuthInvalid as exc:
+        me, state = {}, f"refused: {exc}"
+    except GraphmemError as exc:
+        me, state = {}, f"unknown: {exc}"
+    # The question may have renewed it, or have ended it.
+    row = _row(Logins().get(login.address) or login)
+    known = {name: me[name] for name in ("account", "scopes") if name in me}
+    return {**row, **known, "state": state}
+
+
+def _row(login: Login) -> dict[str, Any]:
+    """Return what people may see of a login: everything but its secrets."""
+    expires = None if login.expires_at is None else datetime.fromtimestamp(login.expires_at, UTC)
+    return {
+        "base_url": login.address,
+        "account": login.account,
+        "by": "API key" if login.kind == "key" else "OAuth",
+        "scopes": list(login.scopes),
+        "token_expires_at": expires.isoformat().replace("+00:00", "Z") if expires else None,
+        "renewed_by_itself": login.can_renew,
+        "kept_in": login.kept_in,
+    }
+
+
+def _revoked(login: Login) -> str | None:
+    """Revoke the tokens of a login. Returns why that was not done, None if it was."""
+    from graphmem.client import oauth
+
+    if login.kind == "key":
+        return "the API key is forgotten here and stays valid: `graphmem auth keys revoke` revokes it"
+    reason = "the service does not revoke it"
+    try:
+        with oauth.http_client() as http:
+            if oauth.revoke(http, login):
+                return None
+    except GraphmemError as exc:
+        reason = str(exc)
+    return f"the tokens are forgotten here, but they are not revoked at the service: {reason}"
+
+
+def _end(http: httpx.Client, login: Login) -> None:
+    """Revoke the tokens of a login that nobody will use, as far as its service can be reached."""
+    import contextlib
+
+    from graphmem.client import oauth
+
+    with contextlib.suppress(GraphmemError):
+        oauth.revoke(http, login)
+
+
+def _say(*lines: str) -> None:
+    """Print lines on stderr; an address is not broken, so that it can be copied."""
+    from graphmem.cli.tables import plain
+
+    for line in lines:
+        stderr.print(plain(line), highlight=False, soft_wrap=True)

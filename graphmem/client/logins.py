@@ -1,0 +1,259 @@
+"""Logins: the credentials of services that `graphmem auth login` keeps for the commands of one user.
+
+<the user's data directory>/credentials/     mode 0700
+  <hash of the address>.json    one login: address, account, scopes and endpoints in clear (mode 0600)
+  <hash of the address>.lock    held while the login is changed, so that a refresh token is used once
+
+The secrets are in the platform's keyring where there is one that can be used, else in the same file; never in
+both. Nothing here sends a request.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import httpx
+import platformdirs
+
+from graphmem.errors import CredentialsRefused
+
+if TYPE_CHECKING:
+    from keyring.backend import KeyringBackend
+
+KEYRING_SERVICE: Final = "graphmem"
+LOCK_SECONDS: Final = 60.0
+"""Seconds to wait for another process that changes the same login; it waits for the service meanwhile."""
+_USABLE_PRIORITY: Final = 1
+"""The least priority of a keyring that its library recommends: those below keep secrets in plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What a login sends: an access token with its refresh token, or an API key; its ``repr`` is empty."""
+
+    token: str = field(repr=False)
+    refresh_token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """The credential of one service.
+
+    Attributes:
+        address: the address of the service, as :func:`canonical_address` returns it.
+        kind: how it was made: by OAuth or with an API key.
+        kept_in: where its secrets are.
+        scopes: what the service allowed; empty for an API key.
+        expires_at: when the access token expires, in seconds since 1970; None if the service did not say.
+        client_id: the id under which this command line is registered at the service.
+        resource: what the tokens are for (RFC 8707).
+    """
+
+    address: str
+    kind: Literal["oauth", "key"]
+    secrets: Secrets
+    account: str | None = None
+    kept_in: Literal["keyring", "file"] = "file"
+    scopes: tuple[str, ...] = ()
+    expires_at: int | None = None
+    issuer: str | None = None
+    client_id: str | None = None
+    resource: str | None = None
+    token_endpoint: str | None = None
+    revocation_endpoint: str | None = None
+
+    @property
+    def can_renew(self) -> bool:
+        """Whether it has a refresh token."""
+        return self.secrets.refresh_token is not None and self.token_endpoint is not None
+
+
+def canonical_address(base_url: str) -> str:
+    """Return the address of a service in one spelling: host in lower case, no default port, no last slash.
+
+    Raises:
+        httpx.InvalidURL: it is no URL.
+    """
+    url = httpx.URL(base_url)
+    return str(url.copy_with(query=None, fragment=None, userinfo=b"")).rstrip("/")
+
+
+class Logins:
+    """The logins of the user who runs this process."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """``folder``: where the files are. Default: in the user's data directory."""
+        self.folder = folder or platformdirs.user_data_path("graphmem", appauthor=False) / "credentials"
+
+    def get(self, address: str) -> Login | None:
+        """Return the login of a service, None if there is none.
+
+        Raises:
+            CredentialsRefused: its file is open to others or damaged, or the keyring does not open.
+        """
+        return self._read(self._path(address))
+
+    def all(self) -> list[Login]:
+        """Return all logins, by address.
+
+        Raises:
+            CredentialsRefused: as for :meth:`get`.
+        """
+        logins = (self._read(path) for path in self.folder.glob("*.json"))
+        return sorted((login for login in logins if login is not None), key=lambda login: login.address)
+
+    def save(self, login: Login) -> Login:
+        """Keep a login in place of the one of the same address. Returns it with ``kept_in``.
+
+        Raises:
+            CredentialsRefused: it cannot be written.
+        """
+        secrets = asdict(login.secrets)
+        in_keyring = self._put_into_keyring(login.address, secrets)
+        kept = replace(login, kept_in="keyring" if in_keyring else "file")
+        clear = {name: value for name, value in asdict(kept).items() if name != "secrets"}
+        record = clear if in_keyring else {**clear, "secrets": secrets}
+        from graphmem.neo4j_local.files import write_private
+
+        with self._written():
+            write_private(self._path(login.address), json.dumps(record))
+        if not in_keyring:
+            self._remove_from_keyring(login.address)
+        return kept
+
+    def forget(self, address: str) -> None:
+        """Forget a login. To forget it again changes nothing.
+
+        Raises:
+            CredentialsRefused: its file cannot be removed.
+        """
+        self._remove_from_keyring(address)
+        with self._written():
+            self._path(address).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def changing(self, address: str) -> Iterator[None]:
+        """Hold the lock of a login: one process at a time changes it, and others read what it wrote.
+
+        Raises:
+            CredentialsRefused: the lock cannot be made, or another process holds it for a minute.
+        """
+        import filelock
+
+        path = self._path(address).with_suffix(".lock")
+        with self._written():
+            lock = filelock.FileLock(path, LOCK_SECONDS, mode=0o600, poll_interval=0.05)
+            try:
+                lock.acquire()
+            except filelock.Timeout as exc:
+                raise CredentialsRefused(
+                    f"another process has been changing the login at {address} for {LOCK_SECONDS:.0f} s: "
+                    "wait for it, or end it"
+                ) from exc
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _path(self, address: str) -> Path:
+        return self.folder / f"{hashlib.sha256(address.encode()).hexdigest()[:24]}.json"
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
+        """Have the folder, and report errors of the file system."""
+        from graphmem.neo4j_local.files import cause, private_directory
+
+        try:
+            private_directory(self.folder)
+            yield
+        except OSError as exc:
+            where = cause(exc, exc.filename or self.folder)
+            raise CredentialsRefused(f"the login cannot be written: {where}") from exc
+
+    def _read(self, path: Path) -> Login | None:
+        try:
+            with path.open("rb") as file:
+                _check_private(path, os.fstat(file.fileno()))
+                content = file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise CredentialsRefused(f"the login in {path} cannot be read: {exc.strerror}") from exc
+        try:
+            record: dict[str, Any] = json.loads(content)
+            in_file = record.pop("secrets", None)
+            address, kept_in = record["address"], record["kept_in"]
+            secrets = self._from_keyring(address) if kept_in == "keyring" else Secrets(**in_file)
+            if secrets is None:
+                return None
+            return Login(**{**record, "scopes": tuple(record["scopes"]), "secrets": secrets})
+        except (ValueError, TypeError, KeyError) as exc:
+            raise CredentialsRefused(
+                f"the login in {path} is damaged: remove the file and run `graphmem auth login` again"
+            ) from exc
+
+    @cached_property
+    def _keyring(self) -> KeyringBackend | None:
+        """The platform's keyring, None if there is none that keeps secrets safely."""
+        import keyring
+
+        backend = keyring.get_keyring()
+        return backend if backend.priority >= _USABLE_PRIORITY else None
+
+    def _put_into_keyring(self, address: str, secrets: dict[str, Any]) -> bool:
+        from keyring.errors import KeyringError
+
+        if self._keyring is None:
+            return False
+        try:
+            self._keyring.set_password(KEYRING_SERVICE, address, json.dumps(secrets))
+        except KeyringError:
+            # A keyring that nobody unlocks, as on a machine without a desktop.
+            return False
+        return True
+
+    def _remove_from_keyring(self, address: str) -> None:
+        from keyring.errors import KeyringError
+
+        if self._keyring is not None:
+            # It raises where there is nothing to remove.
+            with contextlib.suppress(KeyringError):
+                self._keyring.delete_password(KEYRING_SERVICE, address)
+
+    def _from_keyring(self, address: str) -> Secrets | None:
+        from keyring.errors import KeyringError
+
+        try:
+            text = self._keyring.get_password(KEYRING_SERVICE, address) if self._keyring else None
+        except KeyringError as exc:
+            raise CredentialsRefused(
+                f"the keyring does not give out the login at {address} ({type(exc).__name__}): unlock it, or "
+                "run `graphmem auth login` again"
+            ) from exc
+        return None if text is None else Secrets(**json.loads(text))
+
+
+def _check_private(path: Path, info: os.stat_result) -> None:
+    """Refuse a file that others may read or write, as its secrets may be known to them.
+
+    Raises:
+        CredentialsRefused: the file is another user's, or its mode is looser than 0600.
+    """
+    if sys.platform == "win32":
+        return
+    mode = stat.S_IMODE(info.st_mode)
+    if info.st_uid != os.getuid() or mode & 0o077:
+        raise CredentialsRefused(
+            f"{path} is open to other users of this machine (mode {mode:04o}): run `chmod 600 {path}`. If "
+            "others may have read it, run `graphmem auth logout` too, and log in again"
+        )
