@@ -7,17 +7,21 @@ import contextlib
 import signal
 import socket
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from graphmem import __version__, neo4j_local
 from graphmem.cli.session import fetching, run_async, stderr, tell_progress
-from graphmem.errors import ConfigurationInvalid
+from graphmem.errors import ConfigurationInvalid, Unavailable
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
 from graphmem.service import beside
 from graphmem.service.background import background_work
 from graphmem.settings import Settings
+
+if TYPE_CHECKING:
+    from graphmem.auth.guard import Guard
 
 HEAD_START_SECONDS = 5.0
 """Seconds before the worker begins over stdio: the first call of the client comes at once."""
@@ -29,10 +33,13 @@ class _Server(uvicorn.Server):
     It is ready once it is bound and the first statements are ``planned``.
     """
 
-    def __init__(self, config: uvicorn.Config, settings: Settings, planned: asyncio.Event) -> None:
+    def __init__(
+        self, config: uvicorn.Config, settings: Settings, planned: asyncio.Event, guard: Guard
+    ) -> None:
         super().__init__(config)
         self._settings = settings
         self._planned = planned
+        self._guard = guard
         self._announcing: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -43,7 +50,10 @@ class _Server(uvicorn.Server):
 
     async def _announce(self, port: int) -> None:
         await self._planned.wait()
-        announce(self._settings, port)
+        is_open = self._settings.may_be_open
+        with contextlib.suppress(Unavailable):
+            is_open = await self._guard.is_open(self._settings)
+        announce(self._settings, port, is_open)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -58,10 +68,13 @@ class _Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-def announce(settings: Settings, port: int) -> None:
-    """Print the addresses of the service on stderr. ``port`` is the bound one."""
+def announce(settings: Settings, port: int, is_open: bool) -> None:
+    """Print the addresses of the service on stderr.
+
+    ``port``: the bound one. ``is_open``: whether callers need no credential.
+    """
     base = settings.advertised_url(port)
-    token = "send Authorization: Bearer …" if settings.bearer_token else "none (loopback only)"
+    token = "none (loopback only)" if is_open else "send Authorization: Bearer …"
     stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
     for name, value in (
         ("REST", base), ("MCP", f"{base}/mcp"), ("API description", f"{base}/openapi.yaml"),
@@ -128,7 +141,7 @@ async def _serve(
             timeout_keep_alive=75,
         )
         async with background_work(services), beside.opened(socket_server, services):
-            await _Server(config, settings, services.database.planning.planned).serve(sockets)
+            await _Server(config, settings, services.database.planning.planned, services.guard).serve(sockets)
 
 
 @contextlib.contextmanager

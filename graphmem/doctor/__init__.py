@@ -43,7 +43,11 @@ async def examine(
     if chosen.neo4j_uri is None:
         findings += await _run_local("engine", machine.engine, chosen, deep)
         findings += await _run_local("memory", machine.memory, chosen)
-    findings += await run_check("database", partial(_database, chosen, deep))
+    of_database = await run_check("database", partial(_database, chosen, deep))
+    if all(finding.check != "access" for finding in of_database):
+        # Nobody knows whether a key or a password guards the instance: the settings alone decide.
+        findings.append(machine.access(chosen, guarded=False))
+    findings += of_database
     findings += await run_check("embedding", partial(around.embedding, chosen))
     findings += await run_check("service", partial(around.service, chosen))
     return redact(findings, chosen)

@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any
 
+from graphmem.auth.accounts import Accounts
 from graphmem.database import migrations
 from graphmem.database.driver import Database
+from graphmem.doctor import machine
 from graphmem.doctor.finding import Finding, run_check
 from graphmem.embedding.local import MODEL
 from graphmem.embedding.meaning import DIMENSIONS
@@ -25,6 +27,8 @@ VERSION_MIN = (5, 26)
 SKEW_WARN_SECONDS = 2.0
 SKEW_FAIL_SECONDS = 60.0
 """Difference between the clocks of the database and of this machine."""
+ACCOUNTS_VERSION = 12
+"""The migration that makes accounts."""
 WAITING_LIMIT = 1_000
 """Entities without a vector that are counted."""
 _MADE = re.compile(r"CREATE (?:(CONSTRAINT)|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
@@ -50,7 +54,7 @@ async def examine(where: Connection, settings: Settings, deep: bool) -> list[Fin
         return [Finding("database", "fail", f"{where.uri}: {exc}", fix)]
     try:
         findings = []
-        for check in (_version, _schema, _indexes, _limits, _clock, _ahead, _vectors):
+        for check in (_access, _version, _schema, _indexes, _limits, _clock, _ahead, _vectors):
             findings += await _run(check, database, settings)
         sound = all(item.status == "ok" for item in findings if item.check in ("schema", "indexes"))
         look = partial(_consistency, database, settings, deep, sound)
@@ -69,6 +73,13 @@ async def _run(check: Check, database: Database, settings: Settings) -> list[Fin
 
     name = check.__name__.removeprefix("_")
     return await run_check(name, look)
+
+
+async def _access(database: Database, settings: Settings) -> list[Finding]:
+    # An older schema has no accounts, and lacks the index by which they are looked up.
+    has_accounts = ACCOUNTS_VERSION in await migrations.applied(database)
+    guarded = has_accounts and await Accounts(database).are_guarded()
+    return [machine.access(settings, guarded=guarded)]
 
 
 async def _version(database: Database, settings: Settings) -> list[Finding]:

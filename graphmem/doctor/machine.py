@@ -56,7 +56,6 @@ def contradictions(settings: Settings, environment: Mapping[str, str]) -> list[F
         *_of_database(settings),
         *_of_others(settings),
         *_of_traces(environment),
-        _of_access(settings),
     ]
     if all(item.check != "settings" for item in findings):
         findings.insert(0, Finding("settings", "ok", f"the settings are valid ({settings.env})"))
@@ -105,20 +104,29 @@ def _of_traces(environment: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _of_access(settings: Settings) -> Finding:
+def access(settings: Settings, *, guarded: bool) -> Finding:
+    """Check that nobody else reaches the service without a credential.
+
+    ``guarded``: whether an account has a password or an API key.
+    """
     try:
-        settings.check_bind()
+        settings.check_bind(guarded=guarded)
     except ConfigurationInvalid as exc:
-        return Finding("access", "fail", str(exc), "Set SERVICE_BEARER_TOKEN, or serve 127.0.0.1 only.")
+        fix = "Set SERVICE_BEARER_TOKEN, make a key with graphmem auth keys create, or serve 127.0.0.1 only."
+        return Finding("access", "fail", str(exc), fix)
     base = urlsplit(settings.public_url or settings.base_url or "")
-    if settings.bearer_token and base.scheme == "http" and base.hostname not in LOOPBACK:
-        what = f"the token is sent to {base.hostname} without encryption"
+    needs_credential = guarded or settings.bearer_token is not None
+    if needs_credential and base.scheme == "http" and base.hostname not in LOOPBACK:
+        what = f"credentials are sent to {base.hostname} without encryption"
         return Finding(
             "access", "warn", what, "Put a TLS proxy in front of the service, and set its https address."
         )
     if settings.bearer_token:
         return Finding("access", "ok", f"a token is set; the service binds {settings.authority()}")
-    return Finding("access", "ok", "no token is set; the service binds loopback only")
+    if guarded:
+        what = f"a key or a password guards the instance; the service binds {settings.authority()}"
+        return Finding("access", "ok", what)
+    return Finding("access", "ok", "no token, key or password is set; the service binds loopback only")
 
 
 def data_directory(settings: Settings) -> list[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import json
 import re
 import time
@@ -13,23 +14,28 @@ from functools import partial
 from typing import Any
 
 import pytest
+import uvicorn
 from cachetools import TTLCache
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import SecretStr
+from rich.console import Console
 from starlette.datastructures import Headers
 
 from graphmem.auth import Actor, Scope, authenticator, guard, passwords, tokens
 from graphmem.auth.accounts import CODE_SECONDS, Accounts
 from graphmem.auth.authenticator import Authenticator, Caller
+from graphmem.cli import serve
 from graphmem.database.availability import Availability
 from graphmem.database.driver import round_trips
+from graphmem.doctor import examine
 from graphmem.errors import AccountConflict, AuthInvalid, DatabaseUnavailable, NotFound
 from graphmem.model import times
 from tests.access.conftest import HOUR, Application, Instance
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
+from tests.support.service import free_port
 
 ADA = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]}
 PASSWORD = "correct horse battery staple"
@@ -493,3 +499,36 @@ def test_the_description_of_the_server_is_answered_while_the_database_is_down(
     services = replace(instance.services, guard=guard.Guard(instance.services.database))
     http = Instance(instance.loop, services, instance.ended, instance.running).application()
     assert http("GET", "/server-info").json()["authentication"] == "none"
+
+
+def test_the_doctor_knows_that_keys_and_passwords_guard_an_instance(instance: Instance) -> None:
+    settings = instance.services.settings
+
+    def status(**changed: Any) -> str:
+        options = {"neo4j_uri": settings.neo4j_uri, "neo4j_password": settings.neo4j_password, "env": "test"}
+        options |= {"data_dir": settings.data_path, "port": free_port(), **changed}
+        findings = [each for each in instance.loop.run(examine(options, False, {})) if each.check == "access"]
+        assert len(findings) == 1
+        return findings[0].status
+
+    assert [status(), status(host="0.0.0.0")] == ["ok", "fail"]
+    instance.key(instance.account("ada"))
+    assert [status(), status(host="0.0.0.0")] == ["ok", "ok"]
+    assert status(host="0.0.0.0", public_url="http://mem.example") == "warn"
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_service_announces_whether_callers_need_a_credential(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch, is_open: bool
+) -> None:
+    printed = io.StringIO()
+    monkeypatch.setattr(serve, "stderr", Console(file=printed))
+    if not is_open:
+        instance.key(instance.account("ada"))
+    planned = asyncio.Event()
+    planned.set()
+    settings, guarding = instance.services.settings, instance.services.guard
+    server = serve._Server(uvicorn.Config("x:y"), settings, planned, guarding)
+    instance.loop.run(server._announce(1234))
+    (line,) = [line for line in printed.getvalue().splitlines() if line.strip().startswith("Token")]
+    assert ("Bearer" in line, "none" in line) == (not is_open, is_open)

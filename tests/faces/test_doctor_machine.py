@@ -86,6 +86,7 @@ def test_a_password_without_an_address_is_told(look: Examine) -> None:
 def test_serving_strangers_without_a_token_fails(look: Examine) -> None:
     assert failed_findings(look(host="0.0.0.0"), "access")[0][0] == "fail"
     assert failed_findings(look(host="0.0.0.0", bearer_token=SECRET), "access") == []
+    assert failed_findings(look(host="0.0.0.0", neo4j_uri=None, neo4j_password=None), "access")
 
 
 @pytest.mark.parametrize("name", ["base_url", "public_url"])

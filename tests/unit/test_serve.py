@@ -17,11 +17,12 @@ import uvicorn
 from typer.testing import CliRunner
 
 from graphmem import runtime, worker
+from graphmem.auth.guard import Guard
 from graphmem.cli import serve
 from graphmem.cli.main import app
 from graphmem.mcp import stdio
 from graphmem.observability import logs
-from graphmem.settings import load
+from graphmem.settings import Settings, load
 
 ANY_PORT = {"GRAPHMEM_PORT": "0", "GRAPHMEM_ENV": "test"}
 TENDING = (runtime, "warm"), (runtime, "keep_up"), (worker, "work")
@@ -53,7 +54,8 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
 
     @contextlib.asynccontextmanager
     async def opened(*_: Any, **__: Any) -> AsyncIterator[Any]:
-        yield SimpleNamespace(database=SimpleNamespace(planning=SimpleNamespace(planned=asyncio.Event())))
+        planning = SimpleNamespace(planned=asyncio.Event())
+        yield SimpleNamespace(database=SimpleNamespace(planning=planning), guard=Unguarded())
         events.append("closed")
 
     async def answer(*_: Any) -> None:
@@ -129,6 +131,16 @@ async def nothing(scope: Any, receive: Any, send: Any) -> None:
     """Answer nobody."""
 
 
+class Unguarded(Guard):
+    """Knows an instance without a password and without a key."""
+
+    def __init__(self) -> None:
+        """Ask no database."""
+
+    async def is_open(self, settings: Settings) -> bool:
+        return settings.may_be_open
+
+
 @pytest.mark.parametrize(("host", "address"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
 def test_the_address_that_was_bound_is_announced_once_statements_are_planned(
     host: str, address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -138,7 +150,7 @@ def test_the_address_that_was_bound_is_announced_once_statements_are_planned(
 
     async def begin() -> int:
         planned = asyncio.Event()
-        server = serve._Server(config, settings, planned)
+        server = serve._Server(config, settings, planned, Unguarded())
         config.load()
         server.lifespan = config.lifespan_class(config)
         try:
