@@ -16,7 +16,7 @@ from graphmem import __version__
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.headers import BrowserHeaders, Options
 from graphmem.api.hosts import HostCheck
-from graphmem.api.middleware import Gate, Trace, refusal
+from graphmem.api.middleware import Gate, Trace, challenged, refusal
 from graphmem.api.rest_routes import ROUTES, Endpoint, RestRoute
 from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import request_actor
@@ -132,7 +132,7 @@ def _rest_endpoint(route: RestRoute) -> Endpoint:
 
 async def _refused(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, GraphmemError)
-    return refusal(exc)
+    return challenged(refusal(exc), exc, request.scope, request.app.state.services.settings)
 
 
 async def _no_route(request: Request, exc: Exception) -> Response:

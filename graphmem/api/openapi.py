@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from functools import cache
 from typing import Any
@@ -43,7 +44,9 @@ ERRORS_OF_ALL = (
     ServiceBusy, HostRefused,
 )  # fmt: skip
 ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, Forbidden)
-_STATUSES = {200: "OK", 201: "Created", 302: "Found", 303: "See Other"}
+_STATUSES = {
+    200: "OK", 201: "Created", 302: "Found", 303: "See Other", 400: "", 403: "",
+}  # fmt: skip
 ERRORS_OF_BODIES = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
 
@@ -89,10 +92,13 @@ def _describe_rest(route: RestRoute) -> dict[str, Any]:
     }  # fmt: skip
     if route.query:
         described["parameters"] = [
-            _parameter(name, dict(schema), "query", False) for name, schema in route.query.items()
+            _parameter(name, copy.deepcopy(dict(schema)), "query", False)
+            for name, schema in route.query.items()
         ]
     if route.bodies:
-        content = {media_type: {"schema": dict(schema)} for media_type, schema in route.bodies.items()}
+        content = {
+            media_type: {"schema": copy.deepcopy(dict(schema))} for media_type, schema in route.bodies.items()
+        }
         described["requestBody"] = {"required": True, "content": content}
     described["responses"] = {}
     for answer in route.answers:
@@ -100,12 +106,15 @@ def _describe_rest(route: RestRoute) -> dict[str, Any]:
             str(answer.status), {"description": _STATUSES[answer.status]}
         )
         if answer.media_type:
-            schema = {"schema": dict(answer.schema)} if answer.schema else {}
+            schema = {"schema": copy.deepcopy(dict(answer.schema))} if answer.schema else {}
             known.setdefault("content", {})[answer.media_type] = schema
     errors: list[type[GraphmemError]] = [HostRefused, InternalError, RateLimited, ServiceBusy, *route.errors]
     errors += () if route.is_public else (AuthRequired, AuthInvalid)
     errors += (Forbidden,) if route.scope is not None else ()
-    described["responses"] |= _refusals(*errors)
+    for status, refused in _refusals(*errors).items():
+        known = described["responses"].setdefault(status, refused)
+        known["content"] = refused["content"] | known.get("content", {})
+        known["description"] = refused["description"]
     if route.is_public:
         described["security"] = []
     return described

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-PUBLIC_PATHS: Final = frozenset({"/", "/health", "/health/ready", "/server-info"})
+PUBLIC_PATHS: Final = frozenset({
+    "/", "/health", "/health/ready", "/server-info",
+    "/mcp/oauth/initiate", "/mcp/oauth/authorize", "/mcp/oauth/consent", "/mcp/oauth/token",
+    "/mcp/oauth/register", "/mcp/oauth/revoke",
+})  # fmt: skip
 """The paths, without the prefix ``/api``, of operations and other routes that need no credential."""
 PUBLIC_PREFIX: Final = "/.well-known/"
 """No path below it needs a credential: a client that looks for a document gets 404 there, and not 401."""

@@ -6,6 +6,7 @@ endpoint finds the services of its process at ``request.app.state.services``.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -17,12 +18,27 @@ from starlette.responses import Response
 from graphmem.api.public import is_public
 from graphmem.auth import Scope
 from graphmem.auth.rates import RateClass
-from graphmem.errors import GraphmemError
+from graphmem.errors import (
+    DatabaseFull,
+    DatabaseTimeout,
+    DatabaseUnavailable,
+    GraphmemError,
+    InvalidInput,
+    InvalidJson,
+    OAuthClientUnknown,
+    OAuthRefused,
+    OAuthStateInvalid,
+    PayloadTooLarge,
+    UnknownField,
+    UnsupportedMediaType,
+)
+from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.observability import metrics
 from graphmem.registry import Services
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 JSON: Final = "application/json"
+FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +118,109 @@ _FACES_SCHEMA: Final = {
     "required": ["name", "rest", "mcp", "docs", "ready"],
 }
 
+
+def _later(module: str, name: str) -> Endpoint:
+    """Return an endpoint whose module is imported by the first request: few services have such requests."""
+
+    async def endpoint(request: Request) -> Response:
+        return await getattr(importlib.import_module(f"graphmem.api.{module}"), name)(request)
+
+    return endpoint
+
+
+def _metadata_of(path: str) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        return await importlib.import_module("graphmem.api.oauth").resource_metadata(path)(request)
+
+    return endpoint
+
+
+_DATABASE: Final = (DatabaseUnavailable, DatabaseTimeout, DatabaseFull)
+_REFUSALS: Final = (OAuthRefused, OAuthClientUnknown, InvalidInput, PayloadTooLarge, *_DATABASE)
+_PAGE: Final = "text/html"
+_OBJECT: Final = {"type": "object", "additionalProperties": True}
+_TEXT: Final = {"type": "string"}
+
+
+def _texts(*names: str) -> dict[str, dict[str, Any]]:
+    return {name: dict(_TEXT) for name in names}
+
+
+def _body(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"type": "object", "properties": _texts(*names)} | ({"required": [*required]} if required else {})
+
+
+_TOKEN_BODY: Final = _body(
+    "grant_type", "code", "code_verifier", "redirect_uri", "client_id", "resource", "refresh_token", "scope"
+)
+_REVOKE_BODY: Final = _body("token", "token_type_hint", "client_id", required=("token",))
+_OAUTH: Final = (
+    RestRoute(
+        "POST", "/mcp/oauth/initiate", "oauth_initiate", "Begin the OAuth flow of a program.",
+        _later("oauth", "initiate"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        bodies={JSON: _body(
+            "auth_provider", "redirect_uri", "client_id", "client_name", "scope", "resource", "state",
+            "code_challenge", "code_challenge_method", required=("auth_provider", "redirect_uri"),
+        )},
+        errors=(*_REFUSALS, UnknownField, InvalidJson, UnsupportedMediaType),
+    ),
+    RestRoute(
+        "GET", "/mcp/oauth/authorize", "oauth_authorize",
+        "Begin the OAuth flow of a client (RFC 6749, 4.1.1), or end it with code and state.",
+        _later("oauth", "authorize"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(302, ""),),
+        query=_texts(
+            "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
+            "code_challenge_method", "resource", "code",
+        ),
+        errors=(*_REFUSALS, OAuthStateInvalid),
+    ),
+    RestRoute(
+        "GET", "/mcp/oauth/consent", "oauth_show_consent", "The page on which a person allows or denies.",
+        _later("oauth_consent", "show"), "oauth", rate_class=RateClass.AUTH,
+        answers=(Answer(200, _PAGE, _TEXT), Answer(400, _PAGE, _TEXT)), query=_texts("request"),
+        errors=_DATABASE,
+    ),
+    RestRoute(
+        "POST", "/mcp/oauth/consent", "oauth_decide", "Allow or deny, from the page's own form.",
+        _later("oauth_consent", "decide"), "oauth", rate_class=RateClass.AUTH,
+        answers=(Answer(303, ""), Answer(400, _PAGE, _TEXT), Answer(403, _PAGE, _TEXT)),
+        bodies={FORM: _body("request", "csrf", "decision", "name", "secret")},
+        errors=(PayloadTooLarge, *_DATABASE),
+    ),
+    RestRoute(
+        "POST", "/mcp/oauth/token", "oauth_token", "Exchange a code or a refresh token for tokens.",
+        _later("oauth", "token"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        bodies={FORM: _TOKEN_BODY, JSON: _TOKEN_BODY}, errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
+    ),
+    RestRoute(
+        "POST", "/mcp/oauth/register", "oauth_register", "Register an OAuth client (RFC 7591).",
+        _later("oauth", "register"), "oauth", rate_class=RateClass.REGISTRATION,
+        answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _OBJECT}, errors=_REFUSALS,
+    ),
+    RestRoute(
+        "POST", "/mcp/oauth/revoke", "oauth_revoke", "Revoke a token (RFC 7009).",
+        _later("oauth", "revoke"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        bodies={FORM: _REVOKE_BODY, JSON: _REVOKE_BODY},
+        errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
+    ),
+    *(
+        RestRoute(
+            "GET", f"/.well-known/oauth-protected-resource{path}", f"oauth_resource{path.replace('/', '_')}",
+            f"The metadata of {path or 'the base'} as a resource (RFC 9728).", _metadata_of(path), "oauth",
+            answers=(Answer(schema=_OBJECT),),
+        )
+        for path in ("", "/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
+    ),
+    *(
+        RestRoute(
+            "GET", f"/.well-known/{name}", name.replace("-", "_"),
+            "The metadata of the authorization server (RFC 8414).", _later("oauth", "server_metadata"),
+            "oauth", answers=(Answer(schema=_OBJECT),),
+        )
+        for name in ("oauth-authorization-server", "openid-configuration")
+    ),
+)  # fmt: skip
+
 ROUTES: Final = (
     RestRoute(
         "GET", "/", "get_faces", "The paths of the faces.", _name_faces,
@@ -111,6 +230,7 @@ ROUTES: Final = (
         "GET", "/openapi.yaml", "get_openapi", "This description.", _describe,
         answers=(Answer(media_type="application/yaml"),),
     ),
+    *_OAUTH,
     RestRoute(
         "GET", "/metrics", "get_metrics",
         "The metrics of this process in the text format of Prometheus.", _measure,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from cachetools import TTLCache
 
 from graphmem.auth import ACCOUNT_HEADER, Actor, Method, Scope, local_actor, tokens
-from graphmem.auth.accounts import Accounts, ApiKey
+from graphmem.auth.accounts import Account, Accounts
+from graphmem.auth.client_rules import canonical_resource, resource_covers
+from graphmem.auth.grants import Grants
 from graphmem.auth.guard import REMEMBERED_SECONDS, Guard
 from graphmem.database.driver import Database
 from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError
@@ -43,16 +45,27 @@ class Caller:
 Authenticate = Callable[[Caller], Awaitable[Actor]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The actor of a credential. It holds until ``expires_at``, below ``resource`` if that is not empty."""
+
+    actor: Actor
+    expires_at: int | None = None
+    resource: str = ""
+
+
 class Authenticator:
     """Finds the actor of each request of one process."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._accounts = Accounts(database)
         self._settings = settings
-        self._actors: TTLCache[str, Actor] = TTLCache(_REMEMBERED_LIMIT, REMEMBERED_SECONDS)
+        self._grants = Grants(database)
+        self._actors: TTLCache[str, _Known] = TTLCache(_REMEMBERED_LIMIT, REMEMBERED_SECONDS)
         self._guard = Guard(database)
-        self._lookups: dict[str, Callable[[str, Caller], Awaitable[Actor]]] = {
+        self._lookups: dict[str, Callable[[str, Caller], Awaitable[_Known]]] = {
             tokens.KEY_PREFIX: self._of_key,
+            tokens.ACCESS_PREFIX: self._of_access_token,
         }
         self._notes: set[asyncio.Task[None]] = set()
 
@@ -97,40 +110,71 @@ class Authenticator:
         return hmac.compare_digest(sent, expected.get_secret_value().encode())
 
     async def _remembered(
-        self, token: str, caller: Caller, look_up: Callable[[str, Caller], Awaitable[Actor]]
+        self, token: str, caller: Caller, look_up: Callable[[str, Caller], Awaitable[_Known]]
     ) -> Actor:
         digest = tokens.digest(token)
-        actor = self._actors.get(digest)
-        if actor is None:
-            actor = self._actors[digest] = await look_up(digest, caller)
-        return actor
+        known = self._actors.get(digest)
+        if known is None:
+            known = self._actors[digest] = await look_up(digest, caller)
+        if known.expires_at is not None and known.expires_at <= times.now():
+            raise AuthInvalid
+        if known.resource and not resource_covers(known.resource, self._resource(caller.path)):
+            raise AuthInvalid(
+                f"the access token is for {known.resource} alone: ask for one for this address",
+                resource=known.resource,
+            )
+        return known.actor
 
-    async def _of_key(self, digest: str, caller: Caller) -> Actor:
+    def _resource(self, path: bytes) -> str:
+        """Return the resource that a request uses: its address, in the one spelling of resources."""
+        text = path.decode("latin-1")
+        text = text.removeprefix("/api") if text.startswith("/api/") else text
+        return f"{canonical_resource(self._settings.advertised_url())}{text.rstrip('/')}"
+
+    async def _of_access_token(self, digest: str, caller: Caller) -> _Known:
+        row = await self._grants.of_token(digest)
+        now = times.now()
+        if row is None or not row.is_valid(now):
+            raise AuthInvalid
+        if _is_minute_over(row.last_used_at, now):
+            self._note(self._grants.use_grant(row.grant_id, now - now % _MINUTE))
+        actor = _actor_of(row.account, row.scopes, Method.OAUTH, row.grant_id)
+        return _Known(actor, row.expires_at, row.resource)
+
+    async def _of_key(self, digest: str, caller: Caller) -> _Known:
         row = await self._accounts.of_key(digest)
         now = times.now()
         if row is None or row.account.disabled or not row.key.is_valid(now):
             raise AuthInvalid
-        self._note_use(digest, row.key, now)
-        account = row.account
-        return Actor(
-            owner=account.owner,
-            scopes=frozenset(map(Scope, row.key.scopes)) & frozenset(map(Scope, account.scopes)),
-            client="rest",
-            account=account.id,
-            account_name=account.name,
-            method=Method.KEY,
-            credential=row.key.id,
-        )
+        if _is_minute_over(row.key.last_used_at, now):
+            self._note(self._accounts.use_key(digest, now - now % _MINUTE))
+        actor = _actor_of(row.account, row.key.scopes, Method.KEY, row.key.id)
+        return _Known(actor, row.key.expires_at)
 
-    def _note_use(self, digest: str, key: ApiKey, now: int) -> None:
-        """Note the last use of a key, once a minute and beside the request."""
-        if key.last_used_at is not None and now - key.last_used_at < _MINUTE:
-            return
+    def _note(self, noting: Coroutine[Any, Any, None]) -> None:
+        """Note the last use of a credential beside the request."""
 
         async def note() -> None:
             with contextlib.suppress(GraphmemError):
-                await self._accounts.use_key(digest, now - now % _MINUTE)
+                await noting
 
         task = asyncio.create_task(note())
         self._notes.add(task)
         task.add_done_callback(self._notes.discard)
+
+
+def _is_minute_over(last_used_at: int | None, now: int) -> bool:
+    return last_used_at is None or now - last_used_at >= _MINUTE
+
+
+def _actor_of(account: Account, scopes: Iterable[str], method: Method, credential: str) -> Actor:
+    """Return the actor of a credential of an account, with at most the scopes of the account."""
+    return Actor(
+        owner=account.owner,
+        scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, account.scopes)),
+        client="rest",
+        account=account.id,
+        account_name=account.name,
+        method=method,
+        credential=credential,
+    )

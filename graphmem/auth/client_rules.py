@@ -352,6 +352,11 @@ def verifier_matches(verifier: str | None, challenge: str) -> bool:
     return hmac.compare_digest(code_challenge_of(verifier).encode(), challenge.encode())
 
 
+def challenge_of_sent(verifier: str | None) -> str:
+    """Return the challenge of a code verifier that a client sends; empty if it has the wrong form."""
+    return code_challenge_of(verifier) if verifier and _CODE_VERIFIER.fullmatch(verifier) else ""
+
+
 # Resources (RFC 8707)
 
 

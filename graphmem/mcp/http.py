@@ -15,12 +15,12 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from graphmem.auth import Actor, request_actor
-from graphmem.errors import InvalidInput, MethodNotAllowed
+from graphmem.errors import Forbidden, InvalidInput, MethodNotAllowed
 from graphmem.mcp.tools import create_server
-from graphmem.mcp.toolsets import TOOLSETS
+from graphmem.mcp.toolsets import TOOLSETS, all_tools
 from graphmem.registry import Services
 
 HEADER = "X-MCP-Tools"
@@ -46,6 +46,8 @@ class McpEndpoint:
             )
             for name in TOOLSETS
         }
+
+        self._scopes = frozenset(operation.scope for operation in all_tools().values())
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -83,8 +85,40 @@ class McpEndpoint:
             return
         manager = self._manager(scope)
         actor = request_actor(scope)
+        if not actor.scopes >= self._scopes:
+            message = await receive()
+            _check_scope(actor, message.get("body", b""))
+            receive = _replayed(message, receive)
         token = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
         try:
             await manager.asgi_app(scope, receive, send)
         finally:
             _actor.reset(token)
+
+
+def _check_scope(actor: Actor, body: bytes) -> None:
+    """Check before an answer begins that the caller has the scope of the tool that a request calls.
+
+    The refusal is then one of HTTP, by which clients ask for a wider token.
+
+    Raises:
+        Forbidden: it has not.
+    """
+    try:
+        request = orjson.loads(body)
+        called = str(request["params"]["name"]) if request["method"] == "tools/call" else ""
+        operation = all_tools().get(called)
+    except (ValueError, LookupError, TypeError):
+        return
+    if operation is not None and operation.scope not in actor.scopes:
+        raise Forbidden(needs=operation.scope, operation=operation.name)
+
+
+def _replayed(message: Message, receive: Receive) -> Receive:
+    """Return a ``receive`` that begins with a message that was taken already."""
+    messages = [message]
+
+    async def replayed() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return replayed

@@ -102,7 +102,9 @@ def create_server(
     name = toolset or services.settings.mcp_tools
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=list(described(name)))
+        scopes, operations = actor().scopes, TOOLSETS[name].tools()
+        tools = [tool for tool in described(name) if operations[tool.name].scope in scopes]
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         bound = structlog.contextvars.get_contextvars()

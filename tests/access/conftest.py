@@ -7,6 +7,8 @@ its database, so these tests cannot share the database of the run.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -151,3 +153,38 @@ def forward(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         ahead[0] += microseconds
 
     return put
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person with an account and its password."""
+
+    account: Account
+    password: str
+
+    @property
+    def name(self) -> str:
+        return self.account.name
+
+
+@contextlib.contextmanager
+def person(loop: Loop, services: Services, name: str, scopes: Sequence[str]) -> Iterator[Person]:
+    """Have an account with a password."""
+    accounts, password = Accounts(services.database), "correct horse battery staple"
+    account = loop.run(accounts.create(f"{name}-{uuid.uuid4().hex[:8]}", scopes, password))
+    yield Person(account, password)
+    loop.run(accounts.delete(account.name))
+
+
+@pytest.fixture
+def alice(instance_services: Services, loop: Loop) -> Iterator[Person]:
+    """A person who may read and write."""
+    with person(loop, instance_services, "alice", ["read", "write"]) as alice:
+        yield alice
+
+
+@pytest.fixture
+def bob(instance_services: Services, loop: Loop) -> Iterator[Person]:
+    """Another person, who may read only."""
+    with person(loop, instance_services, "bob", ["read"]) as bob:
+        yield bob

@@ -56,6 +56,14 @@ def open_http(loop: Loop, services: Services) -> Http:
     return sender(loop, create_app(services))
 
 
+def challenge(path: str, error: str = "") -> str:
+    """Return the challenge of a 401: under ``/mcp`` it says where a client asks for a token, and what for."""
+    metadata = 'resource_metadata="http://127.0.0.1:3080/.well-known/oauth-protected-resource/mcp"'
+    is_mcp = path.removeprefix("/api").startswith("/mcp")
+    parts = [metadata, 'scope="read write"'] if is_mcp else []
+    return f"Bearer {', '.join([*parts, *([error] if error else [])])}".strip()
+
+
 def test_the_public_routes_are_those_of_the_interface() -> None:
     assert PUBLIC == [
         "/api/health", "/api/health/ready", "/api/server-info", "/health", "/health/ready", "/server-info",
@@ -80,7 +88,7 @@ def test_without_a_token_nothing_but_the_public_is_answered(
     guarded_http: Http, method: str, path: str
 ) -> None:
     answer = guarded_http(method, path)
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, challenge(path))
     assert envelope(answer)["error_code"] == "AUTH_REQUIRED"
 
 
@@ -95,7 +103,8 @@ def test_without_a_token_nothing_but_the_public_is_answered(
 def test_a_wrong_token_is_refused(guarded_http: Http, path: str, authorization: str) -> None:
     method = "POST" if path == "/mcp" else "GET"
     answer = guarded_http(method, path, headers={"Authorization": authorization.encode("latin-1")})
-    assert (answer.status_code, answer.headers["www-authenticate"]) == (401, 'Bearer error="invalid_token"')
+    expected = (401, challenge(path, 'error="invalid_token"'))
+    assert (answer.status_code, answer.headers["www-authenticate"]) == expected
     assert envelope(answer)["error_code"] == "AUTH_INVALID"
     assert TOKEN not in answer.text
 
@@ -120,7 +129,7 @@ def test_a_public_route_needs_no_token(guarded_http: Http, path: str, authorizat
 
 
 @pytest.mark.parametrize(
-    "path", ["/.well-known/x", "/.well-known/oauth-protected-resource/mcp", "/api/.well-known/x"]
+    "path", ["/.well-known/x", "/.well-known/oauth-protected-resource/mcp/x", "/api/.well-known/x"]
 )
 def test_a_discovery_route_is_404_without_a_token(guarded_http: Http, path: str) -> None:
     assert envelope(guarded_http("GET", path))["error_code"] == "NOT_FOUND"

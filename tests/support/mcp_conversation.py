@@ -10,6 +10,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 
+from graphmem.auth import local_actor
 from graphmem.mcp.tools import create_server
 from graphmem.registry import Services
 from graphmem.settings import ToolsetName
@@ -28,7 +29,7 @@ Message = Mapping[str, Any]
 
 def server(toolset: ToolsetName) -> Server[Any]:
     """Return the server of a toolset. It has no services: none of its tools can be called."""
-    return create_server(cast(Services, None), lambda: None, toolset)  # pyright: ignore[reportArgumentType]
+    return create_server(cast(Services, None), lambda: local_actor("test"), toolset)
 
 
 def opening(version: str) -> dict[str, Any]:

@@ -1,0 +1,190 @@
+"""The page on which a person allows or denies what a client asks for.
+
+The person proves an account on the page itself, so there is no session. Only the POST of the page's own form
+grants: it carries an HMAC of the request under the secret in a cookie that no other site can send.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+from urllib.parse import urlsplit
+
+import jinja2
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphmem.api.oauth import OAuth, form_of, oauth_of, redirect
+from graphmem.auth import Scope, client_rules, tokens
+from graphmem.auth.grants import REFRESH_SECONDS, REQUEST_SECONDS, AuthorizationRequest, granted_scopes
+from graphmem.errors import OAuthRefused
+
+SCOPE_WORDS: Final = {
+    Scope.READ: "Read everything that is stored for this account, with its history",
+    Scope.WRITE: "Store, correct, merge and delete on behalf of this account",
+    Scope.ADMIN: "Manage this whole instance: all accounts and all their data",
+}
+_ENDED: Final = "This request has ended. Go back to the program and start again."
+_FORGED: Final = "This page was not opened in this browser, or it is too old. Go back and start again."
+_UNPROVEN: Final = (
+    "Name and secret do not fit any account that is in use. Check them and try again, "
+    "or enter a new one-time code."
+)
+_NOT_ALLOWED: Final = "This account itself may do nothing of what the program asks for."
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What the page shows besides the request: an error, the name that was entered, and the secrets."""
+
+    cookie: str
+    csrf: str
+    error: str = ""
+    account_name: str = ""
+
+
+def _cookie_name(oauth: OAuth, secret: str) -> str:
+    # One for each request, so that two pages of one browser do not disturb each other.
+    prefix = "__Host-" if oauth.base.startswith("https://") else ""
+    return f"{prefix}graphmem-{tokens.digest(secret)[:12]}"
+
+
+def cookie_of(request: Request, oauth: OAuth, secret: str) -> str:
+    """Return the secret of the browser that shows the page of a request, empty without one."""
+    return request.cookies.get(_cookie_name(oauth, secret), "")
+
+
+def _csrf(cookie: str, secret: str) -> str:
+    return hmac.new(cookie.encode(), secret.encode(), hashlib.sha256).hexdigest()
+
+
+async def show(request: Request) -> Response:
+    """Show what a client asks for. Nothing is granted, whatever the query string says."""
+    oauth = oauth_of(request)
+    secret = request.query_params.get("request", "")
+    waiting = await oauth.grants.request(secret) if secret else None
+    if waiting is None:
+        return _message(_ENDED, 400)
+    cookie = cookie_of(request, oauth, secret) or secrets.token_urlsafe(32)
+    return _page(oauth, waiting, secret, _Page(cookie, _csrf(cookie, secret)), 200)
+
+
+async def decide(request: Request) -> Response:
+    """Take the decision of the person."""
+    oauth = oauth_of(request)
+    try:
+        form = await form_of(request)
+    except OAuthRefused as exc:
+        return _message(f"The form cannot be read: {exc}.", 400)
+    secret = form.get("request", "")
+    cookie = cookie_of(request, oauth, secret)
+    origin = request.headers.get("origin")
+    is_own = origin is None or origin == _origin(oauth.base)
+    sent = form.get("csrf", "").encode()
+    if not cookie or not is_own or not hmac.compare_digest(sent, _csrf(cookie, secret).encode()):
+        return _message(_FORGED, 403)
+    if form.get("decision") != "allow":
+        denied = await oauth.grants.deny(secret)
+        if denied is None:
+            return _message(_ENDED, 400)
+        return redirect(
+            denied.redirect_uri, 303, error="access_denied", error_description="the person denied it",
+            state=denied.state, iss=oauth.base,
+        )  # fmt: skip
+    return await _allow(oauth, form, secret, cookie)
+
+
+async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -> Response:
+    waiting = await oauth.grants.count_attempt(secret)
+    if waiting is None:
+        return _message(_ENDED, 400)
+    name = form.get("name", "")
+    account = await oauth.accounts.prove(name, form.get("secret", ""))
+    if account is None:
+        page = _Page(cookie, _csrf(cookie, secret), _UNPROVEN, name)
+        return _page(oauth, waiting, secret, page, 403)
+    scopes = granted_scopes(waiting.scopes, account)
+    if not scopes:
+        page = _Page(cookie, _csrf(cookie, secret), _NOT_ALLOWED, name)
+        return _page(oauth, waiting, secret, page, 403)
+    code = await oauth.grants.allow(secret, account, scopes, cookie)
+    if code is None:
+        return _message(_ENDED, 400)
+    return redirect(f"{oauth.base}/mcp/oauth/authorize", 303, code=code, state=secret)
+
+
+def _page(oauth: OAuth, waiting: AuthorizationRequest, secret: str, page: _Page, status: int) -> Response:
+    nonce = secrets.token_urlsafe(16)
+    client_host = (
+        client_rules.redirect_destination(waiting.client_id)
+        if client_rules.is_client_id_url(waiting.client_id)
+        else ""
+    )
+    text = _template("consent.html").render(
+        nonce=nonce,
+        action=f"{oauth.base}/mcp/oauth/consent",
+        instance=urlsplit(oauth.base).netloc,
+        client_name=waiting.client_name,
+        client_host=client_host,
+        destination=client_rules.redirect_destination(waiting.redirect_uri),
+        is_loopback=client_rules.is_loopback_redirect(waiting.redirect_uri),
+        scopes=[SCOPE_WORDS[Scope(scope)] for scope in waiting.scopes],
+        is_admin=Scope.ADMIN in waiting.scopes,
+        resource=waiting.resource,
+        days=REFRESH_SECONDS // 86_400,
+        request=secret,
+        page=page,
+    )
+    answer = _html(text, status, nonce, f"'self' {_form_target(waiting.redirect_uri)}")
+    answer.set_cookie(
+        _cookie_name(oauth, secret), page.cookie, max_age=REQUEST_SECONDS, path="/", httponly=True,
+        samesite="strict", secure=oauth.base.startswith("https://"),
+    )  # fmt: skip
+    return answer
+
+
+def _message(text: str, status: int) -> Response:
+    nonce = secrets.token_urlsafe(16)
+    return _html(_template("message.html").render(nonce=nonce, text=text), status, nonce, "'none'")
+
+
+def _html(text: str, status: int, nonce: str, form_action: str) -> Response:
+    policy = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action {form_action}; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    )
+    return Response(text, status, media_type="text/html", headers={
+        "Content-Security-Policy": policy,
+        "X-Frame-Options": "DENY",
+        "X-Content-Type-Options": "nosniff",
+        # With no-referrer, browsers send the form with `Origin: null`.
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cache-Control": "no-store",
+    })  # fmt: skip
+
+
+def _form_target(redirect_uri: str) -> str:
+    """Return the source of ``form-action`` for a redirect URI: browsers hold redirects of forms to it."""
+    parts = urlsplit(redirect_uri)
+    if parts.scheme not in ("http", "https") or "[" in parts.netloc:
+        # A policy cannot name the address of IPv6, nor the host of an application's scheme.
+        return f"{parts.scheme}:"
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    loader = jinja2.PackageLoader("graphmem.api", "pages")
+    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined).get_template(
+        name
+    )
