@@ -319,6 +319,13 @@ def _layout(table: Callable[[Row], RenderableType], *parts: str, pairs: bool = T
     return Layout(lambda answer, fields: table(answer), frozenset(parts), pairs)
 
 
+def _key(answer: Row) -> RenderableType:
+    """Return an API key as pairs."""
+    key = answer["key"]
+    return pairs({**key, "scopes": ", ".join(key["scopes"])})
+
+
+_KEY = _layout(_key, "key")
 _ENTITY = _layout(Snapshot, "snapshot", pairs=False)
 _RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
 
@@ -336,6 +343,8 @@ LAYOUTS: dict[str, Layout] = {
     "graph.neighborhood": _layout(
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
     ),
+    "keys.create": _KEY,
+    "keys.revoke": _KEY,
     "observations.create": _ENTITY,
     "observations.query": _layout(_observations, "observations"),
     "relationship_types.list": _layout(_types, "relationship_types"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -129,7 +130,11 @@ def test_the_first_key_is_announced_on_stderr_before_it_is_made(instance: Instan
     first = command("auth", "keys", "create", "laptop", "--json")
     assert answer(first)["key"]["scopes"] == ["read", "write"]
     assert "callers over TCP need a credential" in " ".join(first.stderr.split())
-    assert command("auth", "keys", "create", "x").stderr == ""
+    shown = command("auth", "keys", "create", "x")
+    assert shown.stderr == ""
+    assert re.search(r"^name +x *$", shown.stdout, re.MULTILINE)
+    assert re.search(r"^scopes +read, write *$", shown.stdout, re.MULTILINE)
+    assert re.search(r"^secret +gm_sk_[\w-]{43} *$", shown.stdout, re.MULTILINE)
     key_id = answer(first)["key"]["key_id"]
     assert answer(command("auth", "keys", "list", "--json"))["keys"][1]["key_id"] == key_id
     assert answer(command("auth", "keys", "revoke", key_id, "--json"))["key"]["state"] == "revoked"
