@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
 import subprocess
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -35,6 +35,8 @@ from tests.support.authorization_server import AuthorizationServer, authorizatio
 from tests.support.service import Service, running
 
 SECRET = "gm_sk_" + "k" * 43
+WITHIN_SECONDS = 6.0
+"""A logout holds in all processes within 5 s."""
 WHO_AM_I = ("auth", "whoami", "--json")
 
 
@@ -86,7 +88,11 @@ def run(*words: str, text: str | None = None) -> Result:
 
 
 def login(service: AuthorizationServer, *words: str, text: str | None = None) -> Result:
-    return run("auth", "login", "--base-url", service.url, *words, text=text)
+    return login_at(service.url, *words, text=text)
+
+
+def login_at(address: str, *words: str, text: str | None = None) -> Result:
+    return run("auth", "login", "--base-url", address, *words, text=text)
 
 
 def answer(result: Result) -> dict[str, Any]:
@@ -124,6 +130,13 @@ def logged_in(service: AuthorizationServer, browser: Callable[..., None]) -> Aut
     browser(visit)
     answer(login(service, "--json"))
     return service
+
+
+def accounts_of_processes(address: str) -> list[str]:
+    """Return who three commands are that run at once."""
+    words = [sys.executable, "-m", "graphmem", "--base-url", address, *WHO_AM_I]
+    processes = [subprocess.Popen(words, stdout=subprocess.PIPE) for _ in range(3)]
+    return [json.loads(process.communicate(timeout=60)[0])["account"] for process in processes]
 
 
 def kept(folder: Path) -> list[Path]:
@@ -301,7 +314,7 @@ def test_an_expired_token_is_renewed_before_it_is_sent(logged_in: AuthorizationS
     assert after is not None
     assert after.secrets != before.secrets
     assert after.expires_at is not None
-    assert list(logged_in.refreshes.values()) == [1]
+    assert (list(logged_in.refreshes.values()), logged_in.refused) == ([1], 0)
 
 
 def test_a_token_that_the_service_refuses_is_renewed_once(logged_in: AuthorizationServer) -> None:
@@ -316,10 +329,7 @@ def test_processes_that_renew_at_once_use_the_refresh_token_once(
     change(folder, expires_at=0)
     logged_in.expire()
     logged_in.delay = 0.5
-    words = [sys.executable, "-m", "graphmem", "--base-url", logged_in.url, *WHO_AM_I]
-    processes = [subprocess.Popen(words, stdout=subprocess.PIPE, env={**os.environ}) for _ in range(3)]
-    accounts = [json.loads(process.communicate(timeout=60)[0])["account"] for process in processes]
-    assert accounts == ["ada"] * 3
+    assert accounts_of_processes(logged_in.url) == ["ada"] * 3
     assert list(logged_in.refreshes.values()) == [1]
 
 
@@ -373,6 +383,104 @@ def test_a_second_login_ends_the_first_one(logged_in: AuthorizationServer) -> No
     answer(login(logged_in, "--json", "--scope", "read"))
     assert [grant.ended for grant in logged_in.grants] == [True, False]
     assert len(logged_in.clients) == 1
+
+
+# graphmem's own authorization server
+
+
+def decide(url: str, secret: str, decision: str = "allow") -> httpx.Response:
+    """Do what a person does on the consent page, and follow the redirects to the command line."""
+    with httpx.Client(follow_redirects=True, timeout=60) as http:
+        page = http.get(url)
+        hidden = dict(re.findall(r'name="(request|csrf)" value="([^"]*)"', page.text))
+        (action,) = re.findall(r'<form method="post" action="([^"]*)"', page.text)
+        return http.post(action, data={**hidden, "decision": decision, "secret": secret})
+
+
+def decides(secret: str, decision: str = "allow") -> Callable[[str], bool]:
+    """Return a browser in which a person decides so."""
+
+    def open_page(url: str) -> bool:
+        threading.Thread(target=decide, args=(url, secret, decision)).start()
+        return True
+
+    return open_page
+
+
+def stored(address: str) -> Login:
+    found = Logins().get(address)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def ada(instance: Instance) -> str:
+    """An API key of an account: with it a person proves on the consent page who they are."""
+    return instance.key(instance.account("ada"))
+
+
+@pytest.fixture
+def own_login(own_service: Service, ada: str, browser: Callable[..., None]) -> str:
+    """The address of graphmem's own service, at which the command line has logged in by the consent page."""
+    browser(decides(ada))
+    assert answer(login_at(own_service.url, "--json"))["account"] == "ada"
+    return own_service.url
+
+
+def test_the_consent_page_logs_the_command_line_in_and_a_logout_ends_its_tokens(
+    own_login: str, own_service: Service
+) -> None:
+    first = stored(own_login)
+    assert (first.scopes, first.resource, first.issuer) == (("read", "write"), own_login, own_login)
+    me = answer(run("--base-url", own_login, *WHO_AM_I))
+    assert (me["account"], me["authentication"], me["scopes"]) == ("ada", "oauth", ["read", "write"])
+    (row,) = answer(run("auth", "status", "--json"))["logins"]
+    assert row["state"] == "accepted"
+    assert answer(run("auth", "logout", "--json"))["revoked"] is True
+    headers = {"Authorization": f"Bearer {first.secrets.token}"}
+    end = time.monotonic() + WITHIN_SECONDS
+    while httpx.get(f"{own_login}/me", headers=headers).status_code != 401:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    with oauth.http_client() as http, pytest.raises(oauth.GrantEnded):
+        oauth.renew(http, first)
+    assert re.findall(r"gm_[a-z]{2}_\w+", own_service.console) == []
+
+
+def test_processes_that_renew_at_once_keep_a_login_at_graphmem(own_login: str, folder: Path) -> None:
+    first = stored(own_login)
+    change(folder, expires_at=0)
+    assert accounts_of_processes(own_login) == ["ada"] * 3
+    second = stored(own_login)
+    assert second.secrets.refresh_token not in (None, first.secrets.refresh_token)
+    change(folder, expires_at=0)
+    assert answer(run("--base-url", own_login, *WHO_AM_I))["account"] == "ada"
+
+
+def test_a_stolen_refresh_token_that_is_used_again_ends_the_login(own_login: str, folder: Path) -> None:
+    with oauth.http_client() as http:
+        oauth.renew(http, stored(own_login))
+    change(folder, expires_at=0)
+    assert "has ended: run `graphmem auth login" in message(run("--base-url", own_login, *WHO_AM_I))
+    assert kept(folder) == []
+
+
+def test_a_login_that_a_person_denies_on_the_consent_page_keeps_nothing(
+    own_service: Service, ada: str, browser: Callable[..., None], folder: Path
+) -> None:
+    browser(decides(ada, "deny"))
+    assert "did not allow it" in message(login_at(own_service.url, "--json"))
+    assert kept(folder) == []
+
+
+def test_a_login_with_the_scope_read_cannot_write(
+    own_service: Service, ada: str, browser: Callable[..., None]
+) -> None:
+    browser(decides(ada))
+    assert answer(login_at(own_service.url, "--json", "--scope", "read"))["scopes"] == ["read"]
+    entity = '{"entity_type": "person", "name": "Ada Lovelace"}'
+    refused = run("--base-url", own_service.url, "--json", "store", "--entities", f"[{entity}]")
+    assert json.loads(refused.stderr)["error_code"] == "FORBIDDEN"
 
 
 # API keys

@@ -1,7 +1,7 @@
 """A small service with a strict OAuth authorization server, over real HTTP, whose answers a test can change.
 
 It can do what graphmem's own cannot: expire tokens at once, name a wrong issuer or resource, and count how
-often each refresh token is sent.
+often a token is refused and each refresh token is sent.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class AuthorizationServer:
     grants: list[Grant] = field(default_factory=list)
     refreshes: Counter[str] = field(default_factory=Counter)
     secrets: list[str] = field(default_factory=list)
+    refused: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def secret(self, prefix: str) -> str:
@@ -78,6 +79,7 @@ class AuthorizationServer:
         if path == "/me":
             if any(bearer in grant.tokens and not grant.ended for grant in self.grants):
                 return 200, {"account": "ada", "scopes": ["read"]}
+            self.refused += 1
             return 401, _envelope("AUTH_INVALID")
         return 404, _envelope("NOT_FOUND")
 
