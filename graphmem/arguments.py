@@ -44,6 +44,7 @@ EXAMPLE_OTHER_ENTITY_ID = "ent_76543210fedcba9876543210"
 EXAMPLE_RELATIONSHIP_ID = "rel_0123456789abcdef01234567"
 EXAMPLE_EVENT_ID = "evt_0123456789abcdef01234567"
 EXAMPLE_KEY_ID = "key_0123456789abcdef"
+EXAMPLE_CONNECTION_ID = "con_0123456789abcdef"
 """The ids in examples. The tests that call each example put real ids in their place."""
 
 

@@ -336,10 +336,10 @@ class Grants:
         return row.grant
 
     async def revoke(self, account_id: str, grant_id: str) -> Grant:
-        """End a grant of an account with all its tokens.
+        """End a grant of an account with all its tokens. To end it again changes nothing.
 
         Raises:
-            NotFound: the account has no such grant, or it was revoked.
+            NotFound: the account has no such grant.
         """
         row = await self._writes.one(
             "oauth.revoke", GrantResult, account_id=account_id, id=grant_id, now=times.now()

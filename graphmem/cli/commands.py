@@ -31,6 +31,7 @@ LISTED = Path(__file__).parent / "listed.json"
 
 GROUP_HELPS: Mapping[str, str] = {
     "auth": "Log in at a service; say who the caller is; make, list and revoke API keys.",
+    "auth connections": "List and end what programs were allowed by OAuth.",
     "auth keys": "Make, list and revoke API keys, with which programs call the service.",
     "entities": "Find, list and read entities; correct, delete, restore and merge them.",
     "observations": "Add an observation to an entity, and list observations.",

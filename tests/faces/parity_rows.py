@@ -17,6 +17,7 @@ STORED = {
     arguments.EXAMPLE_RELATIONSHIP_ID: "$link_id",
     arguments.EXAMPLE_EVENT_ID: "$event",
     arguments.EXAMPLE_KEY_ID: "$key",
+    arguments.EXAMPLE_CONNECTION_ID: "$connection",
 }
 """What stands for the ids of examples."""
 NOBODY = "ent_" + "0" * 24
@@ -218,6 +219,12 @@ SPECIAL = [
     Row("timeline.list", {"cursor": "AAAA"}, "INVALID_CURSOR"),
     Row("keys.revoke", {"key_id": "$key"}),
     Row("keys.revoke", {"key_id": "key_0"}, "RESOURCE_NOT_FOUND"),
+    Row("connections.list", {}),
+    unknown("connections.list"),
+    Row("connections.status", {}),
+    Row("connections.status", {"connection_id": "con_0"}, "RESOURCE_NOT_FOUND"),
+    Row("connections.revoke", {"id": "$connection"}),
+    Row("connections.revoke", {"id": "con_0"}, "RESOURCE_NOT_FOUND"),
     Row("timeline.get", {"event_id": "$event"}),
     Row("timeline.get", {"event_id": "$event", "at": AT}),
     Row("timeline.get", {"event_id": "$event", "at": "2020-01-01"}, "RESOURCE_NOT_FOUND"),

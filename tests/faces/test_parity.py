@@ -34,7 +34,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import MAY_DIFFER, ROWS, STORE, Row
-from tests.support.actors import DISABLED_ACCOUNT, always, full_actor
+from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, always, full_actor
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.faces import argv, flat, in_query, share_services
@@ -92,6 +92,9 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     known |= {"$link": link["relationship_key"], "$link_id": link["relationship_id"]}
     loop.run(services.database.script(DISABLED_ACCOUNT, id=service.owner))
     known["$key"] = run("keys.create", {"name": "parity"})["key"]["key_id"]
+    connection = f"con_{service.owner[:16]}"
+    loop.run(services.database.script(CONNECTION, account=service.owner, id=connection, name="parity"))
+    known["$connection"] = connection
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
 
     def fill(value: Any) -> Any:

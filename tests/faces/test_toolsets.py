@@ -101,7 +101,7 @@ def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
     idempotent = {
         name
         for name, operation in REGISTRY.items()
-        if operation.idempotent and operation.scope is not Scope.READ
+        if operation.idempotent and operation.scope is not Scope.READ and operation.tool
     }
     answer = run("store", entities=[
         {"entity_type": "person", "name": "Ada"}, {"entity_type": "person", "name": "Ada L."},

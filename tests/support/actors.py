@@ -13,6 +13,14 @@ DISABLED_ACCOUNT: Final = (
 )
 """Creates the account of ``full_actor``. Its keys turn authentication on for nobody: it is disabled."""
 
+CONNECTION: Final = (
+    "MATCH (account:Account {id: $account}) MERGE (account)-[:granted]->(grant:OAuthGrant {id: $id}) "
+    "SET grant.account_id = $account, grant.client_id = 'client', grant.client_name = $name, "
+    "grant.scopes = ['read'], grant.resource = 'http://localhost', grant.can_refresh = true, "
+    "grant.created_at = 0, grant.redeemed_at = 0, grant.expires_at = 4000000000000000"
+)
+"""Creates a connection of an account."""
+
 
 def full_actor(owner: str, client: str = "unknown") -> Actor:
     """Return an actor of an owner with every scope."""
