@@ -1,0 +1,149 @@
+"""OAuth over sockets: the official SDK's own client, and two processes that take turns."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientMetadata
+from pydantic import AnyUrl
+
+from graphmem.settings import Settings
+from tests.access.conftest import Person
+from tests.support.event_loop import Loop
+from tests.support.oauth_flow import REDIRECT, Flow, parameters
+from tests.support.service import Service, free_port, start, until_end
+
+
+@pytest.fixture(scope="module")
+def services_of_two(
+    instance_settings: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Service, Service]]:
+    """Two services on one database, which tell callers one address: that of the first."""
+    port, folder, owner = free_port(), tmp_path_factory.mktemp("served"), str(uuid.uuid4())
+    public: dict[str, Any] = {"GRAPHMEM_PUBLIC_URL": f"http://127.0.0.1:{port}"}
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(until_end(start(instance_settings, folder / "a", owner, port, **public)))
+        second = stack.enter_context(until_end(start(instance_settings, folder / "b", owner, **public)))
+        yield first, second
+
+
+class Storage:
+    """What the client of the SDK keeps."""
+
+    def __init__(self) -> None:
+        self.tokens: Any = None
+        self.client: Any = None
+
+    async def get_tokens(self) -> Any:
+        return self.tokens
+
+    async def set_tokens(self, tokens: Any) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> Any:
+        return self.client
+
+    async def set_client_info(self, client_info: Any) -> None:
+        self.client = client_info
+
+
+class Alternating(httpx.AsyncBaseTransport):
+    """Send each request to the next one of some services, whatever its address says."""
+
+    def __init__(self, urls: list[str]) -> None:
+        self.urls = itertools.cycle(httpx.URL(url) for url in urls)
+        self.inner = httpx.AsyncHTTPTransport()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.url = request.url.copy_with(port=next(self.urls).port)
+        return await self.inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@pytest.mark.timeout(300)
+def test_the_client_of_the_sdk_discovers_registers_and_calls_and_refreshes(
+    loop: Loop, services_of_two: tuple[Service, Service], alice: Person
+) -> None:
+    base, storage, redirects = services_of_two[0].url, Storage(), list[dict[str, str]]()
+
+    async def visit(url: str) -> None:
+        async with httpx.AsyncClient(base_url=base, timeout=60) as http:
+            flow = Flow(http, base)
+            await flow.open((await http.get(url)).headers["location"])
+            decided = await flow.decide("allow", alice.name, alice.password)
+            back = await http.get(decided.headers["location"], headers={"Cookie": flow.cookie})
+            redirects.append(parameters(back))
+
+    async def callback() -> AuthorizationCodeResult:
+        sent = redirects[-1]
+        return AuthorizationCodeResult(code=sent["code"], state=sent["state"], iss=sent["iss"])
+
+    async def call(mode: Any) -> Any:
+        metadata = OAuthClientMetadata(
+            client_name="SDK", redirect_uris=[AnyUrl(REDIRECT)], token_endpoint_auth_method="none"
+        )
+        provider = OAuthClientProvider(f"{base}/mcp", metadata, storage, visit, callback)
+        async with (
+            httpx2.AsyncClient(auth=provider, timeout=60) as http,
+            Client(streamable_http_client(f"{base}/mcp", http_client=http), mode=mode) as client,
+        ):
+            return await client.call_tool("get_authenticated_user", {})
+
+    answer = loop.run(call("auto"))
+    assert alice.name in answer.content[0].text
+    assert len(redirects) == 1
+    old = storage.tokens
+    storage.tokens = old.model_copy(update={"access_token": "gm_at_expired"})
+    answer = loop.run(call("legacy"))
+    assert alice.name in answer.content[0].text
+    assert storage.tokens.access_token != old.access_token
+
+
+@pytest.mark.timeout(300)
+def test_each_step_may_be_on_the_other_process(
+    loop: Loop, services_of_two: tuple[Service, Service], alice: Person
+) -> None:
+    base = services_of_two[0].url
+
+    async def scenario() -> None:
+        transport = Alternating([service.url for service in services_of_two])
+        async with httpx.AsyncClient(transport=transport, base_url=base, timeout=60) as http:
+            for skipped in range(2):
+                if skipped:
+                    await http.get("/health")
+                flow = Flow(http, base)
+                assert (await flow.register()).status_code == 201
+                sent = await flow.allow(alice.name, alice.password, resource=base)
+                first = (await flow.token(code=sent["code"])).json()
+                for token in (first["access_token"], first["access_token"]):
+                    answer = await http.get("/me", headers={"Authorization": f"Bearer {token}"})
+                    assert answer.json()["account"] == alice.name
+                second = (await flow.refresh(first["refresh_token"])).json()
+                replayed = await flow.refresh(first["refresh_token"])
+                assert replayed.json()["error"] == "invalid_grant"
+                ended = await flow.refresh(second["refresh_token"])
+                assert ended.json()["error"] == "invalid_grant"
+                bearer = {"Authorization": f"Bearer {second['access_token']}"}
+                assert (await http.get("/me", headers=bearer)).status_code == 401
+
+    loop.run(scenario())
+
+
+def test_the_folder_of_a_service_has_no_token(services_of_two: tuple[Service, Service]) -> None:
+    for service in services_of_two:
+        text = (Path(service.folder) / "console").read_text("utf-8", errors="replace")
+        for secret in ("gm_at_", "gm_rt_", "code=", "correct horse"):
+            assert secret not in text
