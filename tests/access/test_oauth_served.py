@@ -16,6 +16,8 @@ from mcp import Client
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientMetadata
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import async_playwright
 from pydantic import AnyUrl
 
 from graphmem.settings import Settings
@@ -23,6 +25,8 @@ from tests.access.conftest import Person
 from tests.support.event_loop import Loop
 from tests.support.oauth_flow import REDIRECT, Flow, parameters
 from tests.support.service import Service, free_port, start, until_end
+
+CHROMIUM = Path("/usr/bin/chromium")
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +144,45 @@ def test_each_step_may_be_on_the_other_process(
                 assert (await http.get("/me", headers=bearer)).status_code == 401
 
     loop.run(scenario())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium")
+@pytest.mark.parametrize("width", [1000, 375])
+def test_a_person_allows_in_a_browser_by_keyboard_without_scripts(
+    loop: Loop, services_of_two: tuple[Service, Service], alice: Person, width: int
+) -> None:
+    base, visited = services_of_two[0].url, list[str]()
+
+    async def scenario() -> httpx.Response:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        async with httpx.AsyncClient(base_url=base, timeout=60) as http, async_playwright() as playwright:
+            flow = Flow(http, base)
+            await flow.register()
+            url = (await flow.authorize()).headers["location"]
+            chromium = await playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+            viewport: Any = {"width": width, "height": 800}
+            context = await chromium.new_context(java_script_enabled=False, viewport=viewport)
+            page = await context.new_page()
+            page.on("request", lambda request: visited.append(request.url))
+            await page.goto(url)
+            for text in (alice.name, "wrong"):
+                await page.keyboard.press("Tab")
+                await page.keyboard.type(text)
+            await page.keyboard.press("Enter")
+            await page.get_by_role("alert").wait_for()
+            await page.locator("#secret").fill(alice.password)
+            # Nobody listens at the client's address.
+            with contextlib.suppress(PlaywrightError):
+                async with page.expect_request(lambda request: request.url.startswith(REDIRECT)):
+                    await page.keyboard.press("Enter")
+            await chromium.close()
+            back = httpx.Response(302, headers={"location": visited[-1]})
+            return await flow.token(code=parameters(back)["code"])
+
+    answer = loop.run(scenario())
+    assert visited[-1].startswith(REDIRECT)
+    assert answer.json()["scope"] == "read write"
 
 
 def test_the_folder_of_a_service_has_no_token(services_of_two: tuple[Service, Service]) -> None:
