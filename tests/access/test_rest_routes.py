@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from graphmem.api.app import PREFIXES
 from graphmem.api.openapi import document
 from graphmem.api.public import PUBLIC_PATHS, is_public
 from graphmem.api.rest_routes import ROUTES
-from graphmem.registry import REGISTRY, Face
+from graphmem.auth import ALL_SCOPES, Scope
+from graphmem.mcp.tools import create_server
+from graphmem.registry import REGISTRY, Face, Services
 from tests.faces.test_http_edges import sender
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
 DECLARED = {path: operation.public for operation in REGISTRY.values() for _, path in operation.routes}
@@ -55,3 +60,15 @@ def test_every_route_is_described_with_its_refusals() -> None:
             limited = path not in ("/health", "/health/ready")
             assert not limited or "429" in described["responses"], path
             assert (described.get("security") == []) == is_public(path), path
+
+
+def test_tools_that_the_scopes_do_not_allow_are_not_listed(loop: Loop, services: Services) -> None:
+    async def listed(scopes: frozenset[Scope]) -> set[str]:
+        actor = replace(full_actor("nobody"), scopes=scopes)
+        async with Client(create_server(services, lambda: actor, "full")) as client:
+            return {tool.name for tool in (await client.list_tools()).tools}
+
+    every, reading = loop.run(listed(ALL_SCOPES)), loop.run(listed(frozenset({Scope.READ})))
+    hidden = {operation.tool for operation in REGISTRY.values() if operation.scope is not Scope.READ}
+    assert reading == every - hidden
+    assert "store" in every - reading
