@@ -14,8 +14,8 @@ GraphmemError                     500  exit 1
 │   └── TransactionTooLarge                     TRANSACTION_TOO_LARGE
 ├── AuthRequired                  401  exit 3   AUTH_REQUIRED
 ├── AuthInvalid                   401  exit 3   AUTH_INVALID
-├── OAuthRefused                  400  exit 3   OAUTH_REFUSED
-│   ├── OAuthClientUnknown        401           OAUTH_CLIENT_UNKNOWN
+├── OAuthRefused                  400  exit 2   OAUTH_REFUSED
+│   ├── OAuthClientUnknown        401  exit 3   OAUTH_CLIENT_UNKNOWN
 │   └── OAuthStateInvalid                       OAUTH_STATE_INVALID
 ├── LoginFailed                   401  exit 3   LOGIN_FAILED   (command line only)
 ├── Forbidden                     403  exit 3   FORBIDDEN
@@ -226,13 +226,13 @@ class AuthInvalid(GraphmemError):
 class OAuthRefused(GraphmemError):
     """The OAuth request is refused: details.error is the code of RFC 6749, 7591 or 8707."""
 
-    code, status, exit_code = "OAUTH_REFUSED", 400, 3
+    code, status, exit_code = "OAUTH_REFUSED", 400, 2
 
 
 class OAuthClientUnknown(OAuthRefused):
     """No OAuth client has this client_id: register the client again."""
 
-    code, status = "OAUTH_CLIENT_UNKNOWN", 401
+    code, status, exit_code = "OAUTH_CLIENT_UNKNOWN", 401, 3
 
 
 class OAuthStateInvalid(OAuthRefused):

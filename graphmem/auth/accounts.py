@@ -214,7 +214,7 @@ class Accounts:
             "account.revoke_key", KeyResult, account_id=account_id, id=key_id, revoked_at=times.now()
         )
         if row is None:
-            raise NotFound(f"there is no key {key_id}: GET /keys lists the keys", key_id=key_id)
+            raise NotFound(f"there is no key {key_id}: the list of keys has the ids", key_id=key_id)
         return row.key
 
     async def of_key(self, digest: str) -> KeyOfAccount | None:

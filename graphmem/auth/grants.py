@@ -372,7 +372,7 @@ def granted_scopes(requested: Collection[str], account: Account) -> list[str]:
 def no_connection(grant_id: str) -> NotFound:
     """Return the error for an unknown connection."""
     return NotFound(
-        f"there is no connection {grant_id[:100]}: GET /mcp/oauth/connections lists the connections",
+        f"there is no connection {grant_id[:100]}: the list of connections has the ids",
         connection_id=grant_id[:100],
     )
 

@@ -104,9 +104,9 @@ def test_the_scopes_of_a_key_narrow_those_of_its_account_over_rest_and_mcp(insta
     assert http("GET", "/stats", reader).status_code == 200
     refused = http("POST", "/store", reader, json=ADA)
     assert (refused.status_code, envelope(refused)["details"]["needs"]) == (403, "write")
-    refused_tool = http.tool(reader, "store", **ADA).json()["result"]
-    assert refused_tool["isError"] is True
-    assert json.loads(refused_tool["content"][0]["text"])["details"]["needs"] == "write"
+    refused_tool = http.tool(reader, "store", **ADA)
+    assert (refused_tool.status_code, envelope(refused_tool)["details"]["needs"]) == (403, "write")
+    assert 'error="insufficient_scope"' in refused_tool.headers["WWW-Authenticate"]
     # A key has no scope that its account lacks, whatever is stored with it.
     assert http("GET", "/me", admin).json()["scopes"] == ["read", "write"]
     assert http("GET", "/metrics", admin).status_code == 403

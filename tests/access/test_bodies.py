@@ -102,5 +102,7 @@ def test_a_body_that_never_ends_is_refused_in_time(
         return {"type": "http.request", "body": b"{", "more_body": True}
 
     status, answer = send(method, path, media_type, stalled, 100)
-    assert (status, answer["error_code"]) == (400, "INVALID_JSON")
+    # A registration is refused in the words of RFC 7591.
+    code = "OAUTH_REFUSED" if path == "/mcp/oauth/register" else "INVALID_JSON"
+    assert (status, answer["error_code"]) == (400, code)
     assert "0.1 seconds" in answer["message"]

@@ -238,7 +238,7 @@ def calls() -> Iterator[QueryCall]:
                 yield QueryCall(file, first.value, row_class, params)
 
 
-NAMING = (".has_plan", "_parameters")
+NAMING = (".has_plan", "_parameters", "._failed")
 """Functions that take the name of a query and do not run it."""
 TYPED = (".one", ".only", ".all", ".walk")
 """Methods whose second argument is a row class."""
@@ -278,6 +278,8 @@ def test_shipped_migrations_are_never_edited() -> None:
         9: "f303af9c5302631d3b66632c6a87e43871b02ad70ebc1827324fac7d89a6d443",
         10: "3dac605509ed294d7b5ccf9f4779a63a216d539826c7fb4c8e29d19e5b27e82f",
         11: "acd79ad06a52129a444ee6addf12d38abeb06a4e164d42f54a2d974415733ec8",
+        12: "b62ed8aa143d96922658e59dc077ad82988744e3ed974c3adba25ed2bbe30ae4",
+        13: "e1975add62b32f1896f0c338ea3873d25cba5e4deb730a6ad1df525a83853020",
     }
 
 

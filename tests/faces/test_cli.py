@@ -133,7 +133,9 @@ def before(command: Command, odd_ids: list[str], name: str) -> None:
 
 
 def test_every_command_is_tried_here() -> None:
-    assert set(CALLS) == {operation.name for operation in OPERATIONS}
+    # Keys and connections need an account: tests/access tries their commands.
+    names = {operation.name for operation in OPERATIONS}
+    assert set(CALLS) == {name for name in names if not name.startswith(("keys.", "connections."))}
 
 
 @pytest.mark.parametrize("name", CALLS)

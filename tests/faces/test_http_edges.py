@@ -61,7 +61,7 @@ def http(loop: Loop, services: Services, owner: str) -> Http:
     ["/nowhere", "/api", "/api/nowhere", "/apistats", "/stats/", "/stats//", "/stats/x",
      "/api/api/stats", "/STATS", "/entities/", "/entities//observations", "/entities/x/y", "/stats%00",
      "/%00", "/entities/..%2fstats", "/%ff%fe", "/%", "/stats;x=1", "/openapi.json", "/docs", "/redoc",
-     "/mcp/", "/mcp/x", "/.well-known/", "/.well-known/oauth-protected-resource", "/" + "x" * 9000],
+     "/mcp/", "/mcp/x", "/.well-known/", "/.well-known/unknown", "/" + "x" * 9000],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_an_unknown_route_is_404(http: Http, method: str, path: str) -> None:
