@@ -16,7 +16,8 @@ from graphmem import __version__
 from graphmem.api.body import Bounded, read_json
 from graphmem.api.headers import BrowserHeaders, Options
 from graphmem.api.hosts import HostCheck
-from graphmem.api.middleware import Gate, Trace, challenged, refusal
+from graphmem.api.middleware import Gate, Trace
+from graphmem.api.refusals import challenged, refusal
 from graphmem.api.rest_routes import ROUTES, Endpoint, RestRoute
 from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import request_actor
@@ -132,19 +133,19 @@ def _rest_endpoint(route: RestRoute) -> Endpoint:
 
 async def _refused(request: Request, exc: Exception) -> Response:
     assert isinstance(exc, GraphmemError)
-    return challenged(refusal(exc), exc, request.scope, request.app.state.services.settings)
+    return challenged(refusal(exc, request.scope), exc, request.scope, request.app.state.services.settings)
 
 
 async def _no_route(request: Request, exc: Exception) -> Response:
     """Answer 404 for an unknown path or a wrong method, with the methods of the path."""
     assert isinstance(exc, HTTPException)
     if exc.status_code not in (404, 405):
-        return refusal(InternalError())
+        return refusal(InternalError(), request.scope)
     path = request.url.path
     supported = sorted(_methods(request.app, path))
     hint = f"use {' or '.join(supported)}" if supported else "GET /openapi.yaml lists every path"
     details = {"method": request.method, "path": path[:200], "supported": supported, "hint": hint}
-    return refusal(RouteNotFound(**details))
+    return refusal(RouteNotFound(**details), request.scope)
 
 
 def _methods(app: FastAPI, path: str) -> set[str]:

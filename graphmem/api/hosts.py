@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from graphmem.api.middleware import refusal
+from graphmem.api.refusals import refusal
 from graphmem.errors import HostRefused
 from graphmem.settings import LOOPBACK, Settings
 
@@ -34,7 +34,7 @@ class HostCheck:
             try:
                 self._check(Headers(scope=scope))
             except HostRefused as exc:
-                await refusal(exc)(scope, receive, send)
+                await refusal(exc, scope)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 

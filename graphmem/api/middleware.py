@@ -3,75 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from typing import Any
 
-import orjson
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed
 from graphmem.api.public import is_public
-from graphmem.auth import Actor, public_actor
-from graphmem.auth import Scope as Right
+from graphmem.api.refusals import challenged, refusal
+from graphmem.auth import public_actor
 from graphmem.auth.authenticator import Authenticate, Caller
 from graphmem.auth.rates import meter
-from graphmem.errors import AuthInvalid, Forbidden, GraphmemError, InternalError, OAuthRefused, ServiceBusy
+from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import Tracer
 from graphmem.settings import Settings
 
-METADATA_PATH = "/.well-known/oauth-protected-resource"
-
 _log = structlog.get_logger("graphmem.http")
-
-
-def trace_id() -> str:
-    """Return the trace id of the request under way."""
-    return structlog.contextvars.get_contextvars().get("trace_id", "")
-
-
-def refusal(error: GraphmemError) -> Response:
-    """Return the HTTP answer for an error."""
-    envelope = error.envelope(trace_id())
-    members = _oauth_members(error) if isinstance(error, OAuthRefused) else {}
-    body = orjson.dumps({**members, **envelope}, default=str)
-    return Response(body, error.status, media_type="application/json", headers=error.answer_headers())
-
-
-def _oauth_members(error: OAuthRefused) -> dict[str, str]:
-    """Return what RFC 6749 (5.2) wants of an error, in the characters that it allows."""
-    description = re.sub(r"[^\x20\x21\x23-\x5b\x5d-\x7e]", "'", str(error))
-    return {"error": error.details.get("error", "invalid_request"), "error_description": description}
-
-
-def challenged(answer: Response, error: GraphmemError, scope: Scope, settings: Settings) -> Response:
-    """Add to a refusal how a client gets a credential: the header ``WWW-Authenticate`` (RFC 6750, RFC 9728).
-
-    Under ``/mcp`` it names the metadata of the resource. Where a scope is missing, it names all scopes that
-    the caller needs: those of its credential and the missing one.
-    """
-    path = scope["path"].removeprefix("/api")
-    is_mcp = path == "/mcp" or path.startswith("/mcp/")
-    metadata = f"{settings.advertised_url()}{METADATA_PATH}/mcp"
-    if error.status == 401 and is_mcp:
-        parts = [f'resource_metadata="{metadata}"', 'scope="read write"']
-        parts += ['error="invalid_token"'] if isinstance(error, AuthInvalid) else []
-        answer.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
-    elif isinstance(error, Forbidden) and "needs" in error.details:
-        actor = scope.get("state", {}).get("actor")
-        scopes = {*(actor.scopes if isinstance(actor, Actor) else ()), error.details["needs"]}
-        parts = [
-            'error="insufficient_scope"',
-            f'scope="{" ".join(each for each in Right if each in scopes)}"',
-        ]
-        parts += [f'resource_metadata="{metadata}"'] if is_mcp else []
-        answer.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
-    return answer
 
 
 class Trace:
@@ -111,14 +62,13 @@ class Trace:
                 if started:
                     raise
                 stopping = ServiceBusy("the service is stopping: try again in a moment")
-                await refusal(stopping)(scope, receive, send_traced)
+                await refusal(stopping, scope)(scope, receive, send_traced)
             except Exception as exc:
                 _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
                 if started:
                     raise
-                await refusal(exc if isinstance(exc, GraphmemError) else InternalError())(
-                    scope, receive, send_traced
-                )
+                error = exc if isinstance(exc, GraphmemError) else InternalError()
+                await refusal(error, scope)(scope, receive, send_traced)
             finally:
                 # An operation logs its own line. A refusal before any operation is logged here only.
                 status = started[0] if started else 0
@@ -157,6 +107,6 @@ class Gate:
             state: dict[str, Any] = scope.setdefault("state", {})
             state["actor"] = actor.named(headers.get("x-client-name", "rest"))
         except GraphmemError as exc:
-            await challenged(refusal(exc), exc, scope, self.settings)(scope, receive, send)
+            await challenged(refusal(exc, scope), exc, scope, self.settings)(scope, receive, send)
             return
         await self.app(scope, body.receive, send)

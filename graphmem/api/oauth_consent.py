@@ -10,14 +10,13 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 from urllib.parse import urlsplit
 
-import jinja2
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphmem.api.html import page
 from graphmem.api.oauth import OAuth, form_of, oauth_of, redirect
 from graphmem.auth import Scope, client_rules, tokens
 from graphmem.auth.grants import REFRESH_SECONDS, REQUEST_SECONDS, AuthorizationRequest, granted_scopes
@@ -105,27 +104,28 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
     name = form.get("name", "")
     account = await oauth.accounts.prove(name, form.get("secret", ""))
     if account is None:
-        page = _Page(cookie, _csrf(cookie, secret), _UNPROVEN, name)
-        return _page(oauth, waiting, secret, page, 403)
+        shown = _Page(cookie, _csrf(cookie, secret), _UNPROVEN, name)
+        return _page(oauth, waiting, secret, shown, 403)
     scopes = granted_scopes(waiting.scopes, account)
     if not scopes:
-        page = _Page(cookie, _csrf(cookie, secret), _NOT_ALLOWED, name)
-        return _page(oauth, waiting, secret, page, 403)
+        shown = _Page(cookie, _csrf(cookie, secret), _NOT_ALLOWED, name)
+        return _page(oauth, waiting, secret, shown, 403)
     code = await oauth.grants.allow(secret, account, scopes, cookie)
     if code is None:
         return _message(_ENDED, 400)
     return redirect(f"{oauth.base}/mcp/oauth/authorize", 303, code=code, state=secret)
 
 
-def _page(oauth: OAuth, waiting: AuthorizationRequest, secret: str, page: _Page, status: int) -> Response:
-    nonce = secrets.token_urlsafe(16)
+def _page(oauth: OAuth, waiting: AuthorizationRequest, secret: str, shown: _Page, status: int) -> Response:
     client_host = (
         client_rules.redirect_destination(waiting.client_id)
         if client_rules.is_client_id_url(waiting.client_id)
         else ""
     )
-    text = _template("consent.html").render(
-        nonce=nonce,
+    answer = page(
+        "consent.html",
+        status,
+        f"'self' {_form_target(waiting.redirect_uri)}",
         action=f"{oauth.base}/mcp/oauth/consent",
         instance=urlsplit(oauth.base).netloc,
         client_name=waiting.client_name,
@@ -137,35 +137,17 @@ def _page(oauth: OAuth, waiting: AuthorizationRequest, secret: str, page: _Page,
         resource=waiting.resource,
         days=REFRESH_SECONDS // 86_400,
         request=secret,
-        page=page,
+        page=shown,
     )
-    answer = _html(text, status, nonce, f"'self' {_form_target(waiting.redirect_uri)}")
     answer.set_cookie(
-        _cookie_name(oauth, secret), page.cookie, max_age=REQUEST_SECONDS, path="/", httponly=True,
+        _cookie_name(oauth, secret), shown.cookie, max_age=REQUEST_SECONDS, path="/", httponly=True,
         samesite="strict", secure=oauth.base.startswith("https://"),
     )  # fmt: skip
     return answer
 
 
 def _message(text: str, status: int) -> Response:
-    nonce = secrets.token_urlsafe(16)
-    return _html(_template("message.html").render(nonce=nonce, text=text), status, nonce, "'none'")
-
-
-def _html(text: str, status: int, nonce: str, form_action: str) -> Response:
-    policy = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action {form_action}; "
-        "frame-ancestors 'none'; base-uri 'none'"
-    )
-    return Response(text, status, media_type="text/html", headers={
-        "Content-Security-Policy": policy,
-        "X-Frame-Options": "DENY",
-        "X-Content-Type-Options": "nosniff",
-        # With no-referrer, browsers send the form with `Origin: null`.
-        "Referrer-Policy": "same-origin",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Cache-Control": "no-store",
-    })  # fmt: skip
+    return page("message.html", status, text=text)
 
 
 def _form_target(redirect_uri: str) -> str:
@@ -180,11 +162,3 @@ def _form_target(redirect_uri: str) -> str:
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}".lower()
-
-
-@cache
-def _template(name: str) -> jinja2.Template:
-    loader = jinja2.PackageLoader("graphmem.api", "pages")
-    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined).get_template(
-        name
-    )

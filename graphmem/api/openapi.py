@@ -12,6 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from graphmem import __version__
+from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import ROUTES, RestRoute
 from graphmem.arguments import BODY_METHODS, nested_filters, shown_names
 from graphmem.errors import (
@@ -61,6 +62,7 @@ def document() -> dict[str, Any]:
         for position, (method, path) in enumerate(operation.routes):
             described = _describe(operation, method, path, position, components)
             paths.setdefault(path, {})[method.lower()] = described
+    components["OAuthError"] = TypeAdapter(OAuthEnvelope).json_schema()
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _describe_rest(route)
     return {
@@ -111,7 +113,9 @@ def _describe_rest(route: RestRoute) -> dict[str, Any]:
     errors: list[type[GraphmemError]] = [HostRefused, InternalError, RateLimited, ServiceBusy, *route.errors]
     errors += () if route.is_public else (AuthRequired, AuthInvalid)
     errors += (Forbidden,) if route.scope is not None else ()
-    for status, refused in _refusals(*errors).items():
+    for status, refused in _refusals(*errors, model="OAuthError" if route.is_oauth else "Error").items():
+        if route.is_page:
+            refused["content"]["text/html"] = {"schema": {"type": "string"}}
         known = described["responses"].setdefault(status, refused)
         known["content"] = refused["content"] | known.get("content", {})
         known["description"] = refused["description"]
@@ -205,13 +209,13 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     return responses | _refusals(*errors)
 
 
-def _refusals(*errors: type[GraphmemError]) -> dict[str, Any]:
-    """Return the descriptions of error answers by status."""
+def _refusals(*errors: type[GraphmemError], model: str = "Error") -> dict[str, Any]:
+    """Return the descriptions of error answers by status. ``model`` is the schema of their bodies."""
     responses: dict[str, Any] = {}
     for error in sorted(set(errors), key=lambda e: (e.status, e.code)):
         known = responses.setdefault(str(error.status), {
             "description": "",
-            "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}},
+            "content": {"application/json": {"schema": {"$ref": REF.format(model=model)}}},
         })  # fmt: skip
         known["description"] += f"`{error.code}`: {error.default_message()}\n\n"
         if error.headers:

@@ -61,6 +61,8 @@ class RestRoute:
         query: the schema of each parameter of the query string.
         bodies: the schema of the body of each media type.
         errors: the errors that it answers beyond those of every route.
+        is_oauth: whether its errors have the members of RFC 6749 beside those of the envelope.
+        is_page: whether the browser of a person opens it: its errors are pages for whoever accepts one.
     """
 
     method: str
@@ -75,6 +77,8 @@ class RestRoute:
     query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
     bodies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
     errors: tuple[type[GraphmemError], ...] = ()
+    is_oauth: bool = False
+    is_page: bool = False
 
     @property
     def is_public(self) -> bool:
@@ -162,7 +166,7 @@ _OAUTH: Final = (
             "auth_provider", "redirect_uri", "client_id", "client_name", "scope", "resource", "state",
             "code_challenge", "code_challenge_method", required=("auth_provider", "redirect_uri"),
         )},
-        errors=(*_REFUSALS, UnknownField, InvalidJson, UnsupportedMediaType),
+        errors=(*_REFUSALS, UnknownField, InvalidJson, UnsupportedMediaType), is_oauth=True,
     ),
     RestRoute(
         "GET", "/mcp/oauth/authorize", "oauth_authorize",
@@ -172,36 +176,37 @@ _OAUTH: Final = (
             "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
             "code_challenge_method", "resource", "code",
         ),
-        errors=(*_REFUSALS, OAuthStateInvalid),
+        errors=(*_REFUSALS, OAuthStateInvalid), is_oauth=True, is_page=True,
     ),
     RestRoute(
         "GET", "/mcp/oauth/consent", "oauth_show_consent", "The page on which a person allows or denies.",
         _later("oauth_consent", "show"), "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(200, _PAGE, _TEXT), Answer(400, _PAGE, _TEXT)), query=_texts("request"),
-        errors=_DATABASE,
+        errors=_DATABASE, is_page=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/consent", "oauth_decide", "Allow or deny, from the page's own form.",
         _later("oauth_consent", "decide"), "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(303, ""), Answer(400, _PAGE, _TEXT), Answer(403, _PAGE, _TEXT)),
         bodies={FORM: _body("request", "csrf", "decision", "name", "secret")},
-        errors=(PayloadTooLarge, *_DATABASE),
+        errors=(PayloadTooLarge, *_DATABASE), is_page=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/token", "oauth_token", "Exchange a code or a refresh token for tokens.",
         _later("oauth", "token"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _TOKEN_BODY, JSON: _TOKEN_BODY}, errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
+        is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/register", "oauth_register", "Register an OAuth client (RFC 7591).",
         _later("oauth", "register"), "oauth", rate_class=RateClass.REGISTRATION,
-        answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _OBJECT}, errors=_REFUSALS,
+        answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _OBJECT}, errors=_REFUSALS, is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/revoke", "oauth_revoke", "Revoke a token (RFC 7009).",
         _later("oauth", "revoke"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _REVOKE_BODY, JSON: _REVOKE_BODY},
-        errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
+        errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType), is_oauth=True,
     ),
     *(
         RestRoute(
@@ -238,3 +243,10 @@ ROUTES: Final = (
     ),
 )  # fmt: skip
 """Every route of REST alone."""
+
+_BY_METHOD_AND_PATH: Final = {(route.method, route.path): route for route in ROUTES}
+
+
+def route_of(method: str, path: str) -> RestRoute | None:
+    """Return the route of REST alone that a request has, with or without the prefix ``/api``."""
+    return _BY_METHOD_AND_PATH.get((method, path.removeprefix("/api")))

@@ -1,0 +1,37 @@
+"""Pages for people: the templates of ``pages/``, and the headers of every page."""
+
+from __future__ import annotations
+
+import secrets
+from functools import cache
+from typing import Any
+
+import jinja2
+from starlette.responses import Response
+
+
+def page(template: str, status: int, form_action: str = "'none'", **values: Any) -> Response:
+    """Return a page. ``form_action`` is the source of its policy to which its form may lead."""
+    nonce = secrets.token_urlsafe(16)
+    policy = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action {form_action}; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    )
+    text = _template(template).render(nonce=nonce, **values)
+    return Response(text, status, media_type="text/html", headers={
+        "Content-Security-Policy": policy,
+        "X-Frame-Options": "DENY",
+        "X-Content-Type-Options": "nosniff",
+        # With no-referrer, browsers send the form with `Origin: null`.
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cache-Control": "no-store",
+    })  # fmt: skip
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    loader = jinja2.PackageLoader("graphmem.api", "pages")
+    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined).get_template(
+        name
+    )

@@ -1,0 +1,137 @@
+"""What an error is over HTTP: the envelope, the members of RFC 6749 beside it, a page, a challenge."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import orjson
+import structlog
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
+
+from graphmem.api.rest_routes import route_of
+from graphmem.auth import Actor
+from graphmem.auth import Scope as Right
+from graphmem.errors import (
+    AuthInvalid,
+    Envelope,
+    Forbidden,
+    GraphmemError,
+    OAuthRefused,
+    OAuthStateInvalid,
+    RateLimited,
+)
+from graphmem.settings import Settings
+
+METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
+OAUTH_ERRORS: Final = {429: "temporarily_unavailable", 500: "server_error", 503: "temporarily_unavailable"}
+"""The ``error`` of an answer that is no refusal of the OAuth rules, by its status; else ``invalid_request``.
+
+RFC 6749 names both in 4.1.2.1 and has no code in 5.2 for a server that cannot answer now. ``slow_down`` (RFC
+8628, 3.5) is for clients that poll for a device. Clients keep their tokens after a code that they know; many
+take an unknown code for a fault of the server, and ask the person again.
+"""
+
+_CAUSES: Final = {
+    "invalid_client": "graphmem does not know the program that sent you here, or cannot read what the "
+    "program publishes about itself.",
+    "invalid_redirect_uri": "The program wants the answer at an address that it did not register. graphmem "
+    "sends no answer to such an address.",
+    "invalid_request": "The address that opened this page is not complete, or it is not correct.",
+    OAuthStateInvalid.code: "The request has ended, or it began in another browser.",
+    RateLimited.code: "Too many requests came from your address in a short time.",
+    "temporarily_unavailable": "graphmem cannot answer at the moment.",
+    "server_error": "graphmem failed because of a fault of its own.",
+}  # fmt: skip
+"""What a page says of an error, by its code."""
+
+
+class OAuthEnvelope(Envelope):
+    """The error answer of a route of OAuth: the envelope with the members of RFC 6749 (5.2)."""
+
+    error: str
+    error_description: str
+
+
+def trace_id() -> str:
+    """Return the trace id of the request under way."""
+    return structlog.contextvars.get_contextvars().get("trace_id", "")
+
+
+def refusal(error: GraphmemError, scope: Scope) -> Response:
+    """Return the HTTP answer for an error of a request.
+
+    It is the envelope, on a route of OAuth with the members of RFC 6749. A route for browsers answers a page
+    to whoever accepts one.
+    """
+    route = route_of(scope["method"], scope["path"])
+    if route is not None and route.is_page and _accepts_pages(scope):
+        answer = _page(error)
+        answer.headers.update(error.answer_headers())
+        return answer
+    has_members = isinstance(error, OAuthRefused) or (route is not None and route.is_oauth)
+    members = _oauth_members(error) if has_members else {}
+    body = orjson.dumps({**members, **error.envelope(trace_id())}, default=str)
+    return Response(body, error.status, media_type="application/json", headers=error.answer_headers())
+
+
+def _oauth_error(error: GraphmemError) -> str:
+    """Return the code of RFC 6749, 7591 or 8707 for an error."""
+    return error.details.get("error") or OAUTH_ERRORS.get(error.status, "invalid_request")
+
+
+def _oauth_members(error: GraphmemError) -> dict[str, str]:
+    """Return what RFC 6749 (5.2) wants of an error, in the characters that it allows."""
+    description = re.sub(r"[^\x20\x21\x23-\x5b\x5d-\x7e]", "'", str(error))
+    return {"error": _oauth_error(error), "error_description": description}
+
+
+def _accepts_pages(scope: Scope) -> bool:
+    """Return whether a request says that it accepts ``text/html``, as browsers do and programs do not."""
+    accepted = ",".join(Headers(scope=scope).getlist("accept")).lower()
+    for media_range in accepted.split(","):
+        media_type, _, parameters = media_range.partition(";")
+        if media_type.strip() == "text/html":
+            return re.search(r"(^|;)\s*q\s*=\s*0(\.0*)?\s*(;|$)", parameters) is None
+    return False
+
+
+def _page(error: GraphmemError) -> Response:
+    # Not above: few processes answer a page, and the templates take time to import.
+    from graphmem.api.html import page
+
+    code = _oauth_error(error)
+    return page(
+        "error.html", error.status,
+        cause=_CAUSES.get(error.code) or _CAUSES.get(code) or "graphmem cannot answer this request.",
+        wait=error.details.get("retry_after", 10) if error.retryable else None,
+        is_own_fault=error.status == 500,
+        code=code, description=str(error), trace_id=trace_id(),
+    )  # fmt: skip
+
+
+def challenged(answer: Response, error: GraphmemError, scope: Scope, settings: Settings) -> Response:
+    """Add to a refusal how a client gets a credential: the header ``WWW-Authenticate`` (RFC 6750, RFC 9728).
+
+    Under ``/mcp`` it names the metadata of the resource. Where a scope is missing, it names all scopes that
+    the caller needs: those of its credential and the missing one.
+    """
+    path = scope["path"].removeprefix("/api")
+    is_mcp = path == "/mcp" or path.startswith("/mcp/")
+    metadata = f"{settings.advertised_url()}{METADATA_PATH}/mcp"
+    if error.status == 401 and is_mcp:
+        parts = [f'resource_metadata="{metadata}"', 'scope="read write"']
+        parts += ['error="invalid_token"'] if isinstance(error, AuthInvalid) else []
+        answer.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
+    elif isinstance(error, Forbidden) and "needs" in error.details:
+        actor = scope.get("state", {}).get("actor")
+        scopes = {*(actor.scopes if isinstance(actor, Actor) else ()), error.details["needs"]}
+        parts = [
+            'error="insufficient_scope"',
+            f'scope="{" ".join(each for each in Right if each in scopes)}"',
+        ]
+        parts += [f'resource_metadata="{metadata}"'] if is_mcp else []
+        answer.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
+    return answer
