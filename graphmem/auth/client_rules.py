@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 import re
 import secrets
 import unicodedata
@@ -343,13 +342,6 @@ def code_challenge_of(verifier: str) -> str:
     """Return the ``S256`` challenge of a code verifier."""
     digest = hashlib.sha256(verifier.encode("ascii")).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
-
-
-def verifier_matches(verifier: str | None, challenge: str) -> bool:
-    """Return whether a code verifier belongs to a challenge. The time it takes tells nothing about either."""
-    if verifier is None or not _CODE_VERIFIER.fullmatch(verifier):
-        return False
-    return hmac.compare_digest(code_challenge_of(verifier).encode(), challenge.encode())
 
 
 def challenge_of_sent(verifier: str | None) -> str:

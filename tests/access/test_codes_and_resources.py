@@ -7,13 +7,13 @@ import pytest
 from graphmem.auth.client_rules import (
     ClientRefused,
     canonical_resource,
+    challenge_of_sent,
     check_code_challenge,
     check_resource,
     code_challenge_of,
     make_code_verifier,
     resource_covers,
     resources_of,
-    verifier_matches,
 )
 from tests.support.oauth_clients import refusal
 
@@ -25,10 +25,10 @@ CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 def test_the_verifier_of_a_challenge_matches_and_another_does_not() -> None:
     assert code_challenge_of(VERIFIER) == CHALLENGE
     assert check_code_challenge(CHALLENGE, "S256") == CHALLENGE
-    assert verifier_matches(VERIFIER, CHALLENGE)
+    assert challenge_of_sent(VERIFIER) == CHALLENGE
     made = make_code_verifier()
-    assert verifier_matches(made, check_code_challenge(code_challenge_of(made), "S256"))
-    assert not verifier_matches(made, CHALLENGE)
+    assert challenge_of_sent(made) == check_code_challenge(code_challenge_of(made), "S256")
+    assert challenge_of_sent(made) != CHALLENGE
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_the_verifier_of_a_challenge_matches_and_another_does_not() -> None:
     ],
 )
 def test_a_stolen_code_without_its_verifier_is_no_match(verifier: str | None) -> None:
-    assert not verifier_matches(verifier, CHALLENGE)
+    assert challenge_of_sent(verifier) != CHALLENGE
 
 
 @pytest.mark.parametrize("length", [42, 43, 128, 129])
 def test_a_verifier_has_43_to_128_characters(length: int) -> None:
     verifier = "a" * length
-    assert verifier_matches(verifier, code_challenge_of(verifier)) is (43 <= length <= 128)
+    assert (challenge_of_sent(verifier) == code_challenge_of(verifier)) is (43 <= length <= 128)
 
 
 @pytest.mark.parametrize(
