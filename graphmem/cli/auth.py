@@ -90,8 +90,7 @@ def status(context: typer.Context, base_url: BaseUrl = None, as_json: Json = Fal
         rows = [_asked(login) for login in logins]
         token_set = session.settings().bearer_token is not None
         if as_json:
-            answer = {"logins": rows, "service_bearer_token": token_set}
-            sys.stdout.write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")) + "\n")
+            show({"logins": rows, "service_bearer_token": token_set}, as_json=True)
             return
         for row in rows:
             show(row, as_json=False)
