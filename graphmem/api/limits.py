@@ -8,7 +8,6 @@ draft-ietf-httpapi-ratelimit-headers-11.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 import time
 from collections import OrderedDict, deque
@@ -23,7 +22,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.addresses import caller_address, network
-from graphmem.auth import Actor
+from graphmem.auth import Actor, tokens
 from graphmem.auth.rates import Meter, RateClass, measured
 from graphmem.errors import GraphmemError, RateLimited
 from graphmem.settings import Settings, parsed_limits
@@ -151,9 +150,9 @@ class RateLimits:
         # Apart, so that a flood from many addresses forgets no credential.
         self._credentials = MovingWindowRateLimiter(Windows(clock=clock))
         self._addresses = MovingWindowRateLimiter(Windows(clock=clock))
-        self._known: OrderedDict[bytes, None] = OrderedDict()
+        self._known: OrderedDict[str, None] = OrderedDict()
         token = settings.bearer_token
-        self._always_known = digest_of(f"Bearer {token.get_secret_value()}") if token else b""
+        self._always_known = digest_of(f"Bearer {token.get_secret_value()}") if token else ""
 
     def take(self, rate_class: RateClass, actor: Actor, address: str) -> tuple[bool, Usage] | None:
         """Take a request of a class from what its caller has left.
@@ -175,18 +174,18 @@ class RateLimits:
         policy = self._policies.get(FAILURES)
         return policy and self._usage(self._addresses, policy, network(address))
 
-    def failed(self, address: str, digest: bytes) -> None:
+    def failed(self, address: str, digest: str) -> None:
         """Count a failed attempt of an address to authenticate."""
         self._known.pop(digest, None)
         policy = self._policies.get(FAILURES)
         for item in policy.items if policy else ():
             self._addresses.hit(item, FAILURES, network(address))
 
-    def is_known(self, digest: bytes) -> bool:
+    def is_known(self, digest: str) -> bool:
         """Return whether a credential was good when it was last tried, or is the token of the settings."""
         return digest in self._known or digest == self._always_known
 
-    def succeeded(self, digest: bytes) -> None:
+    def succeeded(self, digest: str) -> None:
         """Remember that a credential is good."""
         self._known[digest] = None
         self._known.move_to_end(digest)
@@ -265,7 +264,6 @@ class RateLimiting:
             await self.app(scope, receive, send_with_headers)
 
 
-def digest_of(authorization: str) -> bytes:
+def digest_of(authorization: str) -> str:
     """Return the digest by which the credential of an ``Authorization`` header is remembered."""
-    token = authorization.partition(" ")[2].strip()
-    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+    return tokens.digest(authorization.partition(" ")[2].strip())

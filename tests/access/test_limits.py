@@ -584,9 +584,9 @@ def test_the_number_of_callers_that_are_counted_is_bounded() -> None:
 def test_known_credentials_are_bounded_and_kept_as_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphmem.api.limits.KNOWN_LIMIT", 2)
     limits = RateLimits(load())
-    for digest in (b"1", b"2", b"3"):
+    for digest in ("1", "2", "3"):
         limits.succeeded(digest)
-    assert [limits.is_known(digest) for digest in (b"1", b"2", b"3")] == [False, True, True]
+    assert [limits.is_known(digest) for digest in ("1", "2", "3")] == [False, True, True]
 
 
 def test_an_error_of_a_limit_keeps_its_seconds_through_an_envelope() -> None:
