@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import secrets
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from graphmem.auth import Actor, Method, Scope, passwords, tokens
+from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, passwords, tokens
 from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, NotFound
 from graphmem.model import times
@@ -55,15 +55,22 @@ class ApiKey(NamedTuple):
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
-def actor_of(account: Account, client: str, method: Method) -> Actor:
-    """Return the actor of a person at this machine who acts as an account, with all of its scopes."""
+def actor_of(
+    account: Account,
+    client: str,
+    method: Method,
+    scopes: Iterable[str] = ALL_SCOPES,
+    credential: str = "",
+) -> Actor:
+    """Return the actor of an account, with those of ``scopes`` that the account has."""
     return Actor(
         owner=account.owner,
-        scopes=frozenset(map(Scope, account.scopes)),
+        scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, account.scopes)),
         client=client,
         account=account.id,
         account_name=account.name,
         method=method,
+        credential=credential,
     )
 
 

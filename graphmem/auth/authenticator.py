@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from cachetools import TTLCache
 
-from graphmem.auth import ACCOUNT_HEADER, Actor, Method, Scope, local_actor, tokens
-from graphmem.auth.accounts import Account, Accounts
+from graphmem.auth import ACCOUNT_HEADER, Actor, Method, local_actor, tokens
+from graphmem.auth.accounts import Accounts, actor_of
 from graphmem.auth.client_rules import canonical_resource, resource_covers
 from graphmem.auth.grants import Grants
 from graphmem.auth.guard import REMEMBERED_SECONDS, Guard
@@ -138,7 +138,7 @@ class Authenticator:
             raise AuthInvalid
         if _is_minute_over(row.last_used_at, now):
             self._note(self._grants.use_grant(row.grant_id, now - now % _MINUTE))
-        actor = _actor_of(row.account, row.scopes, Method.OAUTH, row.grant_id)
+        actor = actor_of(row.account, "rest", Method.OAUTH, row.scopes, row.grant_id)
         return _Known(actor, row.expires_at, row.resource)
 
     async def _of_key(self, digest: str, caller: Caller) -> _Known:
@@ -148,7 +148,7 @@ class Authenticator:
             raise AuthInvalid
         if _is_minute_over(row.key.last_used_at, now):
             self._note(self._accounts.use_key(digest, now - now % _MINUTE))
-        actor = _actor_of(row.account, row.key.scopes, Method.KEY, row.key.id)
+        actor = actor_of(row.account, "rest", Method.KEY, row.key.scopes, row.key.id)
         return _Known(actor, row.key.expires_at)
 
     def _note(self, noting: Coroutine[Any, Any, None]) -> None:
@@ -165,16 +165,3 @@ class Authenticator:
 
 def _is_minute_over(last_used_at: int | None, now: int) -> bool:
     return last_used_at is None or now - last_used_at >= _MINUTE
-
-
-def _actor_of(account: Account, scopes: Iterable[str], method: Method, credential: str) -> Actor:
-    """Return the actor of a credential of an account, with at most the scopes of the account."""
-    return Actor(
-        owner=account.owner,
-        scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, account.scopes)),
-        client="rest",
-        account=account.id,
-        account_name=account.name,
-        method=method,
-        credential=credential,
-    )
