@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, passwords, tokens
+from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, local_actor, passwords, tokens
 from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, NotFound
 from graphmem.model import times
@@ -150,6 +150,16 @@ class Accounts:
         if row is None:
             raise _no_account(name)
         return row.account
+
+    async def actor(self, name: str | None, client: str, method: Method) -> Actor:
+        """Return the actor of a person at this machine: of the account of a name, of the local one for None.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        if name is None:
+            return local_actor(client, method)
+        return actor_of(await self.by_name(name), client, method)
 
     async def set_password(self, name: str, password: str | None) -> Account:
         """Set the password of an account; None takes it away.

@@ -179,8 +179,8 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
     logs.configure(settings, logs.folder(settings), console_level="error")
 
     async def run(tracer: Tracer) -> None:
-        from graphmem.auth import Method, local_actor
-        from graphmem.auth.accounts import Accounts, actor_of
+        from graphmem.auth import Method
+        from graphmem.auth.accounts import Accounts
         from graphmem.mcp.stdio import serve as serve_mcp
         from graphmem.runtime import REMOTE_START_SECONDS, open_services
 
@@ -190,9 +190,7 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
             ) as services,
             background_work(services, HEAD_START_SECONDS),
         ):
-            actor = local_actor("mcp")
-            if account is not None:
-                actor = actor_of(await Accounts(services.database).by_name(account), "mcp", Method.PROCESS)
+            actor = await Accounts(services.database).actor(account, "mcp", Method.PROCESS)
             await serve_mcp(services, actor)
 
     with _tracing() as tracer:

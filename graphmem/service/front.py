@@ -124,18 +124,16 @@ def create_local_app(services: Services) -> Starlette:
     from starlette.routing import Route
 
     from graphmem.api.app import create_app
-    from graphmem.auth import ACCOUNT_HEADER, Actor, Method, local_actor
-    from graphmem.auth.accounts import Accounts, actor_of
+    from graphmem.auth import ACCOUNT_HEADER, Actor, Method
+    from graphmem.auth.accounts import Accounts
     from graphmem.auth.authenticator import Caller
 
     accounts = Accounts(services.database)
 
     async def authenticate(caller: Caller) -> Actor:
         account = caller.headers.get(ACCOUNT_HEADER)
-        if account is None:
-            return local_actor("rest", Method.SOCKET)
         # Who reaches the socket is the local account, which may act as every other one.
-        return actor_of(await accounts.by_name(unquote(account)), "rest", Method.SOCKET)
+        return await accounts.actor(None if account is None else unquote(account), "rest", Method.SOCKET)
 
     unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
     services = dataclasses.replace(services, settings=unlimited)
