@@ -16,6 +16,7 @@ from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, local_actor, passwor
 from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, NotFound
 from graphmem.model import times
+from graphmem.settings import Settings
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 """A name of an account: up to 64 lower-case letters, digits and ``._@+-``, such as an e-mail address."""
@@ -198,6 +199,14 @@ class Accounts:
     async def are_guarded(self) -> bool:
         """Return whether an account has a password or a key: then callers over TCP need a credential."""
         return (await self._reads.only("account.guarded", Guarded)).guarded
+
+    async def is_open(self, settings: Settings) -> bool:
+        """Return whether callers need no credential: on loopback, in development, and nothing guards it.
+
+        Raises:
+            DatabaseUnavailable, DatabaseTimeout: the database does not answer.
+        """
+        return settings.may_be_open and not await self.are_guarded()
 
     async def create_key(
         self, account_id: str, name: str, scopes: Collection[str], expires_at: int | None

@@ -97,7 +97,7 @@ def create(
 
         async def work(accounts: Accounts, chosen: Settings) -> Account:
             if secret is not None:
-                tell_first_credential(chosen.may_be_open and not await accounts.are_guarded())
+                tell_first_credential(await accounts.is_open(chosen))
             return await accounts.create(chosen_name, scopes, secret)
 
         _show(on_accounts(session, work), as_json or session.as_json)
@@ -151,7 +151,7 @@ def set_password(
         async def work(accounts: Accounts, chosen: Settings) -> Account:
             account = await accounts.by_name(_name(name))
             if secret is not None and not account.disabled:
-                tell_first_credential(chosen.may_be_open and not await accounts.are_guarded())
+                tell_first_credential(await accounts.is_open(chosen))
             return await accounts.set_password(account.name, secret)
 
         _show(on_accounts(session, work), as_json or session.as_json)

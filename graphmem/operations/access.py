@@ -127,7 +127,7 @@ async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
         message = f"a key has at most the scopes of its maker, who lacks {', '.join(lacking)}"
         raise Forbidden(message, needs=lacking[0], operation="keys.create")
     days = arguments.expires_in_days
-    was_open = await is_open(context)
+    was_open = await accounts.is_open(context.services.settings)
     secret, key = await accounts.create_key(
         actor.account, arguments.name, scopes, None if days is None else times.now() + days * _DAY
     )
@@ -193,12 +193,6 @@ async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
     """Revoke an API key of the caller's account. No process accepts it after 5 seconds."""
     key = await Accounts(context.services.database).revoke_key(context.actor.account, arguments.key_id)
     return {"key": _shown(key)}
-
-
-async def is_open(context: Context) -> bool:
-    """Return whether the service of this process asks callers over TCP for no credential yet."""
-    accounts = Accounts(context.services.database)
-    return context.services.settings.may_be_open and not await accounts.are_guarded()
 
 
 def first_credential() -> Warning:
