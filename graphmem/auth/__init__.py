@@ -18,6 +18,11 @@ CLIENT_NAME_LIMIT = 100
 """Characters of a client's name that are kept."""
 ACCOUNT_HEADER = "X-Graphmem-Account"
 """The account as which a request over the Unix socket acts, percent-encoded. Over TCP it is refused."""
+FIRST_CREDENTIAL = (
+    "callers over TCP need a credential from now on, in all processes within 5 seconds; commands on this "
+    "machine need none"
+)
+"""What the first key or password of an open instance changes."""
 LOCAL_NAME = "local"
 """The name of the account of this machine's user."""
 

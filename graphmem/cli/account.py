@@ -31,11 +31,6 @@ app = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="Name of the account, such as ada or ada@example.org.")]
 
-FIRST_CREDENTIAL = (
-    "This instance is open now, and its first key or password ends that: callers over TCP need a credential "
-    "from now on, in all processes within 5 seconds. Commands on this machine need none."
-)
-
 
 def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable[T]]) -> T:
     """Run ``work`` on the accounts of this machine's instance.
@@ -66,7 +61,10 @@ def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable
 def tell_first_credential(was_open: bool) -> None:
     """Say on stderr what the first key or password changes, before it is made."""
     if was_open:
-        stderr.print(FIRST_CREDENTIAL, style="yellow", highlight=False)
+        from graphmem.auth import FIRST_CREDENTIAL
+
+        text = f"This instance is open now, and its first key or password ends that: {FIRST_CREDENTIAL}."
+        stderr.print(text, style="yellow", highlight=False)
 
 
 @app.command()

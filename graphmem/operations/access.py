@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
+from graphmem.auth import FIRST_CREDENTIAL
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.errors import Forbidden, NotFound
 from graphmem.model import times
@@ -138,7 +139,8 @@ async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
         "hint": "store the secret now: no later answer has it. Send it as `Authorization: Bearer …`",
     }
     if was_open:
-        answer["warnings"] = [first_credential()]
+        message = f"this instance was open: {FIRST_CREDENTIAL}"
+        answer["warnings"] = [{"code": "AUTHENTICATION_ON", "message": message}]
     return answer
 
 
@@ -193,15 +195,6 @@ async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
     """Revoke an API key of the caller's account. No process accepts it after 5 seconds."""
     key = await Accounts(context.services.database).revoke_key(context.actor.account, arguments.key_id)
     return {"key": _shown(key)}
-
-
-def first_credential() -> Warning:
-    """Return the warning that the first key or password of an instance turns authentication on."""
-    return {
-        "code": "AUTHENTICATION_ON",
-        "message": "this instance was open. Callers over TCP need a credential from now on, in all processes "
-        "within 5 seconds; commands on this machine need none",
-    }
 
 
 def _shown(key: ApiKey) -> Key:
