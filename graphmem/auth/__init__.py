@@ -54,6 +54,11 @@ class Method(enum.StrEnum):
     """By access to the database: a command that works in its own process."""
 
 
+def stored_name(text: str) -> str:
+    """Return the name of an account as it is stored, from what a person typed."""
+    return text.strip().lower()
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Who acts: the owner of the data, the scopes, the account, the agent that writes and its client program.

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, local_actor, passwords, tokens
+from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, local_actor, passwords, stored_name, tokens
 from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, NotFound
 from graphmem.model import times
@@ -274,7 +274,7 @@ class Accounts:
         """
         account = await self._of_secret(secret.strip())
         if account is None:
-            row = await self._reads.one("account.by_name", AccountPassword, name=name.strip().lower())
+            row = await self._reads.one("account.by_name", AccountPassword, name=stored_name(name))
             if not await passwords.matches(secret, row.password if row else None) or row is None:
                 return None
             account = row.account

@@ -261,9 +261,10 @@ def _name(text: str) -> str:
     Raises:
         InvalidInput: no account can have it.
     """
+    from graphmem.auth import stored_name
     from graphmem.auth.accounts import NAME
 
-    name = text.strip().lower()
+    name = stored_name(text)
     if not NAME.fullmatch(name):
         raise InvalidInput(
             f"{text[:100]!r} is no name of an account: give up to 64 letters, digits and ._@+-, a letter or "

@@ -26,9 +26,23 @@ app = typer.Typer(
 # The names of the settings, which are not imported before a command needs them; a test compares them.
 Env = Literal["development", "production", "demo", "test"]
 Toolset = Literal["core", "full", "readonly", "memory"]
+
+
+def _stored_name(account: str | None) -> str | None:
+    if not account:
+        return None
+    from graphmem.auth import stored_name
+
+    return stored_name(account)
+
+
 Account = Annotated[
     str | None,
-    typer.Option("--account", help="Act as this account of this machine's instance. Default: local."),
+    typer.Option(
+        "--account",
+        callback=_stored_name,
+        help="Act as this account of this machine's instance. Default: local.",
+    ),
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "cypher", "account",
@@ -75,7 +89,7 @@ def options(
         )
     overrides = {"base_url": base_url, "env": env, "data_dir": data_dir, "offline": offline or None}
     set_overrides = {name: value for name, value in overrides.items() if value is not None}
-    context.obj = Session(as_json, verbose, set_overrides, account.strip().lower() if account else None)
+    context.obj = Session(as_json, verbose, set_overrides, account)
 
 
 @app.command()
@@ -123,7 +137,7 @@ def mcp(
     """
     session = current(context)
     with telling_errors(session.as_json):
-        account = account.strip().lower() if account else session.account
+        account = session.account if account is None else account
         settings = session.settings(mcp_tools=tools)
         if uses_service(settings):
             from graphmem.mcp.thin import run as run_thin
