@@ -15,8 +15,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from graphmem.api.body import Replayed
 from graphmem.auth import Actor, request_actor
 from graphmem.errors import Forbidden, InvalidInput, MethodNotAllowed
 from graphmem.mcp.tools import create_server
@@ -35,7 +36,7 @@ class McpEndpoint:
     """
 
     def __init__(self, services: Services) -> None:
-        self._default = services.settings.mcp_tools
+        self._settings = services.settings
         self._managers = {
             name: StreamableHTTPSessionManager(
                 create_server(services, _actor.get, name),
@@ -66,7 +67,7 @@ class McpEndpoint:
         chosen = {str(name): manager for name, manager in self._managers.items()}
         name = scope["path"].rpartition("/")[2]
         if name not in chosen:
-            name = Headers(scope=scope).get(HEADER, self._default)
+            name = Headers(scope=scope).get(HEADER, self._settings.mcp_tools)
         if name not in chosen:
             raise InvalidInput(
                 f"{HEADER} is {name[:100]!r}: the toolsets are {', '.join(chosen)}", toolsets=[*chosen]
@@ -86,9 +87,9 @@ class McpEndpoint:
         manager = self._manager(scope)
         actor = request_actor(scope)
         if not actor.scopes >= self._scopes:
-            message = await receive()
-            _check_scope(actor, message.get("body", b""))
-            receive = _replayed(message, receive)
+            replayed = Replayed(scope, receive, self._settings)
+            _check_scope(actor, await replayed.read())
+            receive = replayed.receive
         token = _actor.set(actor.named("mcp") if actor.client == "rest" else actor)
         try:
             await manager.asgi_app(scope, receive, send)
@@ -112,13 +113,3 @@ def _check_scope(actor: Actor, body: bytes) -> None:
         return
     if operation is not None and operation.scope not in actor.scopes:
         raise Forbidden(needs=operation.scope, operation=operation.name)
-
-
-def _replayed(message: Message, receive: Receive) -> Receive:
-    """Return a ``receive`` that begins with a message that was taken already."""
-    messages = [message]
-
-    async def replayed() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return replayed
