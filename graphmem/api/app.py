@@ -19,6 +19,7 @@ from graphmem.api.hosts import HostCheck
 from graphmem.api.middleware import Gate, Trace
 from graphmem.api.refusals import challenged, refusal
 from graphmem.api.rest_routes import ROUTES, Endpoint, RestRoute
+from graphmem.api.turns import TakingTurns
 from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import request_actor
 from graphmem.auth.authenticator import Authenticate, Authenticator
@@ -68,6 +69,8 @@ def create_app(
     app.router.routes.extend(Route(prefix + path, bounded) for prefix in PREFIXES for path in MCP_PATHS)
     app.add_exception_handler(GraphmemError, _refused)
     app.add_exception_handler(HTTPException, _no_route)
+    if limited:
+        app.add_middleware(TakingTurns)
     app.add_middleware(Gate, settings=services.settings, authenticate=authenticate)
     if limited:
         # Not above: a local service limits nobody, and starts sooner without the library.

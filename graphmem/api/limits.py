@@ -2,11 +2,13 @@
 
 The windows move: a request counts for the length of its window, and then no more. Requests over the Unix
 socket are not limited. The headers ``RateLimit`` and ``RateLimit-Policy`` have the form of the IETF's
-draft-ietf-httpapi-ratelimit-headers-11.
+draft-ietf-httpapi-ratelimit-headers-11. A caller that goes on although it is refused waits for each further
+refusal, so that a flood of refused requests costs little.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 import time
@@ -33,6 +35,12 @@ KNOWN_LIMIT: Final = 10_000
 """Credentials that are known to be good."""
 FAILURES: Final = "failures"
 """The name of the limit of failed attempts to authenticate."""
+REFUSALS_SECONDS: Final = 10
+"""Seconds for which the refusals of an address are counted."""
+PROMPT_REFUSALS: Final = 20
+"""Refusals in that time that are answered at once."""
+REFUSAL_STEP_SECONDS, REFUSAL_DELAY_SECONDS_MAX = 0.01, 1.0
+"""How much longer each further refusal waits than the one before, and how long a refusal waits at most."""
 
 Clock = Callable[[], float]
 
@@ -150,6 +158,7 @@ class RateLimits:
         # Apart, so that a flood from many addresses forgets no credential.
         self._credentials = MovingWindowRateLimiter(Windows(clock=clock))
         self._addresses = MovingWindowRateLimiter(Windows(clock=clock))
+        self._refusals = Windows(clock=clock)
         self._known: OrderedDict[str, None] = OrderedDict()
         token = settings.bearer_token
         self._always_known = digest_of(f"Bearer {token.get_secret_value()}") if token else ""
@@ -181,6 +190,12 @@ class RateLimits:
         for item in policy.items if policy else ():
             self._addresses.hit(item, FAILURES, network(address))
 
+    def refusal_delay(self, address: str) -> float:
+        """Count a refusal of an address, and return the seconds that its answer waits."""
+        self._refusals.acquire_entry(network(address), KEYS_LIMIT, REFUSALS_SECONDS)
+        _, refusals = self._refusals.get_moving_window(network(address), KEYS_LIMIT, REFUSALS_SECONDS)
+        return min(REFUSAL_DELAY_SECONDS_MAX, REFUSAL_STEP_SECONDS * max(0, refusals - PROMPT_REFUSALS))
+
     def is_known(self, digest: str) -> bool:
         """Return whether a credential was good when it was last tried, or is the token of the settings."""
         return digest in self._known or digest == self._always_known
@@ -206,6 +221,7 @@ class RequestMeter(Meter):
     address: str
     usage: Usage | None = None
     is_counted: bool = field(default=False, init=False)
+    is_refused: bool = field(default=False, init=False)
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
         """Count the request for its caller."""
@@ -216,6 +232,7 @@ class RequestMeter(Meter):
         if taken is not None:
             is_left, self.usage = taken
             if not is_left:
+                self.is_refused = True
                 raise self.usage.refusal()
 
     @contextlib.contextmanager
@@ -228,7 +245,7 @@ class RequestMeter(Meter):
         if not self.limits.is_known(digest):
             failures = self.limits.failures(self.address)
             if failures is not None and any(requests < 1 for requests, _ in failures.left):
-                self.usage = failures
+                self.usage, self.is_refused = failures, True
                 raise failures.refusal()
         try:
             yield
@@ -255,6 +272,8 @@ class RateLimiting:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start" and meter.usage is not None:
+                if meter.is_refused:
+                    await asyncio.sleep(self.limits.refusal_delay(meter.address))
                 headers = MutableHeaders(scope=message)
                 headers["RateLimit-Policy"] = meter.usage.policy.header
                 headers["RateLimit"] = meter.usage.header

@@ -172,8 +172,8 @@ def serving(service_settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
         settings.variable(name): "off" for name in Settings.model_fields if name.startswith("limit_")
     }
     environment = {
-        **os.environ,
         **unlimited,
+        **os.environ,
         "GRAPHMEM_DATA_DIR": str(folder),
         "GRAPHMEM_PORT": str(PORT),
     }
