@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 import structlog
 
 from graphmem import neo4j_local, operations
+from graphmem.auth.credentials import CredentialCache
 from graphmem.auth.guard import Guard
 from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
@@ -87,7 +88,7 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     try:
         yield Services(
             database, availability, vocabulary, TypeAliases(database), writers, settings, embedder,
-            Guard(database),
+            Guard(database), CredentialCache(),
         )  # fmt: skip
     finally:
         await availability.close()

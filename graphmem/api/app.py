@@ -43,7 +43,8 @@ def create_app(
     The caller opens and closes ``services``. ``authenticate`` returns the actor of a request, by default that
     of its credential. ``limited``: whether callers have rate limits.
     """
-    authenticate = authenticate or Authenticator(services.database, services.settings).actor
+    if authenticate is None:
+        authenticate = Authenticator(services.database, services.settings, services.credentials).actor
     endpoint = McpEndpoint(services)
 
     @contextlib.asynccontextmanager

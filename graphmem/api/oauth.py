@@ -43,7 +43,7 @@ class OAuth:
 
     def __init__(self, services: Services) -> None:
         self.base = services.settings.advertised_url()
-        self.grants = Grants(services.database)
+        self.grants = Grants(services.database, services.credentials)
         self.accounts = Accounts(services.database)
         self.documents = client_rules.client_documents()
         self.resources = client_rules.resources_of(self.base, TOOLSETS)

@@ -9,19 +9,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cachetools import TTLCache
-
 from graphmem.auth import ACCOUNT_HEADER, Actor, Method, local_actor, tokens
 from graphmem.auth.accounts import Accounts, actor_of
 from graphmem.auth.client_rules import canonical_resource, resource_covers
+from graphmem.auth.credentials import Credential, CredentialCache
 from graphmem.auth.grants import Grants
-from graphmem.auth.guard import REMEMBERED_SECONDS, Guard
+from graphmem.auth.guard import Guard
 from graphmem.database.driver import Database
 from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError
 from graphmem.model import times
 from graphmem.settings import Settings
 
-_REMEMBERED_LIMIT: Final = 10_000
 _MINUTE: Final = 60_000_000
 """Microseconds of a minute: the last use of a credential is noted once in each."""
 
@@ -45,25 +43,18 @@ class Caller:
 Authenticate = Callable[[Caller], Awaitable[Actor]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The actor of a credential. It holds until ``expires_at``, below ``resource`` if that is not empty."""
-
-    actor: Actor
-    expires_at: int | None = None
-    resource: str = ""
-
-
 class Authenticator:
-    """Finds the actor of each request of one process."""
+    """Finds the actor of each request of one process. ``credentials``: what the process remembers of them."""
 
-    def __init__(self, database: Database, settings: Settings) -> None:
+    def __init__(
+        self, database: Database, settings: Settings, credentials: CredentialCache | None = None
+    ) -> None:
         self._accounts = Accounts(database)
         self._settings = settings
         self._grants = Grants(database)
-        self._actors: TTLCache[str, _Known] = TTLCache(_REMEMBERED_LIMIT, REMEMBERED_SECONDS)
+        self._credentials = CredentialCache() if credentials is None else credentials
         self._guard = Guard(database)
-        self._lookups: dict[str, Callable[[str, Caller], Awaitable[_Known]]] = {
+        self._lookups: dict[str, Callable[[str, Caller], Awaitable[Credential]]] = {
             tokens.KEY_PREFIX: self._of_key,
             tokens.ACCESS_PREFIX: self._of_access_token,
         }
@@ -110,20 +101,22 @@ class Authenticator:
         return hmac.compare_digest(sent, expected.get_secret_value().encode())
 
     async def _remembered(
-        self, token: str, caller: Caller, look_up: Callable[[str, Caller], Awaitable[_Known]]
+        self, token: str, caller: Caller, look_up: Callable[[str, Caller], Awaitable[Credential]]
     ) -> Actor:
         digest = tokens.digest(token)
-        known = self._actors.get(digest)
-        if known is None:
-            known = self._actors[digest] = await look_up(digest, caller)
-        if known.expires_at is not None and known.expires_at <= times.now():
+        credential = self._credentials.get(digest)
+        if credential is None:
+            revision = self._credentials.revision
+            credential = await look_up(digest, caller)
+            self._credentials.put(digest, credential, revision)
+        if credential.expires_at is not None and credential.expires_at <= times.now():
             raise AuthInvalid
-        if known.resource and not resource_covers(known.resource, self._resource(caller.path)):
+        if credential.resource and not resource_covers(credential.resource, self._resource(caller.path)):
             raise AuthInvalid(
-                f"the access token is for {known.resource} alone: ask for one for this address",
-                resource=known.resource,
+                f"the access token is for {credential.resource} alone: ask for one for this address",
+                resource=credential.resource,
             )
-        return known.actor
+        return credential.actor
 
     def _resource(self, path: bytes) -> str:
         """Return the resource that a request uses: its address, in the one spelling of resources."""
@@ -131,7 +124,7 @@ class Authenticator:
         text = text.removeprefix("/api") if text.startswith("/api/") else text
         return f"{canonical_resource(self._settings.advertised_url())}{text.rstrip('/')}"
 
-    async def _of_access_token(self, digest: str, caller: Caller) -> _Known:
+    async def _of_access_token(self, digest: str, caller: Caller) -> Credential:
         row = await self._grants.of_token(digest)
         now = times.now()
         if row is None or not row.is_valid(now):
@@ -139,9 +132,9 @@ class Authenticator:
         if _is_minute_over(row.last_used_at, now):
             self._note(self._grants.use_grant(row.grant_id, now - now % _MINUTE))
         actor = actor_of(row.account, "rest", Method.OAUTH, row.scopes, row.grant_id)
-        return _Known(actor, row.expires_at, row.resource)
+        return Credential(actor, row.expires_at, row.resource)
 
-    async def _of_key(self, digest: str, caller: Caller) -> _Known:
+    async def _of_key(self, digest: str, caller: Caller) -> Credential:
         row = await self._accounts.of_key(digest)
         now = times.now()
         if row is None or row.account.disabled or not row.key.is_valid(now):
@@ -149,7 +142,7 @@ class Authenticator:
         if _is_minute_over(row.key.last_used_at, now):
             self._note(self._accounts.use_key(digest, now - now % _MINUTE))
         actor = actor_of(row.account, "rest", Method.KEY, row.key.scopes, row.key.id)
-        return _Known(actor, row.key.expires_at)
+        return Credential(actor, row.key.expires_at)
 
     def _note(self, noting: Coroutine[Any, Any, None]) -> None:
         """Note the last use of a credential beside the request."""

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from graphmem.auth import Scope, tokens
 from graphmem.auth.accounts import Account
 from graphmem.auth.client_rules import ClientMetadata
+from graphmem.auth.credentials import CredentialCache
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, NotFound, OAuthRefused, ServiceBusy
 from graphmem.model import times
@@ -96,6 +97,7 @@ class Redemption(NamedTuple):
     """The row of ``oauth/redeem_code.cypher`` and ``oauth/rotate.cypher``."""
 
     outcome: str
+    grant_id: str
     can_refresh: bool | None
     scopes: list[str]
 
@@ -120,6 +122,7 @@ class RevokedToken(NamedTuple):
     """The row of ``oauth/revoke_token.cypher``; ``kind`` is access or refresh."""
 
     kind: str
+    grant_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +174,15 @@ _FAILURES: Final = {
 
 
 class Grants:
-    """Clients, requests, grants and tokens of the instance."""
+    """Clients, requests, grants and tokens of the instance.
 
-    def __init__(self, database: Database) -> None:
+    ``credentials`` is what this process remembers of credentials: it forgets the tokens of a grant that ends.
+    """
+
+    def __init__(self, database: Database, credentials: CredentialCache | None = None) -> None:
         self._reads = database.reads(None)
         self._writes = database.writes(None)
+        self._credentials = CredentialCache() if credentials is None else credentials
         self._removed_at = float("-inf")
         self._removals: set[asyncio.Task[None]] = set()
 
@@ -283,7 +290,7 @@ class Grants:
             refresh_expires_at=now + REFRESH_SECONDS * _SECOND, now=now,
         )  # fmt: skip
         self._remove_expired()
-        return _issued(row, access_token, refresh_token)
+        return self._issued(row, access_token, refresh_token)
 
     async def rotate(self, token: str, presented: Presented) -> IssuedTokens:
         """Exchange a refresh token for new tokens.
@@ -300,7 +307,7 @@ class Grants:
             now=now,
         )  # fmt: skip
         self._remove_expired()
-        return _issued(row, access_token, refresh_token)
+        return self._issued(row, access_token, refresh_token)
 
     async def of_token(self, digest: str) -> TokenOfAccount | None:
         """Return the access token of a digest with its account, valid or not."""
@@ -312,10 +319,12 @@ class Grants:
 
     async def revoke_token(self, token: str, client_id: str | None) -> None:
         """End an access token, or with a refresh token its grant. An unknown token changes nothing."""
-        await self._writes.one(
+        row = await self._writes.one(
             "oauth.revoke_token", RevokedToken, digest=tokens.digest(token), client_id=client_id,
             now=times.now(),
         )  # fmt: skip
+        if row is not None:
+            self._credentials.end(row.grant_id)
 
     # Connections: the grants as their account sees them
 
@@ -336,17 +345,28 @@ class Grants:
         return row.grant
 
     async def revoke(self, account_id: str, grant_id: str) -> Grant:
-        """End a grant of an account with all its tokens. To end it again changes nothing.
+        """End a grant of an account with all its tokens.
 
         Raises:
-            NotFound: the account has no such grant.
+            NotFound: the account has no such grant, or it was revoked.
         """
         row = await self._writes.one(
             "oauth.revoke", GrantResult, account_id=account_id, id=grant_id, now=times.now()
         )
         if row is None:
             raise no_connection(grant_id)
+        self._credentials.end(grant_id)
         return row.grant
+
+    def _issued(self, row: Redemption | None, access_token: str, refresh_token: str) -> IssuedTokens:
+        outcome = row.outcome if row is not None else "unknown"
+        if row is None or outcome != "valid":
+            if row is not None:
+                # What failed may have ended the grant. To look its tokens up again costs little.
+                self._credentials.end(row.grant_id)
+            error, description = _FAILURES[outcome]
+            raise OAuthRefused(description, error=error)
+        return IssuedTokens(access_token, refresh_token if row.can_refresh else None, row.scopes)
 
     def _remove_expired(self) -> None:
         """Remove some of what has expired, beside the request and not often."""
@@ -383,11 +403,3 @@ def _new_tokens() -> tuple[str, str, int]:
 
 def _sorted(scopes: Sequence[str] | None) -> list[str] | None:
     return None if scopes is None else sorted(scopes)
-
-
-def _issued(row: Redemption | None, access_token: str, refresh_token: str) -> IssuedTokens:
-    outcome = row.outcome if row is not None else "unknown"
-    if row is None or outcome != "valid":
-        error, description = _FAILURES[outcome]
-        raise OAuthRefused(description, error=error)
-    return IssuedTokens(access_token, refresh_token if row.can_refresh else None, row.scopes)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from cachetools import TTLCache
 
 from graphmem.auth.accounts import Accounts
+from graphmem.auth.credentials import REMEMBERED_SECONDS
 from graphmem.database.driver import Database
-
-REMEMBERED_SECONDS: Final = 4.0
-"""Seconds for which a credential, or that none is needed, is not looked up again: changes hold within 5 s."""
 
 
 class Guard(Accounts):

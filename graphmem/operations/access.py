@@ -194,6 +194,7 @@ class RevokedKey(TypedDict):
 async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
     """Revoke an API key of the caller's account. No process accepts it after 5 seconds."""
     key = await Accounts(context.services.database).revoke_key(context.actor.account, arguments.key_id)
+    context.services.credentials.end(key.id)
     return {"key": _shown(key)}
 
 

@@ -142,5 +142,6 @@ async def connection_status(context: Context, arguments: ConnectionOrOwn) -> Con
 )
 async def revoke_connection(context: Context, arguments: NameConnection) -> Removed:
     """End the connection of a program, with all its tokens. They stop working within 5 seconds."""
-    grant = await Grants(context.services.database).revoke(context.actor.account, arguments.id)
+    grants = Grants(context.services.database, context.services.credentials)
+    grant = await grants.revoke(context.actor.account, arguments.id)
     return {"success": True, "connectionId": grant.id}

@@ -19,6 +19,7 @@ import pytest
 from graphmem.api.app import create_app
 from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.authenticator import Authenticate
+from graphmem.auth.credentials import CredentialCache
 from graphmem.auth.guard import Guard
 from graphmem.model import times
 from graphmem.registry import Services
@@ -91,7 +92,8 @@ class Instance:
     def application(self, authenticate: Authenticate | None = None, **settings: Any) -> Application:
         """Return an HTTP application with some settings."""
         changed = self.services.settings.model_copy(update=settings)
-        app = create_app(replace(self.services, settings=changed), authenticate)
+        services = replace(self.services, settings=changed, credentials=CredentialCache())
+        app = create_app(services, authenticate)
         started = asyncio.Event()
 
         async def live() -> None:

@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from starlette.datastructures import Headers
 
-from graphmem.auth import Actor, Scope, authenticator, guard, passwords, tokens
+from graphmem.auth import Actor, Scope, credentials, guard, passwords, tokens
 from graphmem.auth.accounts import CODE_SECONDS, Accounts
 from graphmem.auth.authenticator import Authenticator, Caller
 from graphmem.cli import serve
@@ -48,7 +48,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Put the clock of credentials that authenticators remember forward by seconds."""
     ahead = [0.0]
     cache = partial(TTLCache, timer=lambda: time.monotonic() + ahead[0])
-    for module in (authenticator, guard):
+    for module in (credentials, guard):
         monkeypatch.setattr(module, "TTLCache", cache)
 
     def put(seconds: float) -> None:
@@ -223,7 +223,7 @@ def test_a_key_that_is_wrong_is_not_remembered(instance: Instance) -> None:
     for _ in range(2):
         with pytest.raises(AuthInvalid):
             instance.loop.run(finder.actor(of_key(tokens.make(tokens.KEY_PREFIX))))
-    assert not finder._actors
+    assert not finder._credentials
 
 
 # Whether callers need a credential

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
@@ -60,6 +60,16 @@ def refused(body: bytes | str) -> Outcome:
     return envelope["error_code"], envelope["message"], json.dumps(envelope["details"], sort_keys=True)
 
 
+def connection_of(owner: str) -> str:
+    """Return the id of the connection of an owner's account."""
+    return f"con_{owner[:16]}"
+
+
+async def bring_connection(services: Services, owner: str) -> None:
+    """Have the connection of an owner's account in force."""
+    await services.database.script(CONNECTION, account=owner, id=connection_of(owner), name="parity")
+
+
 @dataclass(frozen=True)
 class World:
     """The data that every face is asked about."""
@@ -73,6 +83,11 @@ class World:
     @property
     def actor(self) -> Actor:
         return full_actor(self.service.owner, client="test")
+
+    async def bring_back(self, row: Row) -> None:
+        """Bring back the connection that a row ends, so that every face may end it."""
+        if row.name == "connections.revoke" and not row.code:
+            await bring_connection(self.services, self.service.owner)
 
     def each(self, face: Face, ask: Callable[[Row], list[Outcome]]) -> Outcomes:
         return {i: ask(row) for i, row in enumerate(self.rows) if face in REGISTRY[row.name].faces}
@@ -92,9 +107,8 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     known |= {"$link": link["relationship_key"], "$link_id": link["relationship_id"]}
     loop.run(services.database.script(DISABLED_ACCOUNT, id=service.owner))
     known["$key"] = run("keys.create", {"name": "parity"})["key"]["key_id"]
-    connection = f"con_{service.owner[:16]}"
-    loop.run(services.database.script(CONNECTION, account=service.owner, id=connection, name="parity"))
-    known["$connection"] = connection
+    loop.run(bring_connection(services, service.owner))
+    known["$connection"] = connection_of(service.owner)
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
 
     def fill(value: Any) -> Any:
@@ -121,6 +135,7 @@ def by_runner(world: World, face: Face = Face.REST) -> Outcomes:
     def ask(row: Row) -> list[Outcome]:
         operation = REGISTRY[row.name]
         arguments = {**(defaults_of(operation) if face is Face.MCP else {}), **row.arguments}
+        world.loop.run(world.bring_back(row))
         try:
             return [
                 answered(row, world.loop.run(operation.run(world.services, world.actor, arguments, face)))
@@ -169,17 +184,23 @@ def by_asgi(world: World) -> Outcomes:
     async def ask(row: Row) -> list[Outcome]:
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            return [outcome_of(row, await http.request(m, url, **sent)) for m, url, sent in requests(row)]
+            outcomes: list[Outcome] = []
+            for method, url, sent in requests(row):
+                await world.bring_back(row)
+                outcomes.append(outcome_of(row, await http.request(method, url, **sent)))
+            return outcomes
 
     return world.each(Face.REST, lambda row: world.loop.run(ask(row)))
 
 
 def by_wire(world: World) -> Outcomes:
+    def send(http: httpx.Client, row: Row) -> Iterator[Outcome]:
+        for method, url, sent in requests(row):
+            world.loop.run(world.bring_back(row))
+            yield outcome_of(row, http.request(method, url, **sent))
+
     with world.service.http() as http:
-        return world.each(
-            Face.REST,
-            lambda row: [outcome_of(row, http.request(m, url, **sent)) for m, url, sent in requests(row)],
-        )
+        return world.each(Face.REST, lambda row: [*send(http, row)])
 
 
 # MCP
@@ -236,6 +257,7 @@ def by_commands(*words: str) -> Callable[[World], Outcomes]:
         def ask(row: Row) -> list[Outcome]:
             if row.not_in_cli:
                 return []
+            world.loop.run(world.bring_back(row))
             result = CliRunner().invoke(cli, [*options, *argv(row.name, row.arguments)], env=where)
             if result.exit_code == 0:
                 return [answered(row, result.stdout)]

@@ -17,9 +17,10 @@ CONNECTION: Final = (
     "MATCH (account:Account {id: $account}) MERGE (account)-[:granted]->(grant:OAuthGrant {id: $id}) "
     "SET grant.account_id = $account, grant.client_id = 'client', grant.client_name = $name, "
     "grant.scopes = ['read'], grant.resource = 'http://localhost', grant.can_refresh = true, "
-    "grant.created_at = 0, grant.redeemed_at = 0, grant.expires_at = 4000000000000000"
+    "grant.created_at = 0, grant.redeemed_at = 0, grant.expires_at = 4000000000000000, "
+    "grant.revoked_at = null"
 )
-"""Creates a connection of an account."""
+"""Creates a connection of an account, or brings it back."""
 
 
 def full_actor(owner: str, client: str = "unknown") -> Actor:

@@ -4,7 +4,7 @@
 // params  digest: STRING, challenge: STRING, client_id: STRING, redirect_uri: STRING, resource: STRING, scopes:
 //         LIST<STRING>, access_digest: STRING, access_expires_at: INTEGER, refresh_digest: STRING,
 //         refresh_expires_at: INTEGER, now: INTEGER
-// returns outcome: STRING, can_refresh: BOOLEAN, scopes: LIST<STRING>
+// returns outcome: STRING, grant_id: STRING, can_refresh: BOOLEAN, scopes: LIST<STRING>
 // mode    write
 // index   oauth_code_digest
 // cost    light
@@ -43,4 +43,4 @@ FOREACH (refreshable IN CASE WHEN outcome = 'valid' AND grant.can_refresh THEN [
     digest: $refresh_digest, kind: 'refresh', expires_at: $refresh_expires_at
   })
 )
-RETURN outcome, grant.can_refresh AS can_refresh, coalesce($scopes, grant.scopes) AS scopes
+RETURN outcome, grant.id AS grant_id, grant.can_refresh AS can_refresh, coalesce($scopes, grant.scopes) AS scopes

@@ -2,7 +2,7 @@
 // of another client.
 //
 // params  digest: STRING, client_id: STRING, now: INTEGER
-// returns kind: STRING
+// returns kind: STRING, grant_id: STRING
 // mode    write
 // index   oauth_token_digest
 // cost    light
@@ -12,4 +12,4 @@ MATCH (grant:OAuthGrant)-[:issued]->(token)
 WHERE $client_id IS NULL OR grant.client_id = $client_id
 SET token.expires_at = CASE WHEN token.kind = 'access' THEN $now ELSE token.expires_at END,
   grant.revoked_at = CASE WHEN token.kind = 'refresh' THEN coalesce(grant.revoked_at, $now) ELSE grant.revoked_at END
-RETURN token.kind AS kind
+RETURN token.kind AS kind, grant.id AS grant_id

@@ -1,0 +1,186 @@
+"""Connections over HTTP: what their account sees of them, and that an ended one is over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from graphmem.api.app import create_app
+from graphmem.auth import local_actor
+from graphmem.auth.credentials import Credential, CredentialCache
+from graphmem.registry import Services
+from tests.access.conftest import Person, person
+from tests.support.event_loop import Loop
+from tests.support.oauth_flow import Flow
+
+BASE = "http://localhost:7373"
+WITHIN_SECONDS = 5.0
+Scenario = Callable[[Flow, httpx.AsyncClient], Awaitable[None]]
+Play = Callable[[Scenario], None]
+
+
+@pytest.fixture
+def play(loop: Loop, instance_services: Services) -> Play:
+    """Run a scenario against two applications that remember credentials each for itself, as processes do."""
+
+    async def running(scenario: Scenario) -> None:
+        settings = instance_services.settings.model_copy(update={"public_url": BASE})
+        async with AsyncExitStack() as stack:
+            clients: list[httpx.AsyncClient] = []
+            for _ in range(2):
+                services = replace(instance_services, settings=settings, credentials=CredentialCache())
+                app = create_app(services, limited=False)
+                transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+                clients.append(
+                    await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url=BASE))
+                )
+            here, there = clients
+            flow = Flow(here, BASE)
+            assert (await flow.register()).status_code == 201
+            await scenario(flow, there)
+
+    return lambda scenario: loop.run(running(scenario))
+
+
+@pytest.fixture
+def carol(instance_services: Services, loop: Loop) -> Iterator[Person]:
+    """A third person, who may read and write."""
+    with person(loop, instance_services, "carol", ["read", "write"]) as carol:
+        yield carol
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+async def connected(flow: Flow, person: Person) -> dict[str, Any]:
+    """Return new tokens of a person, for all of the service, with the id of their connection."""
+    sent = await flow.allow(person.name, person.password, resource=BASE)
+    issued = (await flow.token(code=sent["code"])).json()
+    me = (await flow.http.get("/me", headers=bearer(issued["access_token"]))).json()
+    return issued | {"id": me["credential"]}
+
+
+async def status_of(http: httpx.AsyncClient, issued: dict[str, Any]) -> int:
+    return (await http.get("/me", headers=bearer(issued["access_token"]))).status_code
+
+
+async def seconds_until_401(http: httpx.AsyncClient, issued: dict[str, Any]) -> float:
+    """Return the seconds until an access token is refused."""
+    begin = time.monotonic()
+    while await status_of(http, issued) != 401:
+        assert time.monotonic() - begin < 2 * WITHIN_SECONDS
+        await asyncio.sleep(0.1)
+    return time.monotonic() - begin
+
+
+@pytest.mark.parametrize("prefix", ["", "/api"])
+def test_a_connection_that_is_deleted_is_over_at_once_here_and_within_5_s_elsewhere(
+    play: Play, alice: Person, prefix: str
+) -> None:
+    async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
+        here, kept, ended = flow.http, await connected(flow, alice), await connected(flow, alice)
+        path, headers = f"{prefix}/mcp/oauth/connections/{ended['id']}", bearer(kept["access_token"])
+        assert [await status_of(http, ended) for http in (here, there)] == [200, 200]
+        answer = await here.delete(path, headers=headers)
+        assert (answer.status_code, answer.json()) == (200, {"success": True, "connectionId": ended["id"]})
+        assert await status_of(here, ended) == 401
+        assert await seconds_until_401(there, ended) < WITHIN_SECONDS
+        refused = await flow.refresh(ended["refresh_token"])
+        assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
+        for http in (here, there):
+            again = await http.delete(path, headers=headers)
+            assert (again.status_code, again.json()["error_code"]) == (404, "RESOURCE_NOT_FOUND")
+            assert again.json()["details"] == {"connection_id": ended["id"]}
+            listed = (await http.get("/mcp/oauth/connections", headers=headers)).json()["connections"]
+            assert [each["connectionId"] for each in listed] == [kept["id"]]
+            assert await status_of(http, kept) == 200
+
+    play(scenario)
+
+
+def test_a_connection_may_end_itself(play: Play, alice: Person) -> None:
+    async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
+        own = await connected(flow, alice)
+        path, headers = f"/mcp/oauth/connections/{own['id']}", bearer(own["access_token"])
+        assert (await flow.http.delete(path, headers=headers)).status_code == 200
+        assert (await flow.http.delete(path, headers=headers)).status_code == 401
+
+    play(scenario)
+
+
+def test_a_connection_of_another_account_is_404_as_an_unknown_one_is(
+    play: Play, alice: Person, carol: Person
+) -> None:
+    async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
+        hers, own = await connected(flow, alice), await connected(flow, carol)
+        headers, texts = bearer(own["access_token"]), set[str]()
+        for connection_id in (hers["id"], "con_0123456789abcdef"):
+            path = f"/mcp/oauth/connections/{connection_id}"
+            answer = await flow.http.delete(path, headers=headers)
+            assert (answer.status_code, answer.json()["error_code"]) == (404, "RESOURCE_NOT_FOUND")
+            texts.add(answer.json()["message"].replace(connection_id, "…"))
+            params = {"connection_id": connection_id}
+            status = await flow.http.get("/mcp/oauth/status", params=params, headers=headers)
+            assert status.status_code == 404
+        assert len(texts) == 1
+        assert await status_of(flow.http, hers) == 200
+        assert (await flow.refresh(hers["refresh_token"])).status_code == 200
+
+    play(scenario)
+
+
+def test_to_delete_a_connection_needs_a_credential_and_the_scope_write(
+    play: Play, alice: Person, bob: Person
+) -> None:
+    async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
+        hers, reading = await connected(flow, alice), await connected(flow, bob)
+        path = f"/mcp/oauth/connections/{hers['id']}"
+        assert (await flow.http.delete(path)).status_code == 401
+        for connection_id in (hers["id"], reading["id"]):
+            path = f"/mcp/oauth/connections/{connection_id}"
+            answer = await flow.http.delete(path, headers=bearer(reading["access_token"]))
+            assert answer.status_code == 403
+        assert [await status_of(flow.http, each) for each in (hers, reading)] == [200, 200]
+
+    play(scenario)
+
+
+def test_a_token_that_its_client_revokes_is_over_at_once(play: Play, alice: Person) -> None:
+    async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
+        for name in ("access_token", "refresh_token"):
+            issued = await connected(flow, alice)
+            assert await status_of(flow.http, issued) == 200
+            data = {"token": issued[name], "client_id": flow.client_id}
+            assert (await flow.http.post("/mcp/oauth/revoke", data=data)).status_code == 200
+            assert await status_of(flow.http, issued) == 401
+
+    play(scenario)
+
+
+def test_a_refresh_token_that_is_used_again_ends_its_family_at_once(play: Play, alice: Person) -> None:
+    async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
+        first = await connected(flow, alice)
+        second = (await flow.refresh(first["refresh_token"])).json()
+        assert [await status_of(flow.http, each) for each in (first, second)] == [200, 200]
+        assert (await flow.refresh(first["refresh_token"])).json()["error"] == "invalid_grant"
+        assert [await status_of(flow.http, each) for each in (first, second)] == [401, 401]
+
+    play(scenario)
+
+
+def test_a_lookup_that_began_before_a_credential_ended_is_not_kept() -> None:
+    credentials, credential = CredentialCache(), Credential(local_actor("test"))
+    begun = credentials.revision
+    credentials.end("another")
+    credentials.put("digest", credential, begun)
+    assert credentials.get("digest") is None
+    credentials.put("digest", credential, credentials.revision)
+    assert credentials.get("digest") is credential
