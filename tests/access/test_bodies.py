@@ -10,26 +10,16 @@ from typing import Any
 import orjson
 import pytest
 
-from graphmem.api.app import MCP_PATHS, create_app
-from graphmem.api.rest_routes import ROUTES
-from graphmem.arguments import BODY_METHODS
-from graphmem.registry import REGISTRY, Services
+from graphmem.api.app import create_app
+from graphmem.registry import Services
 from tests.faces.test_http_edges import url
+from tests.support import surface
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 
 LIMIT = 2_048
 """Bytes that a body may have."""
-WITH_BODY = sorted(
-    {
-        (method, url(path), "application/json")
-        for operation in REGISTRY.values()
-        for method, path in operation.routes
-        if method in BODY_METHODS
-    }
-    | {("POST", path, "application/json") for path in MCP_PATHS}
-    | {(route.method, url(route.path), media_type) for route in ROUTES for media_type in route.bodies}
-)
+WITH_BODY = [(method, url(path), media_type) for method, path, media_type in surface.WITH_BODY]
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[..., tuple[int, dict[str, Any]]]

@@ -1,0 +1,304 @@
+"""Rows 1 to 4 of the threat table: no credential, and that of another account, open nothing.
+
+The routes and tools are those of :mod:`tests.support.surface`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from graphmem.api.app import PREFIXES, create_app
+from graphmem.api.public import PUBLIC_PATHS, PUBLIC_PREFIX
+from graphmem.api.rest_routes import ROUTES
+from graphmem.arguments import nested_filters
+from graphmem.auth import ACCOUNT_HEADER
+from graphmem.auth.accounts import Account
+from graphmem.auth.guard import Guard
+from graphmem.mcp.toolsets import all_tools
+from graphmem.registry import REGISTRY, Operation, Services
+from tests.access.conftest import Application, Instance
+from tests.faces.test_http_edges import envelope, sender
+from tests.support import surface
+from tests.support.actors import CONNECTION
+from tests.support.event_loop import Loop
+from tests.support.surface import EVERY, GUARDED, OPERATIONS, TOOLS
+
+TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
+PUBLIC = {
+    "/", "/health", "/health/ready", "/server-info", "/mcp/oauth/initiate", "/mcp/oauth/authorize",
+    "/mcp/oauth/consent", "/mcp/oauth/token", "/mcp/oauth/register", "/mcp/oauth/revoke",
+}  # fmt: skip
+
+
+# Row 1: no credential
+
+
+def test_row_1_the_routes_that_are_attacked_are_all_of_the_application(services: Services) -> None:
+    assert surface.of_app(create_app(services)) == set(EVERY)
+
+
+def test_row_1_the_public_paths_are_these_and_no_others() -> None:
+    assert (PUBLIC_PATHS, PUBLIC_PREFIX) == (PUBLIC, "/.well-known/")
+    open_paths = {path for _, path in EVERY} - {path for _, path in GUARDED}
+    assert {path for path in open_paths if not path.startswith(PUBLIC_PREFIX)} == PUBLIC
+
+
+@pytest.mark.parametrize(("method", "path"), GUARDED)
+def test_row_1_without_a_credential_every_route_is_401(
+    loop: Loop, services: Services, method: str, path: str
+) -> None:
+    settings = services.settings.model_copy(update={"bearer_token": SecretStr(TOKEN)})
+    http = sender(loop, create_app(replace(services, settings=settings)))
+    for prefix in PREFIXES:
+        answer = http(method, prefix + surface.url(path))
+        assert (answer.status_code, envelope(answer)["error_code"]) == (401, "AUTH_REQUIRED")
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+# Row 2: the ids of another account
+
+
+@dataclass
+class Two:
+    """Two accounts of one instance with a key each. Ada has data; Bob attacks."""
+
+    http: Application
+    ada: Account
+    ada_key: str
+    bob: Account
+    bob_key: str
+    marker: str = "marker-of-ada-5f0c"
+
+    def store(self, connection: str) -> None:
+        """Store what Ada has, and note her ids."""
+        ada = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org",
+               "birthday": "1815-12-10", "note": self.marker}  # fmt: skip
+        body = {
+            "entities": [ada, {"entity_type": "company", "name": "Analytical Engines"}],
+            "relationships": [{"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}],
+        }
+        stored = self.asked("POST", "/store", self.ada_key, json=body)
+        self.entity_ids = [item["entity_id"] for item in stored["entities"]]
+        (link,) = stored["relationships_created"]
+        (event,) = self.asked("GET", "/timeline", self.ada_key)["events"]
+        key = self.asked("POST", "/keys", self.ada_key, json={"name": self.marker})["key"]
+        self.ids = [
+            *self.entity_ids, link["relationship_id"], link["relationship_key"], event["id"], key["key_id"],
+            connection, stored["transaction_id"], *(item["observation_id"] for item in stored["entities"]),
+        ]  # fmt: skip
+        self.secrets = {*self.ids, self.marker, self.ada.id, self.ada.owner}
+        self.before = self.state()
+
+    def asked(self, method: str, path: str, key: str, **kwargs: Any) -> dict[str, Any]:
+        answer = self.http(method, path, key, **kwargs)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def state(self) -> list[Any]:
+        """Return what Ada sees of her data."""
+        paths = ["/stats", "/keys", "/mcp/oauth/connections", "/timeline", "/relationships", "/schemas",
+                 *(f"/entities/{entity_id}" for entity_id in self.entity_ids)]  # fmt: skip
+        seen = [self.asked("GET", path, self.ada_key) for path in paths]
+        for key in seen[1]["keys"]:
+            del key["last_used_at"]
+        return seen
+
+    def values(self, name: str) -> list[Any]:
+        """Return Ada's values for an argument of a name, none if it names nothing of hers."""
+        texts = {
+            "identifier": ["Ada Lovelace", "ada@example.org"], "search": ["Ada Lovelace", self.marker],
+            "question": ["who is Ada Lovelace", self.marker], "entity_identifier": ["Ada Lovelace"],
+            "keyword": [self.marker],
+        }  # fmt: skip
+        is_id = name == "id" or name.endswith(("_id", "_key")) or name in texts
+        return [*self.ids, *texts.get(name, ())] if is_id and name != "idempotency_key" else []
+
+    def attacks(self, operation: Operation[Any]) -> Iterator[dict[str, Any]]:
+        """Yield arguments of an operation in which each argument in turn has each of Ada's values."""
+        example = {name: value for name, value in operation.example.items() if not self.values(name)}
+        inner = nested_filters(operation.arguments)
+        models = [operation.arguments, *([inner] if inner else [])]
+        fields = {name: info for model in models for name, info in model.model_fields.items()}
+        needed = {name: self.values(name)[0] for name, info in fields.items()
+                  if info.is_required() and self.values(name)}  # fmt: skip
+        yield example | needed
+        for name in fields:
+            for value in self.values(name):
+                yield example | needed | {name: value}
+
+    def check(self, answer: httpx.Response, sent: Any) -> None:
+        """Check that an answer to Bob is empty or a refusal, and that neither has what is Ada's."""
+        assert answer.status_code in (200, 400, 404), (sent, answer.text)
+        seen = {secret for secret in self.secrets if secret in answer.text}
+        known = json.dumps(sent) if answer.status_code != 200 else ""
+        assert {secret for secret in seen if secret not in known} == set(), (sent, answer.text)
+
+
+@pytest.fixture(scope="module")
+def two(loop: Loop, instance_services: Services) -> Iterator[Two]:
+    instance = Instance(loop, replace(instance_services, guard=Guard(instance_services.database)))
+    ada, bob = instance.account("ada"), instance.account("bob")
+    http = instance.application(limit_reads="", limit_writes="", limit_heavy="", limit_auth="")
+    two = Two(http, ada, instance.key(ada), bob, instance.key(bob))
+    instance.rows(CONNECTION, account=ada.id, id="con_00000000000000ad", name=two.marker)
+    two.store("con_00000000000000ad")
+    yield two
+    instance.rows("MATCH (grant:OAuthGrant) DETACH DELETE grant")
+    instance.close()
+
+
+def test_row_2_ada_herself_reaches_what_bob_must_not(two: Two) -> None:
+    for entity_id in two.entity_ids:
+        assert two.http("GET", f"/entities/{entity_id}", two.ada_key).status_code == 200
+    answer = two.http.tool(two.ada_key, "retrieve_entities")
+    assert two.marker in answer.text
+
+
+@pytest.mark.parametrize(("method", "path", "name"), OPERATIONS)
+def test_row_2_the_ids_of_another_account_are_not_there_on_any_route(
+    two: Two, method: str, path: str, name: str
+) -> None:
+    for arguments in two.attacks(REGISTRY[name]):
+        address, kwargs = surface.request_of(method, path, arguments)
+        answer = two.http(method, address, two.bob_key, **kwargs)
+        if name == "relationship_types.register":
+            assert answer.status_code == 403
+        else:
+            two.check(answer, arguments)
+    assert two.state() == two.before
+
+
+MEMORY = {
+    "create_relations": {"relations": [{"from": "Ada Lovelace", "to": "Analytical Engines",
+                                        "relationType": "knows"}]},
+    "delete_relations": {"relations": [{"from": "Ada Lovelace", "to": "Analytical Engines",
+                                        "relationType": "works at"}]},
+    "add_observations": {"observations": [{"entityName": "Ada Lovelace", "contents": ["bob was here"]}]},
+    "delete_observations": {"deletions": [{"entityName": "Ada Lovelace", "observations": ["note"]}]},
+    "delete_entities": {"entityNames": ["Ada Lovelace", "Analytical Engines"]},
+    "create_entities": {"entities": [{"name": "Ada Lovelace", "entityType": "person",
+                                      "observations": ["x"]}]},
+    "search_nodes": {"query": "Ada Lovelace marker-of-ada-5f0c"},
+    "open_nodes": {"names": ["Ada Lovelace", "Analytical Engines"]},
+    "read_graph": {},
+}  # fmt: skip
+"""Calls of the tools of the toolset memory, which name entities and not ids."""
+
+
+def test_row_2_every_tool_that_names_no_ids_is_called_with_names() -> None:
+    assert set(MEMORY) == {tool for tool, operation in all_tools().items() if not operation.routes}
+
+
+@pytest.mark.parametrize(("toolset", "tool"), TOOLS)
+def test_row_2_the_ids_of_another_account_are_not_there_by_any_tool(
+    two: Two, toolset: str, tool: str
+) -> None:
+    calls = [MEMORY[tool]] if tool in MEMORY else two.attacks(all_tools()[tool])
+    for arguments in calls:
+        message = surface.call_of(tool, arguments)
+        answer = two.http("POST", f"/mcp/{toolset}", two.bob_key, json=message, headers=surface.MCP_HEADERS)
+        if tool == "register_relationship_type":
+            assert answer.status_code == 403
+            continue
+        result = answer.json()["result"]
+        known = json.dumps(arguments) if result["isError"] else ""
+        assert [each for each in two.secrets if each in answer.text and each not in known] == [], arguments
+    assert two.state() == two.before
+
+
+# Row 3: an identity in the arguments
+
+
+CLAIMS = ("user_id", "owner", "owner_id", "account", "account_id", "tenant")
+
+
+@pytest.mark.parametrize(("method", "path", "name"), OPERATIONS)
+def test_row_3_an_account_in_the_arguments_of_a_route_is_refused_or_ignored(
+    two: Two, method: str, path: str, name: str
+) -> None:
+    for claim in CLAIMS:
+        for value in (two.ada.id, two.ada.owner, "ada"):
+            address, kwargs = surface.request_of(method, path, {**REGISTRY[name].example, claim: value})
+            answer = two.http(method, address, two.bob_key, **kwargs)
+            if REGISTRY[name].scope == "admin":
+                assert answer.status_code == 403
+                continue
+            assert envelope(answer)["error_code"] == "ERR_UNKNOWN_FIELD", (claim, answer.text)
+            address, kwargs = surface.request_of(method, path, REGISTRY[name].example)
+            if "params" not in kwargs:
+                # The query of a request with a body is no argument: it is ignored.
+                two.check(two.http(method, address, two.bob_key, params={claim: value}, **kwargs), {})
+    assert two.state() == two.before
+
+
+@pytest.mark.parametrize(("toolset", "tool"), TOOLS)
+def test_row_3_an_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolset: str, tool: str) -> None:
+    operation = all_tools()[tool]
+    for claim in CLAIMS:
+        arguments = {**(MEMORY.get(tool) or operation.example), claim: two.ada.owner}
+        message = surface.call_of(tool, arguments)
+        answer = two.http("POST", f"/mcp/{toolset}", two.bob_key, json=message, headers=surface.MCP_HEADERS)
+        if operation.scope == "admin":
+            assert answer.status_code == 403
+        else:
+            assert "ERR_UNKNOWN_FIELD" in answer.text, answer.text
+    assert two.state() == two.before
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_row_3_an_account_in_the_arguments_of_another_route_gives_nothing(two: Two, route: Any) -> None:
+    for claim in CLAIMS:
+        claims = {claim: two.ada.owner}
+        answers = [two.http(route.method, route.path, two.bob_key, params=claims)]
+        answers += [two.http(route.method, route.path, two.bob_key, json=claims)] if route.bodies else []
+        for answer in answers:
+            assert answer.status_code < 500
+            assert "set-cookie" not in answer.headers
+            assert [each for each in two.secrets - {two.ada.owner} if each in answer.text] == []
+    assert two.state() == two.before
+
+
+@pytest.mark.parametrize("header", ["X-User-Id", "X-Owner", "X-Account", "X-Forwarded-User", "Remote-User"])
+def test_row_3_an_account_in_a_header_is_ignored(two: Two, header: str) -> None:
+    for value in (two.ada.id, two.ada.owner, "ada"):
+        me = two.http("GET", "/me", two.bob_key, headers={header: value})
+        assert two.bob.owner in me.text
+        assert not {two.ada.id, two.ada.owner} & {*me.text.split('"')}
+        refused = two.http("GET", "/me", two.bob_key, headers={ACCOUNT_HEADER: value})
+        assert envelope(refused)["error_code"] == "AUTH_INVALID"
+
+
+# Row 4: an address of this machine
+
+
+LOCAL = {
+    "X-Forwarded-For": "127.0.0.1", "X-Real-IP": "127.0.0.1", "Forwarded": 'for=127.0.0.1;host="localhost"',
+    "X-Forwarded-Host": "localhost", "X-Client-IP": "::1", "True-Client-IP": "127.0.0.1",
+    "X-Original-Forwarded-For": "127.0.0.1", "Via": "1.1 localhost",
+}  # fmt: skip
+BINDS = [
+    {"host": "0.0.0.0"}, {"host": "::"}, {"host": "192.0.2.1"}, {"env": "production"},
+    {"bearer_token": SecretStr(TOKEN)}, {"host": "0.0.0.0", "trusted_proxies": ("127.0.0.1", "::1")},
+    {"env": "production", "trusted_proxies": ("127.0.0.1",)},
+]  # fmt: skip
+"""Settings under which a caller needs a credential. The connection comes from loopback, as by a proxy."""
+
+
+@pytest.mark.parametrize("changes", BINDS, ids=str)
+@pytest.mark.parametrize("header", [*LOCAL, "all"])
+def test_row_4_an_address_of_this_machine_in_a_header_opens_no_route(
+    loop: Loop, services: Services, changes: dict[str, Any], header: str
+) -> None:
+    settings = services.settings.model_copy(update=changes | {"allowed_hosts": ("localhost",)})
+    http = sender(loop, create_app(replace(services, settings=settings), limited=False))
+    headers = LOCAL if header == "all" else {header: LOCAL[header]}
+    for method, path in GUARDED:
+        answer = http(method, surface.url(path), headers=headers)
+        assert (answer.status_code, envelope(answer)["error_code"]) == (401, "AUTH_REQUIRED"), path
