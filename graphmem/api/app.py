@@ -44,7 +44,9 @@ def create_app(
     of its credential. ``limited``: whether callers have rate limits.
     """
     if authenticate is None:
-        authenticate = Authenticator(services.database, services.settings, services.credentials).actor
+        authenticate = Authenticator(
+            services.database, services.settings, services.guard, services.credentials
+        ).actor
     endpoint = McpEndpoint(services)
 
     @contextlib.asynccontextmanager

@@ -44,16 +44,23 @@ Authenticate = Callable[[Caller], Awaitable[Actor]]
 
 
 class Authenticator:
-    """Finds the actor of each request of one process. ``credentials``: what the process remembers of them."""
+    """Finds the actor of each request of one process.
+
+    ``guard`` and ``credentials`` are those of the process: what makes or ends a credential tells them.
+    """
 
     def __init__(
-        self, database: Database, settings: Settings, credentials: CredentialCache | None = None
+        self,
+        database: Database,
+        settings: Settings,
+        guard: Guard,
+        credentials: CredentialCache | None = None,
     ) -> None:
         self._accounts = Accounts(database)
         self._settings = settings
         self._grants = Grants(database)
         self._credentials = CredentialCache() if credentials is None else credentials
-        self._guard = Guard(database)
+        self._guard = guard
         self._lookups: dict[str, Callable[[str, Caller], Awaitable[Credential]]] = {
             tokens.KEY_PREFIX: self._of_key,
             tokens.ACCESS_PREFIX: self._of_access_token,
@@ -74,7 +81,7 @@ class Authenticator:
             )
         authorization = caller.headers.get("authorization")
         if authorization is None:
-            if await self.is_open():
+            if await self._guard.is_open(self._settings):
                 return local_actor("rest", Method.NONE)
             raise AuthRequired
         scheme, _, rest = authorization.partition(" ")
@@ -87,10 +94,6 @@ class Authenticator:
             if token.startswith(prefix):
                 return await self._remembered(token, caller, look_up)
         raise AuthInvalid
-
-    async def is_open(self) -> bool:
-        """Return whether callers need no credential: on loopback, in development, and nothing guards it."""
-        return await self._guard.is_open(self._settings)
 
     def _is_static(self, token: str) -> bool:
         expected = self._settings.bearer_token

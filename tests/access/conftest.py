@@ -90,9 +90,10 @@ class Instance:
         return by_runner(self.loop, self.services, owner)
 
     def application(self, authenticate: Authenticate | None = None, **settings: Any) -> Application:
-        """Return an HTTP application with some settings."""
+        """Return an HTTP application with some settings, as a process of its own has it."""
         changed = self.services.settings.model_copy(update=settings)
-        services = replace(self.services, settings=changed, credentials=CredentialCache())
+        guard, credentials = Guard(self.services.database), CredentialCache()
+        services = replace(self.services, settings=changed, guard=guard, credentials=credentials)
         app = create_app(services, authenticate)
         started = asyncio.Event()
 

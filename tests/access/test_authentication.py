@@ -9,7 +9,6 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -203,7 +202,7 @@ def test_a_credential_that_was_seen_within_4_s_costs_no_round_trip(
     instance: Instance, later: Callable[[float], None]
 ) -> None:
     keys = [instance.key(instance.account(name)) for name in ("ada", "bob")]
-    finder = Authenticator(instance.services.database, instance.services.settings)
+    finder = Authenticator(instance.services.database, instance.services.settings, instance.services.guard)
 
     async def trips(key: str) -> int:
         cell = [0]
@@ -219,7 +218,7 @@ def test_a_credential_that_was_seen_within_4_s_costs_no_round_trip(
 
 
 def test_a_key_that_is_wrong_is_not_remembered(instance: Instance) -> None:
-    finder = Authenticator(instance.services.database, instance.services.settings)
+    finder = Authenticator(instance.services.database, instance.services.settings, instance.services.guard)
     for _ in range(2):
         with pytest.raises(AuthInvalid):
             instance.loop.run(finder.actor(of_key(tokens.make(tokens.KEY_PREFIX))))
@@ -458,12 +457,7 @@ def test_the_description_of_the_server_says_whether_callers_need_a_credential(
     instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def told(**settings: Any) -> str:
-        services = replace(instance.services, guard=guard.Guard(instance.services.database))
-        return (
-            Instance(instance.loop, services, instance.ended, instance.running)
-            .application(**settings)("GET", "/server-info")
-            .json()["authentication"]
-        )
+        return instance.application(**settings)("GET", "/server-info").json()["authentication"]
 
     assert told() == "none"
     assert [told(bearer_token=SecretStr(TOKEN)), told(env="production")] == ["bearer", "bearer"]
@@ -482,8 +476,7 @@ def test_the_description_of_the_server_asks_the_database_at_most_every_4_s(
         return await are_guarded(self)
 
     monkeypatch.setattr(Accounts, "are_guarded", counted)
-    services = replace(instance.services, guard=guard.Guard(instance.services.database))
-    http = Instance(instance.loop, services, instance.ended, instance.running).application()
+    http = instance.application()
     for ahead, lookups in ((0, 1), (3.9, 1), (0.2, 2)):
         later(ahead)
         assert http("GET", "/server-info").status_code == 200
@@ -497,8 +490,7 @@ def test_the_description_of_the_server_is_answered_while_the_database_is_down(
         return DatabaseUnavailable()
 
     monkeypatch.setattr(Availability, "error", down)
-    services = replace(instance.services, guard=guard.Guard(instance.services.database))
-    http = Instance(instance.loop, services, instance.ended, instance.running).application()
+    http = instance.application()
     assert http("GET", "/server-info").json()["authentication"] == "none"
 
 

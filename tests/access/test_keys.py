@@ -123,12 +123,20 @@ def test_the_keys_of_one_account_are_invisible_to_others(instance: Instance, ada
 
 def test_the_first_key_of_an_open_instance_warns_that_callers_need_a_credential(instance: Instance) -> None:
     http = instance.application()
-    first, second = (http("POST", "/keys", json={"name": "laptop"}) for _ in range(2))
+    first = http("POST", "/keys", json={"name": "laptop"})
     (warning,) = first.json()["warnings"]
     assert warning["code"] == "AUTHENTICATION_ON"
     assert "within 5 seconds" in warning["message"]
-    # The application still remembers that nothing guarded it.
+    second = http("POST", "/keys", first.json()["secret"], json={"name": "server"})
+    assert second.status_code == 200
     assert "warnings" not in second.json()
+
+
+def test_the_first_key_guards_the_process_that_makes_it_at_once(instance: Instance) -> None:
+    http = instance.application()
+    assert http("GET", "/stats").status_code == 200
+    assert http("POST", "/keys", json={"name": "laptop"}).status_code == 200
+    assert http("GET", "/stats").status_code == 401
 
 
 def test_a_caller_without_an_account_makes_no_key(instance: Instance, owner: str) -> None:
