@@ -78,6 +78,12 @@ class Actor:
     method: Method = Method.NONE
     credential: str = ""
 
+    @property
+    def erasable_account(self) -> str:
+        """The id of its account if that can be deleted with its data; empty for the local account."""
+        is_local = self.method is Method.NONE or self.account == LOCAL_ACCOUNT
+        return "" if is_local else self.account
+
     def named(self, client: str) -> Actor:
         """Return the actor with the name of its client program."""
         return replace(self, client=client[:CLIENT_NAME_LIMIT]) if client else self

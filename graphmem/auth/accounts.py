@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, local_actor, passwords, stored_name, tokens
 from graphmem.database.driver import Database
-from graphmem.errors import AccountConflict, NotFound
+from graphmem.errors import AccountConflict, GraphmemError, NotFound
 from graphmem.model import times
 from graphmem.settings import Settings
 
@@ -29,7 +29,10 @@ _MICROSECONDS: Final = 1_000_000
 
 
 class Account(NamedTuple):
-    """A row of ``account/_row.cypher``. ``scopes`` are those that its keys and tokens can have at most."""
+    """A row of ``account/_row.cypher``. ``scopes`` are those that its keys and tokens can have at most.
+
+    ``is_erased``: it is being deleted with its data (:mod:`graphmem.auth.erasing`).
+    """
 
     id: str
     name: str
@@ -38,6 +41,7 @@ class Account(NamedTuple):
     has_password: bool
     disabled: bool
     created_at: int
+    is_erased: bool = False
 
 
 class ApiKey(NamedTuple):
@@ -63,7 +67,13 @@ def actor_of(
     scopes: Iterable[str] = ALL_SCOPES,
     credential: str = "",
 ) -> Actor:
-    """Return the actor of an account, with those of ``scopes`` that the account has."""
+    """Return the actor of an account, with those of ``scopes`` that the account has.
+
+    Raises:
+        AccountConflict: the account is being deleted with its data.
+    """
+    if account.is_erased:
+        raise being_erased(account.name)
     return Actor(
         owner=account.owner,
         scopes=frozenset(map(Scope, scopes)) & frozenset(map(Scope, account.scopes)),
@@ -107,9 +117,24 @@ class Guarded(NamedTuple):
     guarded: bool
 
 
+class OwnerState(NamedTuple):
+    """The row of ``account/by_owner.cypher``: the account of an owner, and whether the owner has data."""
+
+    account: Account | None
+    has_data: bool
+
+
 class Deleted(NamedTuple):
     """The row of ``account/delete.cypher``: how many keys and grants went with the account."""
 
+    keys: int
+    grants: int
+
+
+class Closed(NamedTuple):
+    """The row of ``account/close.cypher``: the account, and how many keys and grants were erased."""
+
+    account: Account
     keys: int
     grants: int
 
@@ -118,16 +143,25 @@ class Accounts:
     """The accounts of the instance."""
 
     def __init__(self, database: Database) -> None:
+        self.database = database
         self._reads = database.reads(None)
         self._writes = database.writes(None)
 
-    async def create(self, name: str, scopes: Collection[str], password: str | None) -> Account:
+    async def create(
+        self, name: str, scopes: Collection[str], password: str | None, owner: str | None = None
+    ) -> Account:
         """Create an account with an owner of its own; without a password if ``password`` is None.
 
+        ``owner``: an owner whose data no account reaches, because its account was deleted or because the data
+        came by a restore.
+
         Raises:
-            AccountConflict: the name is taken.
+            AccountConflict: the name is taken, or an account has that owner.
+            NotFound: nothing is stored for that owner.
         """
-        account_id = str(uuid.uuid4())
+        if owner is not None:
+            await self._refuse_owner(owner)
+        account_id = owner or str(uuid.uuid4())
         row = await self._writes.one(
             "account.create", AccountResult, id=account_id, name=name,
             scopes=sorted(scopes), password=password and await passwords.hashed(password),
@@ -136,6 +170,14 @@ class Accounts:
         if row is None:
             raise AccountConflict(f"there is an account {name!r} already: choose another name", name=name)
         return row.account
+
+    async def _refuse_owner(self, owner: str) -> None:
+        """Refuse a new account for an owner who has an account, or has stored nothing."""
+        row = await self._reads.one("account.by_owner", OwnerState, owner_id=owner)
+        if row is not None and row.account is not None:
+            raise AccountConflict(f"the account {row.account.name} has the owner {owner}", owner=owner)
+        if row is None or not row.has_data:
+            raise NotFound(f"nothing is stored here for the owner {owner}", owner=owner)
 
     async def all(self) -> list[Account]:
         """Return all accounts, by name."""
@@ -167,11 +209,12 @@ class Accounts:
 
         Raises:
             NotFound: there is no such account.
+            AccountConflict: it is being deleted with its data.
         """
         stored = password and await passwords.hashed(password)
         row = await self._writes.one("account.set_password", AccountResult, name=name, password=stored)
         if row is None:
-            raise _no_account(name)
+            raise await self._refusal(name)
         return row.account
 
     async def set_disabled(self, name: str, disabled: bool) -> Account:
@@ -179,10 +222,11 @@ class Accounts:
 
         Raises:
             NotFound: there is no such account.
+            AccountConflict: it is being deleted with its data.
         """
         row = await self._writes.one("account.set_disabled", AccountResult, name=name, disabled=disabled)
         if row is None:
-            raise _no_account(name)
+            raise await self._refusal(name)
         return row.account
 
     async def delete(self, name: str) -> Deleted:
@@ -195,6 +239,22 @@ class Accounts:
         if row is None:
             raise _no_account(name)
         return row
+
+    async def close(self, name: str) -> Closed:
+        """Disable an account for good, and erase its keys, codes, grants and password.
+
+        Raises:
+            NotFound: there is no such account.
+        """
+        row = await self._writes.one("account.close", Closed, name=name, erased_at=times.now())
+        if row is None:
+            raise _no_account(name)
+        return row
+
+    async def _refusal(self, name: str) -> GraphmemError:
+        """Return why an account cannot be changed: it is being deleted with its data, or there is none."""
+        row = await self._reads.one("account.by_name", AccountPassword, name=name)
+        return _no_account(name) if row is None else being_erased(name)
 
     async def are_guarded(self) -> bool:
         """Return whether an account has a password or a key: then callers over TCP need a credential."""
@@ -292,6 +352,15 @@ class Accounts:
             "account.redeem_code", AccountResult, digest=tokens.digest(code), now=now
         )
         return redeemed.account if redeemed is not None else None
+
+
+def being_erased(name: str) -> AccountConflict:
+    """Return the refusal of everything but the end of the deletion, for an account that is being erased."""
+    return AccountConflict(
+        f"the account {name} is being deleted with its data, and can do nothing else: "
+        f"`graphmem account delete {name} --with-data` finishes the deletion",
+        name=name,
+    )
 
 
 def _no_account(name: str) -> NotFound:

@@ -38,9 +38,12 @@ def code(
 
         async def work(accounts: Accounts, chosen: Settings) -> dict[str, Any]:
             from graphmem.auth import LOCAL_NAME
+            from graphmem.auth.accounts import being_erased
             from graphmem.model import times
 
             account = await accounts.by_name(session.account or LOCAL_NAME)
+            if account.is_erased:
+                raise being_erased(account.name)
             text, expires_at = await accounts.create_code(account.id)
             return {"code": text, "account": account.name, "expires_at": times.render(expires_at)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -24,6 +25,7 @@ from graphmem.errors import AccountConflict, ConfigurationInvalid, InvalidInput
 
 if TYPE_CHECKING:
     from graphmem.auth.accounts import Account, Accounts, Deleted
+    from graphmem.auth.erasing import Erased, Totals
     from graphmem.settings import Settings
 
 T = TypeVar("T")
@@ -77,9 +79,13 @@ def create(
     password: Annotated[
         bool, typer.Option("--password", help="Ask for a password; without a terminal, read a line of stdin.")
     ] = False,
+    owner: Annotated[
+        str | None,
+        typer.Option(help="Owner whose data no account reaches: that of a deleted account, or of a restore."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Create an account with data of its own.
+    """Create an account with data of its own, or with the data that --owner names.
 
     Without a password, only API keys and one-time codes open the account.
 
@@ -87,6 +93,7 @@ def create(
     Examples:
       graphmem account create ada
       graphmem account create ada@example.org --password
+      graphmem account create ada --owner 6f1c1d1e-3a55-4a0f-9a53-0c6e5d2b7f10
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
@@ -96,7 +103,7 @@ def create(
         async def work(accounts: Accounts, chosen: Settings) -> Account:
             if secret is not None:
                 tell_first_credential(await accounts.is_open(chosen))
-            return await accounts.create(chosen_name, scopes, secret)
+            return await accounts.create(chosen_name, scopes, secret, owner)
 
         _show(on_accounts(session, work), as_json or session.as_json)
 
@@ -181,35 +188,89 @@ def enable(context: typer.Context, name: Name, as_json: Json = False) -> None:
 def delete(
     context: typer.Context,
     name: Name,
+    with_data: Annotated[
+        bool, typer.Option("--with-data", help="Erase the data of its owner too, for ever.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete an account with its keys, codes and grants, after a question.
+    """Delete an account with its keys and grants, after a question. Without --with-data, its data stays.
 
-    The data of its owner stays in the database. No command erases the data of an owner.
+    --with-data erases everything that the account has stored: only a backup brings it back. If the command is
+    interrupted, run it again: until it is done, the account is disabled. Data that stayed is reached by an
+    account that is made with --owner.
 
     \b
     Examples:
       graphmem account delete ada
-      graphmem account delete ada --yes
+      graphmem account delete ada --with-data
+      graphmem account delete ada --with-data --yes
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
         _require_database(session)
         chosen_name = _refuse_local(_name(name), "deleted")
-        if not yes:
-            question = (
-                f"Delete the account {chosen_name} with its keys and grants? Its data stays in the database, "
-                "and no account reaches it then."
-            )
-            typer.confirm(question, abort=True, err=True)
+        if with_data:
+            _delete_with_data(session, chosen_name, yes, as_json or session.as_json)
+        else:
+            _delete(session, chosen_name, yes, as_json or session.as_json)
 
-        async def work(accounts: Accounts, chosen: Settings) -> tuple[Account, Deleted]:
-            return await accounts.by_name(chosen_name), await accounts.delete(chosen_name)
 
-        account, deleted = on_accounts(session, work)
-        row = {"deleted": account.name, "keys": deleted.keys, "grants": deleted.grants}
-        show({**row, "owner": account.owner}, as_json or session.as_json)
+def _delete(session: Session, name: str, yes: bool, as_json: bool) -> None:
+    if not yes:
+        question = (
+            f"Delete the account {name} with its keys and grants? Its data stays in the database, "
+            "and no account reaches it then."
+        )
+        typer.confirm(question, abort=True, err=True)
+
+    async def work(accounts: Accounts, chosen: Settings) -> tuple[Account, Deleted, bool]:
+        from graphmem.auth.accounts import being_erased
+        from graphmem.auth.erasing import totals_of
+
+        account = await accounts.by_name(name)
+        if account.is_erased:
+            raise being_erased(name)
+        deleted = await accounts.delete(name)
+        return account, deleted, (await totals_of(accounts.database, account.owner)).transactions > 0
+
+    account, deleted, has_data = on_accounts(session, work)
+    row = {"deleted": account.name, "keys": deleted.keys, "grants": deleted.grants, "owner": account.owner}
+    show(row, as_json)
+    if has_data and not as_json:
+        line = (
+            f"Its data stays. To reach it: graphmem account create {name} --owner {account.owner}. "
+            f"To erase it then: graphmem account delete {name} --with-data."
+        )
+        stderr.print(line, highlight=False, soft_wrap=True)
+
+
+def _delete_with_data(session: Session, name: str, yes: bool, as_json: bool) -> None:
+    async def look(accounts: Accounts, chosen: Settings) -> tuple[Account, Totals]:
+        from graphmem.auth.erasing import totals_of
+
+        account = await accounts.by_name(name)
+        return account, await totals_of(accounts.database, account.owner)
+
+    account, totals = on_accounts(session, look)
+    if not yes:
+        contents = ", ".join(f"{count:,} {what}" for what, count in totals.shown.items())
+        typer.confirm(
+            f"Delete the account {name} and erase its data: {contents}? Only a backup brings it back.",
+            abort=True,
+            err=True,
+        )
+
+    async def work(accounts: Accounts, chosen: Settings) -> Erased:
+        from graphmem.auth.erasing import delete_with_data
+        from graphmem.cli.progress import counted_progress
+
+        with counted_progress() as progress:
+            task = progress.add_task(f"erasing the data of {name}", total=sum(totals.shown.values()))
+            return await delete_with_data(accounts.database, name, lambda done: progress.advance(task, done))
+
+    erased = on_accounts(session, work)
+    show({"deleted": name, "owner": account.owner, **asdict(erased)}, as_json)
 
 
 def _set_disabled(context: typer.Context, name: str, disabled: bool, as_json: bool) -> None:
@@ -240,14 +301,17 @@ def _row(account: Account) -> dict[str, Any]:
         "scopes": account.scopes,
         "password": account.has_password,
         "disabled": account.disabled,
+        "erased": account.is_erased,
         "created_at": times.render(account.created_at),
     }
 
 
 def _readable(account: Account) -> dict[str, Any]:
     """Return an account for people."""
-    row = {name: value for name, value in _row(account).items() if name != "owner"}
+    row = {name: value for name, value in _row(account).items() if name not in ("owner", "erased")}
     marks = {name: "yes" if row[name] else "no" for name in ("password", "disabled")}
+    if account.is_erased:
+        marks["disabled"] = "being erased"
     return {**row, **marks, "scopes": ", ".join(account.scopes)}
 
 

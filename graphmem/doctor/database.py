@@ -79,7 +79,17 @@ async def _access(database: Database, settings: Settings) -> list[Finding]:
     # An older schema has no accounts, and lacks the index by which they are looked up.
     has_accounts = ACCOUNTS_VERSION in await migrations.applied(database)
     guarded = has_accounts and await Accounts(database).are_guarded()
-    return [machine.access(settings, guarded=guarded)]
+    accounts = await Accounts(database).all() if has_accounts else []
+    return [
+        machine.access(settings, guarded=guarded),
+        *(_unfinished(account.name) for account in accounts if account.is_erased),
+    ]
+
+
+def _unfinished(name: str) -> Finding:
+    what = f"the account {name} is being deleted with its data"
+    fix = f"If that was interrupted, finish it: graphmem account delete {name} --with-data."
+    return Finding("access", "warn", what, fix)
 
 
 async def _version(database: Database, settings: Settings) -> list[Finding]:

@@ -74,7 +74,7 @@ async def create(
 
     Raises:
         DumpRefused: the file exists, and ``force`` is not given or the database is empty; the file cannot be
-            written; or an owner has stored nothing.
+            written; or an owner has stored nothing, or was erased meanwhile.
         Unavailable: the database failed.
     """
     with _file(path, force) as file:
@@ -176,9 +176,13 @@ class _Creator:
 
         Waiting for the owner's lock makes sure that every write up to there can be read whole.
         """
+        sequence = await self._sequence(owner)
+        return _Cut(sequence, await self._database.reads(owner).only("dump.cut", _Counts))
+
+    async def _sequence(self, owner: str) -> int:
+        """Return how many transactions an owner has; 0 for an owner whose data is erased."""
         locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
-        counts = await self._database.reads(owner).only("dump.cut", _Counts)
-        return _Cut(locked.sequence if locked else 0, counts)
+        return 0 if locked is None or locked.revision is None else locked.sequence
 
     async def _owners(self) -> AsyncIterator[str]:
         after: str | None = ""
@@ -212,6 +216,11 @@ class _Creator:
             contents.observations += len(observations)
             contents.recorded_at = transaction.recorded_at
             self._progress(len(observations), None)
+        if contents.transactions < sequence and await self._sequence(owner) < sequence:
+            raise DumpRefused(
+                f"the data of the owner {owner} was erased while the backup was written: run it again",
+                owner=owner,
+            )
         return contents
 
     async def _schemas(self, owner: str, sequence: int) -> AsyncIterator[tuple[str, list[_SchemaRow]]]:

@@ -72,6 +72,7 @@ class TransactionFields(TypedDict):
     """The fields of :class:`graphmem.writing.transaction.TransactionRequest`."""
 
     owner: str
+    account: str
     transaction_id: str
     operation: str
     agent: str
@@ -124,6 +125,7 @@ def transaction(context: Context, operation_name: str, arguments: Writing) -> Tr
     actor = context.actor
     return {
         "owner": actor.owner,
+        "account": actor.erasable_account,
         "transaction_id": ids.transaction_id(),
         "operation": operation_name,
         "agent": actor.agent,

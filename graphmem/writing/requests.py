@@ -78,13 +78,15 @@ class WriteRequest(ABC):
     """One unit that is accepted or refused: all of its observations are written, or none.
 
     ``shares_turn``: whether other requests may be in its turn. A request whose change reaches further than
-    the things that it names is alone in its turn.
+    the things that it names is alone in its turn. ``account`` is the id of the account that acts, empty where
+    none acts that can be deleted: the first write of an account that is gone is refused.
     """
 
     shares_turn: ClassVar[bool] = True
 
     owner: str
     transaction_id: str
+    account: str = ""
 
     @property
     def writes_facts(self) -> bool:

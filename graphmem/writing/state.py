@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from graphmem.errors import AuthInvalid
 from graphmem.model import state_hash
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
@@ -92,19 +93,22 @@ class State:
 
 
 class OwnerRow(NamedTuple):
-    """The node of an owner."""
+    """The node of an owner; no revision while the owner's data is being erased."""
 
     sequence: int
-    revision: int
+    revision: int | None
     recorded_at: int
     state_hash: str | None
 
 
 class LockedOwner(NamedTuple):
-    """The row of ``owner.lock``; no row for an owner who has written nothing."""
+    """The row of ``owner.lock``; no row for an owner who has written nothing.
+
+    There is no revision while the owner's data is being erased.
+    """
 
     sequence: int
-    revision: int
+    revision: int | None
 
 
 class AliasRow(NamedTuple):
@@ -136,9 +140,12 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
 
     Raises:
         Torn: a commit fell into the reading of a thing.
+        AuthInvalid: the owner's data is being erased.
     """
     if look.owner is None:
         return None
+    if look.owner.revision is None:
+        raise owner_erased()
     transactions = look.transactions
     namesakes: dict[NameKey, list[NamesakeRow]] = {}
     for row in look.namesakes:
@@ -158,6 +165,11 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
         namesakes=namesakes,
         types_in_use=look.types_in_use,
     )
+
+
+def owner_erased() -> AuthInvalid:
+    """Return the refusal of a write whose account is being deleted, or was deleted, with its data."""
+    return AuthInvalid("the account is deleted, and its data is erased: nothing was written")
 
 
 def empty() -> State:

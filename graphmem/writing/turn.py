@@ -16,6 +16,7 @@ from graphmem.database.driver import Database, round_trips
 from graphmem.database.queries import Queries
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import (
+    AuthInvalid,
     DatabaseCrowded,
     DatabaseFull,
     DiskFull,
@@ -128,8 +129,8 @@ class Writer:
         ):
             try:
                 await self._settle(batch)
-            except DatabaseCrowded as exc:
-                # Others use up the memory: one request after the other would find no more of it.
+            except (DatabaseCrowded, AuthInvalid) as exc:
+                # Others use up the memory, or the owner is erased: one request alone would fare no better.
                 self._fail(batch, exc)
             except DatabaseFull as exc:
                 if len(batch) > 1:
@@ -212,7 +213,7 @@ class Writer:
         state = await self._look(batch, reads)
         if state is None:
             if any(waiting.request.writes_facts for waiting in batch):
-                await self._create_owner()
+                await self._create_owner(batch)
             state = states.empty()
         if state.revision not in (0, self.known.revisions.get(self.owner)):
             # Another process wrote, perhaps just now. A reader may see the new revision of the owner before
@@ -270,8 +271,9 @@ class Writer:
                 state = await self._look(batch, tx) or states.empty()
             await self._refold_moved(state, batch, tx)
             decided = self._decide(state, batch)
-            if decided.writes:
-                await self._write_turn(decided, tx)
+            if decided.writes and not await self._write_turn(decided, tx):
+                # Nobody changes the revision of a locked owner: the owner was erased since the last turn.
+                raise states.owner_erased()
         return decided
 
     @staticmethod
@@ -318,9 +320,19 @@ class Writer:
         with _write_in_doubt():
             return await forms.write(params, queries)
 
-    async def _create_owner(self) -> None:
+    async def _create_owner(self, batch: list[Waiting]) -> None:
+        """Create the owner's node. All requests of an owner act for one account, or for none.
+
+        Raises:
+            AuthInvalid: the account was deleted while the request was under way.
+        """
+        account_id = max(waiting.request.account for waiting in batch)
         with _write_in_doubt():
-            await self.database.write("owner.create", self.owner, state_hash=state_hash.EMPTY)
+            created = await self.database.write(
+                "owner.create", self.owner, state_hash=state_hash.EMPTY, account_id=account_id
+            )
+        if not created:
+            raise states.owner_erased()
 
     def _decide(self, state: State, batch: list[Waiting]) -> Decided:
         decided = Decided(state, batch)

@@ -95,6 +95,8 @@ async def write_account(services: Services) -> None:
     await accounts.revoke_key(account.id, record.id)
     code, _ = await accounts.create_code(account.id)
     assert await accounts.prove("", code) is None
+    await accounts.close(name)
+    await services.database.write("owner.close", account.owner, erased_at=1)
     for kind in ("granted", "issued"):
         await services.database.script(f"CALL db.createRelationshipType('{kind}')")
 

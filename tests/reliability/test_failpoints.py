@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from graphmem import cypher, neo4j_local
+from graphmem.auth.erasing import OWNED
 from graphmem.database import failpoints
 from graphmem.errors import ConfigurationInvalid, InternalError
 from graphmem.registry import Services
@@ -57,7 +58,11 @@ WORK = (
 RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
 REGISTERS = ("before:relationship_type.register", "after:relationship_type.register")
 SETTLES = ("before:audit.settle", "after:audit.settle")
-COVERED = {*STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES}
+ERASES = {f"{side}:{step}" for step in ("owner.close", "owner.thin", *OWNED) for side in ("before", "after")}
+"""tests/access/test_erasing.py has them."""
+COVERED = {
+    *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
+}  # fmt: skip
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""
 

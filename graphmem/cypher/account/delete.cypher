@@ -8,14 +8,6 @@
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {name: $name})
-WITH account, [(account)-[:has_key]->(key:ApiKey) | key] AS keys,
-  [(account)-[:has_code]->(code:OneTimeCode) | code] AS codes,
-  [(account)-[:granted]->(grant:OAuthGrant) | grant] AS grants
-WITH account, keys, codes, grants, size(keys) AS key_count, size(grants) AS grant_count
-CALL (grants) {
-  UNWIND grants AS grant
-  OPTIONAL MATCH (grant)-[:issued]->(issued)
-  DETACH DELETE issued, grant
-}
+<account._credentials>
 FOREACH (node IN keys + codes + account | DETACH DELETE node)
 RETURN key_count AS keys, grant_count AS grants

@@ -1,4 +1,5 @@
-// account.set_password: set the password of an account, or take it away; no row if there is no such account.
+// account.set_password: set the password of an account, or take it away; no row if there is no such account, or if it
+// is being deleted with its data.
 //
 // params  name: STRING, password: STRING
 // returns account: LIST
@@ -7,5 +8,6 @@
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {name: $name})
+WHERE account.erased_at IS NULL
 SET account.password = $password
 RETURN <account._row> AS account

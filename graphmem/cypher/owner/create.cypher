@@ -1,10 +1,21 @@
-// owner.create: create the node of an owner before the owner's first write.
+// owner.create: create the node of an owner before the owner's first write; no row if the account that writes is gone, or
+// is being deleted with its data.
 //
-// params  state_hash: STRING
+// params  state_hash: STRING, account_id: STRING
 // returns created: BOOLEAN
 // mode    write
-// index   owner_id
+// index   owner_id, account_id
 // cost    light
+// `account_id` is empty where no account writes, as in a restore. The SET takes the lock of the account before it is
+// read, so that a deletion of the account comes entirely before or entirely after this statement.
+CALL () {
+  OPTIONAL MATCH (account:Account {id: $account_id})
+  FOREACH (each IN CASE WHEN account IS NULL THEN [] ELSE [account] END | SET each.locked = true)
+  WITH account
+  WHERE $account_id = '' OR (account IS NOT NULL AND account.erased_at IS NULL)
+  RETURN count(*) AS allowed
+}
+WITH allowed WHERE allowed > 0
 MERGE (owner:Owner {id: $owner})
 ON CREATE SET owner.sequence = 0, owner.revision = 0, owner.recorded_at = 0, owner.state_hash = $state_hash
 RETURN true AS created

@@ -1,0 +1,200 @@
+"""Deleting an account with the data of its owner.
+
+The account is disabled first, and goes last. Until then its name leads to the owner, so that a command that
+was interrupted can be run again. The owner's node is closed before anything is erased: a turn of a writer
+finds no revision in it, and writes nothing. The node goes after all other nodes of the owner. When both are
+gone, a write that was under way finds neither node nor account, and is refused (``owner/create.cypher``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from graphmem.auth.accounts import Accounts, Closed
+from graphmem.auth.credentials import REMEMBERED_SECONDS
+from graphmem.database.driver import Database
+from graphmem.errors import AccountConflict, DatabaseFull, DatabaseTimeout, Unavailable
+from graphmem.model import times
+from graphmem.settings import DEFAULT_OWNER
+
+BATCH: Final = 2_000
+"""Nodes or edges that one statement erases; fewer if the database cannot hold them."""
+RETRY_SECONDS: Final = 60.0
+"""Seconds for which a statement is tried again while the database fails."""
+OWNED: Final = {
+    "owner.erase_transactions": ("Observation", "Transaction", "Agent"),
+    "owner.erase_relationships": ("Relationship", "History"),
+    "owner.erase_entities": (
+        "Entity", "History", "TimelineEvent", "FieldValue", "Meaning", "Vector", "Relationship",
+    ),
+    "owner.erase_names": ("Identifier", "Schema", "TypeAlias"),
+    "owner.erase": ("Count", "Owner"),
+}  # fmt: skip
+"""The labels of the nodes that belong to an owner, by the query that erases them, in the order of queries."""
+
+Progress = Callable[[int], None]
+"""Called with the observations, transactions, relationships and entities erased since the last call."""
+_Step = Callable[[int], Awaitable[bool]]
+"""Runs one statement that erases at most so many nodes or edges; returns whether there may be more."""
+
+
+class Totals(NamedTuple):
+    """The row of ``owner/totals.cypher``: how much an owner has stored."""
+
+    entities: int
+    observations: int
+    relationships: int
+    transactions: int
+    relationship_types: list[str]
+
+    @property
+    def shown(self) -> dict[str, int]:
+        """The numbers with their names, as people read them."""
+        names = "entities", "observations", "relationships", "transactions"
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(slots=True)
+class Erased:
+    """What was erased, as far as this run erased it."""
+
+    keys: int = 0
+    grants: int = 0
+    entities: int = 0
+    observations: int = 0
+    relationships: int = 0
+    transactions: int = 0
+
+
+class _ErasedTransactions(NamedTuple):
+    transactions: int
+    observations: int
+
+
+class _ErasedRelationships(NamedTuple):
+    relationships: int
+
+
+class _ErasedEntities(NamedTuple):
+    """``crowded`` is an entity with too many edges for one statement."""
+
+    entities: int
+    crowded: str | None
+
+
+class _ErasedCount(NamedTuple):
+    erased: int
+
+
+async def totals_of(database: Database, owner: str) -> Totals:
+    """Return how much an owner has stored."""
+    row = await database.reads(owner).one("owner.totals", Totals)
+    return row or Totals(0, 0, 0, 0, [])
+
+
+async def delete_with_data(database: Database, name: str, progress: Progress | None = None) -> Erased:
+    """Delete an account with its credentials and all data of its owner. It may be run again until it is done.
+
+    Raises:
+        NotFound: there is no such account.
+        AccountConflict: it is the local account.
+        Unavailable: the database failed; run it again.
+    """
+    accounts = Accounts(database)
+    account = await accounts.by_name(name)
+    if account.owner == DEFAULT_OWNER:
+        raise AccountConflict(
+            f"the data of the account {name} is never erased: it is that of this machine's user"
+        )
+    closed = await accounts.close(name)
+    await database.write("owner.close", account.owner, erased_at=times.now())
+    await _wait_for_processes(closed)
+    erasure = _Erasure(database, account.owner, progress or (lambda done: None))
+    await erasure.run()
+    await accounts.delete(name)
+    erasure.erased.keys, erasure.erased.grants = closed.keys, closed.grants
+    return erasure.erased
+
+
+async def _wait_for_processes(closed: Closed) -> None:
+    """Wait until no process remembers a credential of the account: its reads would meet half of the data."""
+    if closed.keys or closed.grants:
+        await asyncio.sleep(REMEMBERED_SECONDS)
+
+
+class _Erasure:
+    """Erases the data of one owner, in statements that each erase little."""
+
+    def __init__(self, database: Database, owner: str, progress: Progress) -> None:
+        self._database, self._owner, self._progress = database, owner, progress
+        self._writes = database.writes(owner)
+        self._types: list[str] = []
+        self.erased = Erased()
+
+    async def run(self) -> None:
+        """Erase everything of the owner, the owner's node last."""
+        self._types = (await totals_of(self._database, self._owner)).relationship_types
+        for step in (self._transactions, self._relationships, self._entities, self._names):
+            limit = BATCH
+            while limit:
+                limit = await self._tried(step, limit)
+        await self._tried(self._owner_node, 1)
+
+    async def _tried(self, step: _Step, limit: int) -> int:
+        """Run a step; return the limit of the next one, 0 if nothing was left.
+
+        A statement that was too much for the database is run with a smaller limit. Each one can be run twice.
+        """
+        end = time.monotonic() + RETRY_SECONDS
+        while True:
+            try:
+                return limit if await step(limit) else 0
+            except Unavailable as exc:
+                if time.monotonic() > end:
+                    raise
+                if isinstance(exc, DatabaseFull | DatabaseTimeout):
+                    limit = max(1, limit // 4)
+                await asyncio.sleep(0.2)
+
+    async def _transactions(self, limit: int) -> bool:
+        row = await self._writes.only("owner.erase_transactions", _ErasedTransactions, limit=limit)
+        self.erased.transactions += row.transactions
+        self.erased.observations += row.observations
+        self._progress(row.transactions + row.observations)
+        return bool(row.transactions or row.observations)
+
+    async def _relationships(self, limit: int) -> bool:
+        row = await self._writes.only("owner.erase_relationships", _ErasedRelationships, limit=limit)
+        self.erased.relationships += row.relationships
+        self._progress(row.relationships)
+        return bool(row.relationships)
+
+    async def _entities(self, limit: int) -> bool:
+        row = await self._writes.only(
+            "owner.erase_entities", _ErasedEntities, relationship_types=self._types, limit=limit
+        )
+        self.erased.entities += row.entities
+        self._progress(row.entities)
+        if row.crowded is not None:
+            await self._thin(row.crowded, limit)
+        return bool(row.entities) or row.crowded is not None
+
+    async def _thin(self, entity_id: str, limit: int) -> None:
+        """Erase the edges of an entity, until it has too few for this to find any."""
+        erased = 1
+        while erased:
+            row = await self._writes.only(
+                "owner.thin", _ErasedCount, entity_id=entity_id, relationship_types=self._types, limit=limit
+            )
+            erased = row.erased
+
+    async def _names(self, limit: int) -> bool:
+        return bool((await self._writes.only("owner.erase_names", _ErasedCount, limit=limit)).erased)
+
+    async def _owner_node(self, limit: int) -> bool:
+        await self._writes.rows("owner.erase")
+        return False

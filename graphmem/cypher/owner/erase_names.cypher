@@ -1,0 +1,33 @@
+// owner.erase_names: erase some of an owner's identifiers, schemas and type aliases.
+//
+// params  limit: INTEGER
+// returns erased: INTEGER
+// mode    write
+// index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name)
+// cost    light
+// `limit` bounds how many of each are erased. Their edges are gone with the entities and transactions.
+CALL () {
+  MATCH (identifier:Identifier)
+  USING INDEX SEEK identifier:Identifier(owner, kind, value)
+  WHERE identifier.owner = $owner AND identifier.kind IS NOT NULL AND identifier.value IS NOT NULL
+  WITH identifier LIMIT $limit
+  DETACH DELETE identifier
+  RETURN count(*) AS identifiers
+}
+CALL () {
+  MATCH (schema:Schema)
+  USING INDEX SEEK schema:Schema(owner, entity_type)
+  WHERE schema.owner = $owner AND schema.entity_type IS NOT NULL
+  WITH schema LIMIT $limit
+  DETACH DELETE schema
+  RETURN count(*) AS schemas
+}
+CALL () {
+  MATCH (alias:TypeAlias)
+  USING INDEX SEEK alias:TypeAlias(owner, name)
+  WHERE alias.owner = $owner AND alias.name IS NOT NULL
+  WITH alias LIMIT $limit
+  DETACH DELETE alias
+  RETURN count(*) AS aliases
+}
+RETURN identifiers + schemas + aliases AS erased
