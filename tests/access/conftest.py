@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
+from cachetools import TTLCache
 
 from graphmem.api.app import create_app
+from graphmem.auth import credentials, guard
 from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.authenticator import Authenticate
 from graphmem.auth.credentials import CredentialCache
@@ -31,6 +35,8 @@ from tests.support.faces import Call, by_runner
 
 HOUR = 3_600_000_000
 """Microseconds of an hour."""
+WITHIN_SECONDS = 5.0
+"""A change of who may call holds in all processes within so many seconds."""
 MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
@@ -156,6 +162,29 @@ def forward(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         ahead[0] += microseconds
 
     return put
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Put the clock of credentials that authenticators remember forward by seconds."""
+    ahead = [0.0]
+    cache = partial(TTLCache, timer=lambda: time.monotonic() + ahead[0])
+    for module in (credentials, guard):
+        monkeypatch.setattr(module, "TTLCache", cache)
+
+    def put(seconds: float) -> None:
+        ahead[0] += seconds
+
+    return put
+
+
+def seconds_until(application: Application, status: int, *request: Any) -> float:
+    """Return the seconds until a request has a status; it is sent for twice as long as allowed."""
+    begin = time.monotonic()
+    while application(*request).status_code != status:
+        assert time.monotonic() - begin < 2 * WITHIN_SECONDS
+        time.sleep(0.1)
+    return time.monotonic() - begin
 
 
 @dataclass(frozen=True)

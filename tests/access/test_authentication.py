@@ -1,68 +1,25 @@
-"""Who a caller is: keys over REST and MCP, when authentication is on, passwords and one-time codes."""
+"""Keys over REST and MCP, and what an authenticator sees of a request."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import io
 import json
-import re
 import time
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import pytest
-import uvicorn
-from cachetools import TTLCache
-from hypothesis import example, given
-from hypothesis import strategies as st
-from pydantic import SecretStr
-from rich.console import Console
 from starlette.datastructures import Headers
 
-from graphmem.auth import Actor, Scope, credentials, guard, passwords, tokens
-from graphmem.auth.accounts import CODE_SECONDS, Accounts
+from graphmem.auth import Actor, Scope, tokens
 from graphmem.auth.authenticator import Authenticator, Caller
-from graphmem.cli import serve
-from graphmem.database.availability import Availability
 from graphmem.database.driver import round_trips
-from graphmem.doctor import examine
-from graphmem.errors import AccountConflict, AuthInvalid, DatabaseUnavailable, NotFound
+from graphmem.errors import AuthInvalid, NotFound
 from graphmem.model import times
-from tests.access.conftest import HOUR, Application, Instance
-from tests.faces.conftest import TOKEN
+from tests.access.conftest import HOUR, WITHIN_SECONDS, Instance, seconds_until
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
-from tests.support.service import free_port
 
 ADA = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]}
-PASSWORD = "correct horse battery staple"
-WITHIN_SECONDS = 5.0
-"""A change of who may call holds in all processes within so many seconds."""
-
-
-@pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Put the clock of credentials that authenticators remember forward by seconds."""
-    ahead = [0.0]
-    cache = partial(TTLCache, timer=lambda: time.monotonic() + ahead[0])
-    for module in (credentials, guard):
-        monkeypatch.setattr(module, "TTLCache", cache)
-
-    def put(seconds: float) -> None:
-        ahead[0] += seconds
-
-    return put
-
-
-def seconds_until(application: Application, status: int, *request: Any) -> float:
-    """Return the seconds until a request has a status; it is sent for twice as long as allowed."""
-    begin = time.monotonic()
-    while application(*request).status_code != status:
-        assert time.monotonic() - begin < 2 * WITHIN_SECONDS
-        time.sleep(0.1)
-    return time.monotonic() - begin
 
 
 def of_key(key: str) -> Caller:
@@ -225,198 +182,6 @@ def test_a_key_that_is_wrong_is_not_remembered(instance: Instance) -> None:
     assert not finder._credentials
 
 
-# Whether callers need a credential
-
-
-def test_the_first_key_turns_authentication_on_in_another_process_within_5_s(instance: Instance) -> None:
-    account = instance.account("ada")
-    http = instance.application()
-    assert http("GET", "/me").json()["authentication"] == "none"
-    key = instance.key(account)
-    assert seconds_until(http, 401, "GET", "/stats") < WITHIN_SECONDS
-    assert http("GET", "/stats", key).status_code == 200
-    assert http("GET", "/health").status_code == 200
-
-
-@pytest.mark.parametrize("what", ["key", "password", "key of a disabled account", "revoked key", "account"])
-def test_what_turns_authentication_on(instance: Instance, later: Callable[[float], None], what: str) -> None:
-    account = instance.account("ada")
-    http = instance.application()
-    assert http("GET", "/stats").status_code == 200
-    if what == "password":
-        instance.loop.run(instance.accounts.set_password("ada", PASSWORD))
-    elif what != "account":
-        instance.key(account)
-    if what == "key of a disabled account":
-        instance.loop.run(instance.accounts.set_disabled("ada", True))
-    if what == "revoked key":
-        (record,) = instance.loop.run(instance.accounts.keys(account.id))
-        instance.loop.run(instance.accounts.revoke_key(account.id, record.id))
-    later(WITHIN_SECONDS)
-    expected = 401 if what in ("key", "password") else 200
-    assert http("GET", "/stats").status_code == expected
-    assert http.tool(None, "get_stats").status_code == expected
-
-
-def test_an_address_of_loopback_gives_no_right_once_a_key_guards_the_instance(instance: Instance) -> None:
-    instance.key(instance.account("ada"))
-    http = instance.application()
-    for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP"):
-        assert http("GET", "/stats", headers={header: "127.0.0.1"}).status_code == 401
-
-
-@pytest.mark.parametrize(
-    "credential",
-    [
-        "gm_sk_",
-        "gm_sk_" + "A" * 43,
-        # Not random: each process of a run must collect the same tests.
-        "gm_sk_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB",
-        "gm_at_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-        "nobody",
-        "admin:admin",
-    ],
-)
-@pytest.mark.parametrize(("method", "path"), [("GET", "/stats"), ("GET", "/nowhere"), ("POST", "/mcp")])
-def test_a_bad_credential_is_401_even_where_none_is_needed(
-    instance: Instance, method: str, path: str, credential: str
-) -> None:
-    http = instance.application()
-    assert http(method, path).status_code != 401
-    refused = http(method, path, credential)
-    assert (refused.status_code, envelope(refused)["error_code"]) == (401, "AUTH_INVALID")
-    assert credential not in envelope(refused)["message"]
-
-
-def test_a_credential_in_the_url_is_none(instance: Instance) -> None:
-    key = instance.key(instance.account("ada"))
-    http = instance.application()
-    for name in ("access_token", "token", "key", "authorization"):
-        assert http("GET", f"/stats?{name}={key}").status_code == 401
-
-
-def test_an_authorization_header_is_never_a_fault(instance: Instance) -> None:
-    """Row 5 of the threat table: short, long, binary and not ASCII."""
-    key = instance.key(instance.account("ada"))
-    http = instance.application(bearer_token=SecretStr(TOKEN))
-    parts = st.sampled_from([b"Bearer ", b"bearer", b" ", b"\t", b",", b"gm_sk_", b"gm_at_", key.encode()])
-    texts = st.lists(parts | st.binary(max_size=40) | st.text(max_size=20).map(str.encode)).map(b"".join)
-
-    @given(texts)
-    @example(b"Bearer " + b"\xff" * 50)
-    @example(b"Bearer gm_sk_" + "é".encode() * 50)
-    @example(b"Bearer gm_sk_" + b"x" * 20_000)
-    @example(b"Bearer \x00")
-    def send(authorization: bytes) -> None:
-        answer = http("GET", "/stats", headers={"Authorization": authorization})
-        expected = {200} if re.fullmatch(rb"(?i:bearer) +%b\s*" % key.encode(), authorization) else {401}
-        assert answer.status_code in expected, authorization
-
-    send()
-
-
-# Passwords
-
-
-def test_a_password_proves_its_account_and_nothing_else_does(instance: Instance) -> None:
-    ada = instance.account("ada")
-    instance.account("bob")
-    instance.loop.run(instance.accounts.set_password("ada", PASSWORD))
-
-    def proved(name: str, secret: str) -> Any:
-        return instance.loop.run(instance.accounts.prove(name, secret))
-
-    assert proved("ada", PASSWORD).id == ada.id
-    assert proved(" Ada ", PASSWORD).id == ada.id
-    for name, secret in (
-        ("ada", PASSWORD.upper()), ("ada", ""), ("ada", f"{PASSWORD} "), ("bob", PASSWORD), ("bob", ""),
-        ("nobody", PASSWORD), ("", PASSWORD), ("local", ""), ("ada", "\udcff"),
-    ):  # fmt: skip
-        assert proved(name, secret) is None, (name, secret)
-    instance.loop.run(instance.accounts.set_disabled("ada", True))
-    assert proved("ada", PASSWORD) is None
-
-
-def test_a_wrong_password_an_unknown_name_and_no_password_take_the_same_work(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    instance.account("without")
-    instance.loop.run(instance.accounts.create("ada", ["read"], PASSWORD))
-    instance.loop.run(instance.accounts.prove("nobody", "x"))  # makes the hash of nobody
-    computed: list[tuple[int, ...]] = []
-    scrypt = passwords._scrypt
-
-    def counted(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
-        computed.append((n, r, p))
-        return scrypt(password, salt, n, r, p)
-
-    monkeypatch.setattr(passwords, "_scrypt", counted)
-    for name in ("ada", "nobody", "without"):
-        assert instance.loop.run(instance.accounts.prove(name, "wrong password")) is None
-    assert computed == [(2**15, 8, 1)] * 3
-
-
-def test_no_password_key_or_code_is_stored(instance: Instance) -> None:
-    ada = instance.loop.run(instance.accounts.create("ada", ["read"], PASSWORD))
-    bob = instance.loop.run(instance.accounts.create("bob", ["read"], PASSWORD))
-    key, (code, _) = instance.key(ada), instance.loop.run(instance.accounts.create_code(bob.id))
-    stored = json.dumps(instance.rows("MATCH (n) RETURN properties(n) AS properties"), default=str)
-    secrets = [PASSWORD, key, key.removeprefix(tokens.KEY_PREFIX), code, code.replace("-", "")]
-    assert [secret for secret in secrets if secret in stored] == []
-    hashes = re.findall(r"scrypt\$[^\"]+", stored)
-    assert (len(hashes), len(set(hashes))) == (2, 2)
-    assert all(each.startswith("scrypt$32768$8$1$") for each in hashes)
-
-
-def test_a_name_is_taken_once(instance: Instance) -> None:
-    instance.account("ada")
-    with pytest.raises(AccountConflict):
-        instance.account("ada")
-    assert [each.name for each in instance.loop.run(instance.accounts.all())] == ["ada", "local"]
-
-
-# One-time codes
-
-
-def test_a_code_is_valid_for_10_minutes(instance: Instance, forward: Callable[[int], None]) -> None:
-    account = instance.account("ada")
-    for ahead, valid in ((CODE_SECONDS - 5, True), (CODE_SECONDS, False)):
-        code, expires_at = instance.loop.run(instance.accounts.create_code(account.id))
-        assert CODE_SECONDS == 600
-        assert abs(expires_at - times.now() - CODE_SECONDS * 1_000_000) < 5_000_000
-        forward(ahead * 1_000_000)
-        assert (instance.loop.run(instance.accounts.prove("", code)) is not None) is valid
-
-
-def test_a_code_is_redeemed_once_by_20_callers_at_once(instance: Instance) -> None:
-    account = instance.account("ada")
-    code, _ = instance.loop.run(instance.accounts.create_code(account.id))
-
-    async def redeem() -> list[Any]:
-        return await asyncio.gather(*(instance.accounts.prove("", f" {code.lower()} ") for _ in range(20)))
-
-    proved = [each for each in instance.loop.run(redeem()) if each is not None]
-    assert [each.id for each in proved] == [account.id]
-
-
-def test_a_new_code_ends_the_earlier_one_of_its_account_alone(instance: Instance) -> None:
-    ada, bob = instance.account("ada"), instance.account("bob")
-    first, other, second = (
-        instance.loop.run(instance.accounts.create_code(each.id))[0] for each in (ada, bob, ada)
-    )
-    assert first != second
-    proved = [instance.loop.run(instance.accounts.prove("", code)) for code in (first, other, second)]
-    assert [each and each.id for each in proved] == [None, bob.id, ada.id]
-
-
-def test_a_code_of_a_disabled_account_proves_nothing_and_is_no_bearer(instance: Instance) -> None:
-    account = instance.account("ada")
-    code, _ = instance.loop.run(instance.accounts.create_code(account.id))
-    assert instance.application()("GET", "/stats", code).status_code == 401
-    instance.loop.run(instance.accounts.set_disabled("ada", True))
-    assert instance.loop.run(instance.accounts.prove("", code)) is None
-
-
 # What an authenticator sees of a request
 
 
@@ -451,77 +216,3 @@ def test_an_authenticator_that_reads_a_body_keeps_to_its_limit(instance: Instanc
     http = instance.application(authenticate, max_body_bytes=2000)
     assert http("POST", "/store", json={"x": "y" * 3000}).status_code == 413
     assert http("POST", "/store", json=ADA).status_code == 200
-
-
-def test_the_description_of_the_server_says_whether_callers_need_a_credential(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def told(**settings: Any) -> str:
-        return instance.application(**settings)("GET", "/server-info").json()["authentication"]
-
-    assert told() == "none"
-    assert [told(bearer_token=SecretStr(TOKEN)), told(env="production")] == ["bearer", "bearer"]
-    instance.key(instance.account("ada"))
-    assert told() == "bearer"
-
-
-def test_the_description_of_the_server_asks_the_database_at_most_every_4_s(
-    instance: Instance, later: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked: list[int] = []
-    are_guarded = Accounts.are_guarded
-
-    async def counted(self: Accounts) -> bool:
-        looked.append(1)
-        return await are_guarded(self)
-
-    monkeypatch.setattr(Accounts, "are_guarded", counted)
-    http = instance.application()
-    for ahead, lookups in ((0, 1), (3.9, 1), (0.2, 2)):
-        later(ahead)
-        assert http("GET", "/server-info").status_code == 200
-        assert len(looked) == lookups
-
-
-def test_the_description_of_the_server_is_answered_while_the_database_is_down(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def down(self: object) -> Exception:
-        return DatabaseUnavailable()
-
-    monkeypatch.setattr(Availability, "error", down)
-    http = instance.application()
-    assert http("GET", "/server-info").json()["authentication"] == "none"
-
-
-def test_the_doctor_knows_that_keys_and_passwords_guard_an_instance(instance: Instance) -> None:
-    settings = instance.services.settings
-
-    def status(**changed: Any) -> str:
-        options = {"neo4j_uri": settings.neo4j_uri, "neo4j_password": settings.neo4j_password, "env": "test"}
-        options |= {"data_dir": settings.data_path, "port": free_port(), **changed}
-        findings = [each for each in instance.loop.run(examine(options, False, {})) if each.check == "access"]
-        assert len(findings) == 1
-        return findings[0].status
-
-    assert [status(), status(host="0.0.0.0")] == ["ok", "fail"]
-    instance.key(instance.account("ada"))
-    assert [status(), status(host="0.0.0.0")] == ["ok", "ok"]
-    assert status(host="0.0.0.0", public_url="http://mem.example") == "warn"
-
-
-@pytest.mark.parametrize("is_open", [False, True])
-def test_a_service_announces_whether_callers_need_a_credential(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch, is_open: bool
-) -> None:
-    printed = io.StringIO()
-    monkeypatch.setattr(serve, "stderr", Console(file=printed))
-    if not is_open:
-        instance.key(instance.account("ada"))
-    planned = asyncio.Event()
-    planned.set()
-    settings, guarding = instance.services.settings, instance.services.guard
-    server = serve._Server(uvicorn.Config("x:y"), settings, planned, guarding)
-    instance.loop.run(server._announce(1234))
-    (line,) = [line for line in printed.getvalue().splitlines() if line.strip().startswith("Token")]
-    assert ("Bearer" in line, "none" in line) == (not is_open, is_open)

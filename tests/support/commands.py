@@ -21,7 +21,7 @@ LOCAL_SERVICE = "local-service"
 OWNER_BY_TOKEN = "each"
 """Instead of an owner: the bearer token names it, call by call."""
 UNLIMITED = {name: "off" for name in Settings.model_fields if name.startswith("limit_")}
-"""Settings without rate limits: tests send more than any caller. tests/access/test_limits.py has limits."""
+"""Settings without rate limits: tests send more than any caller. tests/access/limits has limits."""
 
 
 def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]:
