@@ -1,0 +1,146 @@
+"""How a parser puts a document together: text piece by piece, parts with spans, limits on the way."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Part, Span
+from graphmem.ingest.table import Format
+
+WARNINGS_LIMIT = 100
+VALUE_DEPTH_LIMIT = 100
+
+
+def normal(text: str) -> str:
+    """Return a text in NFC with line feeds and without NUL and lone surrogates."""
+    if "\r" in text or "\0" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return unicodedata.normalize("NFC", text)
+
+
+def json_value(value: Any, depth: int = 0) -> Any:
+    """Return a JSON value whose texts are normal; a number that is not finite becomes its text.
+
+    What is no JSON value (a date, bytes) becomes the text that Python shows of it.
+    """
+    if isinstance(value, str):
+        return normal(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if depth >= VALUE_DEPTH_LIMIT:
+        raise ParseFailed(
+            f"A value has more than {VALUE_DEPTH_LIMIT} levels of lists and objects.", "limit_exceeded"
+        )
+    if isinstance(value, dict):
+        return {normal(str(name)): json_value(member, depth + 1) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(member, depth + 1) for member in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return normal(str(value))
+
+
+class Builder:
+    """Collects the text, the parts and the warnings of one document."""
+
+    def __init__(self, limits: Limits, text: str = "") -> None:
+        """``text`` is the whole text where the file itself is text; then nothing is added."""
+        self.limits = limits
+        self.metadata: dict[str, Any] = {}
+        self.title: str | None = None
+        self._pieces = [text] if text else []
+        self._length = len(text)
+        self._line = 1 + text.count("\n")
+        self._parts: list[Part] = []
+        self._cells = 0
+        self._warnings: dict[str, None] = {}
+        self._check_text()
+
+    @property
+    def position(self) -> int:
+        """The offset at which the next piece of text begins."""
+        return self._length
+
+    @property
+    def line(self) -> int:
+        """The line in which the next piece of text begins."""
+        return self._line
+
+    def add(self, text: str, separator: str = "") -> Span:
+        """Add a text and then a separator; return the span of the text, with its line.
+
+        Every text but the last needs a separator of white space: NFC must not join two texts.
+        """
+        text = normal(text)
+        span = Span(line=self._line, start=self._length, end=self._length + len(text))
+        piece = text + separator
+        self._pieces.append(piece)
+        self._length += len(piece)
+        self._line += piece.count("\n")
+        self._check_text()
+        return span
+
+    def part(self, kind: str, span: Span, fields: Iterable[Field] = (), level: int | None = None) -> None:
+        """Add a part."""
+        members = tuple(fields)
+        self._parts.append(Part(kind, span, level, members))
+        if len(self._parts) > self.limits.parts:
+            raise exceeded(f"more than {self.limits.parts:,} parts")
+
+    def count_cells(self, count: int) -> None:
+        """Count cells and other fields towards their limit."""
+        self._cells += count
+        if self._cells > self.limits.cells:
+            raise exceeded(f"more than {self.limits.cells:,} cells")
+
+    def check_page(self, number: int) -> None:
+        """Refuse a file with too many pages, slides or sheets."""
+        if number > self.limits.pages:
+            raise exceeded(f"more than {self.limits.pages:,} pages")
+
+    def warn(self, *sentences: str) -> None:
+        """Add each warning once; beyond a bound one sentence stands for the others."""
+        for sentence in sentences:
+            more = len(self._warnings) >= WARNINGS_LIMIT
+            self._warnings["There are more warnings." if more else normal(sentence)] = None
+
+    def document(self, format: Format, media_type: str | None = None) -> Document:
+        """Return what was collected. ``media_type`` is the usual one of the format if it is not named."""
+        return Document(
+            text="".join(self._pieces),
+            parts=tuple(self._parts),
+            title=(normal(self.title).strip() or None) if self.title else None,
+            metadata=json_value(self.metadata),
+            format=format.name,
+            media_type=media_type or format.media_types[0],
+            parser=format.module,
+            parser_version=format.parser_version,
+            warnings=tuple(self._warnings),
+        )
+
+    def _check_text(self) -> None:
+        if self._length > self.limits.text_characters:
+            raise exceeded(f"more than {self.limits.text_characters:,} characters of text")
+
+
+def exceeded(what: str) -> ParseFailed:
+    """Return the error for a limit that a file exceeds."""
+    return ParseFailed(f"The file has {what}: that is over the limit.", "limit_exceeded")
+
+
+def widened(spans: Iterable[Span]) -> Span:
+    """Return the span from the first start to the last end, with the line of the first."""
+    members = [span for span in spans if span.start is not None and span.end is not None]
+    first = members[0]
+    return Span(line=first.line, start=first.start, end=max(span.end or 0 for span in members))

@@ -1,0 +1,1 @@
+"""One module per format: its ``parse(data, name, limits)`` and the only import of its libraries."""

@@ -1,0 +1,218 @@
+"""Tables with delimiters: CSV, TSV and their kin.
+
+The first row is the header if no cell of it but the first is empty, and none is a number, a date, a time,
+an e-mail address, a web address, a word such as `yes`, or longer than 100 characters. Otherwise the columns
+are `column_1`, `column_2` and so on; so are columns without a name. A name that comes again gets its
+number: `name`, `name_2`. Values are texts as they stand in the file. Empty cells have no field, and rows
+without any value have no part.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from graphmem.ingest.building import Builder, exceeded
+from graphmem.ingest.decoding import decoded
+from graphmem.ingest.detection import suffix
+from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.table import CSV
+
+DELIMITERS = ",;\t|"
+SAMPLE_CHARACTERS = 4_096
+"""How much of a text is looked at to find its delimiter."""
+HEADER_CHARACTERS_LIMIT = 100
+NO_NAME = re.compile(
+    r"[-+(]?[\d.,\s%€$£]+\)?"  # numbers and amounts
+    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?"  # dates
+    r"|\d{1,2}:\d\d(:\d\d)?.*"  # times
+    r"|[^@\s]+@[^@\s]+\.[^@\s]+"
+    r"|https?://.*"
+    r"|true|false|yes|no",
+    re.IGNORECASE,
+)
+
+
+class Dialect(csv.excel):
+    """The dialect of a file. The quote is always `"`: a guess would take apostrophes for quotes."""
+
+    lineterminator = "\n"
+
+    def __init__(self, delimiter: str, skips_space: bool = False) -> None:
+        self.delimiter = delimiter
+        self.skipinitialspace = skips_space
+        super().__init__()
+
+
+class Record(NamedTuple):
+    """A row: its number from 1, its first line, its place, and the places of its cells."""
+
+    number: int
+    line: int
+    start: int
+    end: int
+    cells: list[str]
+    places: list[tuple[int, int]]
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return the table as its text, with one part per row."""
+    text, encoding, warnings = decoded(data)
+    builder = Builder(limits, text)
+    builder.warn(*warnings)
+    dialect = sniffed(text[:SAMPLE_CHARACTERS], suffix(name))
+    rows = records(text, dialect, limits)
+    first = next(rows, None)
+    if first is None:
+        raise ParseFailed("The table has no row.", "empty")
+    header = is_header(first.cells)
+    columns = Columns(first.cells if header else [])
+    if not header:
+        add_row(builder, first, columns)
+    for row in rows:
+        add_row(builder, row, columns)
+    builder.metadata |= {
+        "encoding": encoding,
+        "delimiter": dialect.delimiter,
+        "header": header,
+        "columns": columns.names,
+    }
+    if columns.repeated:
+        builder.warn(
+            f"Columns have the same name; the later ones are numbered: {', '.join(columns.repeated)}."
+        )
+    return builder.document(CSV, "text/tab-separated-values" if dialect.delimiter == "\t" else "text/csv")
+
+
+class Columns:
+    """The names of the columns; a column beyond the header gets a name when its first value comes."""
+
+    def __init__(self, header: list[str]) -> None:
+        self.names: list[str] = []
+        self.repeated: list[str] = []
+        self._taken: set[str] = set()
+        for cell in header:
+            self._add(" ".join(cell.split()))
+
+    def upto(self, count: int) -> list[str]:
+        """Return the names of at least ``count`` columns."""
+        while len(self.names) < count:
+            self._add("")
+        return self.names
+
+    def _add(self, wanted: str) -> None:
+        name = base = wanted or f"column_{len(self.names) + 1}"
+        number = 1
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        if name != base:
+            self.repeated.append(name)
+        self._taken.add(name)
+        self.names.append(name)
+
+
+def is_header(cells: list[str]) -> bool:
+    """Return whether a first row is the header, by the rule of this module."""
+    texts = [cell.strip() for cell in cells]
+    return (
+        any(texts)
+        and all(texts[1:])
+        and not any(len(text) > HEADER_CHARACTERS_LIMIT or NO_NAME.fullmatch(text) for text in texts)
+    )
+
+
+def sniffed(sample: str, suffix: str) -> Dialect:
+    """Return the dialect that the first lines have."""
+    if suffix in (".tsv", ".tab"):
+        return Dialect("\t")
+    whole_lines = sample[: sample.rfind("\n") + 1] or sample
+    try:
+        guess = csv.Sniffer().sniff(whole_lines, DELIMITERS)
+    except csv.Error:
+        return Dialect(most_regular(whole_lines))
+    if guess.delimiter not in whole_lines.partition("\n")[0]:
+        return Dialect(most_regular(whole_lines))
+    return Dialect(guess.delimiter, bool(guess.skipinitialspace))
+
+
+def most_regular(sample: str) -> str:
+    """Return the delimiter that most lines have as often as the first line."""
+    lines = [line for line in sample.split("\n") if line][:20]
+    if not lines:
+        return DELIMITERS[0]
+
+    def regularity(delimiter: str) -> int:
+        count = lines[0].count(delimiter)
+        return count and sum(line.count(delimiter) == count for line in lines)
+
+    return max(DELIMITERS, key=regularity)
+
+
+def records(text: str, dialect: Dialect, limits: Limits) -> Iterator[Record]:
+    """Yield the rows with a value.
+
+    The library splits rows into cells. It says not where a cell stands, so each cell is searched from the end
+    of the one before; where quotes are irregular, the place of a cell is its whole row.
+    """
+    csv.field_size_limit(limits.text_characters)
+    consumed = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal consumed
+        for line in io.StringIO(text, newline="\n"):
+            consumed += len(line)
+            yield line
+
+    reader = csv.reader(counted(), dialect)
+    number, start, line = 0, 0, 1
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as exc:
+            raise ParseFailed(f"Line {reader.line_num} is no row of a table: {exc}.", "damaged") from None
+        if cells is None:
+            return
+        if len(cells) > limits.cells:
+            raise exceeded(f"more than {limits.cells:,} cells")
+        number += 1
+        if any(cells):
+            end = consumed - text.endswith("\n", start, consumed)
+            yield Record(number, line, start, end, cells, places(text, start, end, cells, dialect))
+        start, line = consumed, reader.line_num + 1
+
+
+def places(text: str, start: int, end: int, cells: list[str], dialect: Dialect) -> list[tuple[int, int]]:
+    """Return start and end of each cell, without its quotes."""
+    found: list[tuple[int, int]] = []
+    position = start
+    for cell in cells:
+        if dialect.skipinitialspace:
+            while position < end and text[position] == " ":
+                position += 1
+        quoted = text.startswith('"', position, end)
+        raw = cell.replace('"', '""') if quoted else cell
+        begin = position + quoted
+        stop = begin + len(raw)
+        after = stop + quoted
+        complete = text.startswith(raw, begin, end) and (not quoted or text.startswith('"', stop, end))
+        if not complete or not (after == end or text.startswith(dialect.delimiter, after, end)):
+            return found + [(start, end)] * (len(cells) - len(found))
+        found.append((begin, stop))
+        position = after + 1
+    return found
+
+
+def add_row(builder: Builder, row: Record, columns: Columns) -> None:
+    """Add the part of a row."""
+    builder.count_cells(len(row.cells))
+    names = columns.upto(len(row.cells))
+    fields = [
+        Field(name, cell, Span(line=row.line, row=row.number, start=start, end=end))
+        for name, cell, (start, end) in zip(names, row.cells, row.places, strict=False)
+        if cell
+    ]
+    builder.part("row", Span(line=row.line, row=row.number, start=row.start, end=row.end), fields)

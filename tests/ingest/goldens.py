@@ -1,0 +1,43 @@
+"""The expected document of each fixture: `python -m tests.ingest.goldens --write` writes them anew."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from graphmem.ingest.child import parsed_here
+from graphmem.ingest.document import Limits, ParseFailed
+
+FOLDER = Path(__file__).parent
+FILES = sorted(path for path in (FOLDER / "files").iterdir() if path.is_file())
+
+
+def golden(file: Path) -> Path:
+    """Return where the expected document of a fixture stands."""
+    return FOLDER / "golden" / f"{file.name}.json"
+
+
+def document(file: Path) -> dict[str, Any]:
+    """Return what a fixture parses to, without the releases of libraries."""
+    try:
+        parsed = parsed_here(file.read_bytes(), None, file.name, Limits())
+    except ParseFailed as exc:
+        return {"failed": {"reason": exc.reason, "code": exc.code}}
+    value = parsed.as_dict()
+    value["parser_version"] = value["parser_version"].partition(" ")[0]
+    return json.loads(json.dumps(value))
+
+
+def main() -> None:
+    """Write every expected document."""
+    if sys.argv[1:] != ["--write"]:
+        raise SystemExit("usage: python -m tests.ingest.goldens --write")
+    for file in FILES:
+        text = json.dumps(document(file), indent=1, ensure_ascii=False) + "\n"
+        golden(file).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

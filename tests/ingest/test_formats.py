@@ -1,0 +1,127 @@
+"""Every format: fixtures parse to goldens, spans hold values, damage ends in a document or a failure."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphmem.ingest.child import parsed_here
+from graphmem.ingest.document import Document, Field, Limits, ParseFailed, lines, read_lines
+from graphmem.ingest.table import BY_NAME, FORMATS
+from tests.ingest.goldens import FILES, document, golden
+
+SMALL = Limits(text_characters=200_000, parts=5_000, cells=20_000, pages=50, inflated_bytes=20 << 20)
+
+
+def parsed_fixture(file: Path) -> Document | None:
+    try:
+        return parsed_here(file.read_bytes(), None, file.name, Limits())
+    except ParseFailed:
+        return None
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_a_fixture_parses_to_its_golden(file: Path) -> None:
+    assert document(file) == json.loads(golden(file).read_text(encoding="utf-8"))
+
+
+def test_every_format_has_a_fixture() -> None:
+    expected = [json.loads(golden(file).read_text(encoding="utf-8")) for file in FILES]
+    assert {value["format"] for value in expected if "format" in value} == {row.name for row in FORMATS}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_the_span_of_a_field_holds_its_value_as_it_stands_in_the_file(file: Path) -> None:
+    parsed = parsed_fixture(file)
+    if parsed is not None:
+        check_document(parsed)
+        wrong = [field for part in parsed.parts for field in part.fields if not holds(parsed, field)]
+        assert wrong == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_a_document_is_the_same_after_the_pipe(file: Path) -> None:
+    parsed = parsed_fixture(file)
+    if parsed is not None:
+        assert read_lines(io.BytesIO(b"".join(lines(parsed))), Limits()) == parsed
+
+
+@given(data=st.data())
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large],
+)
+def test_damaged_files_parse_or_fail_with_a_reason(data: st.DataObject) -> None:
+    file = data.draw(st.sampled_from(FILES))
+    damaged = data.draw(damages(file.read_bytes()))
+    with contextlib.suppress(ParseFailed):
+        parsed = parsed_here(damaged, None, file.name, SMALL)
+        check_document(parsed)
+        assert read_lines(io.BytesIO(b"".join(lines(parsed))), SMALL) == parsed
+
+
+@st.composite
+def damages(draw: st.DrawFn, data: bytes) -> bytes:
+    """Return bytes that are cut, flipped, repeated or joined with another fixture."""
+    for _ in range(draw(st.integers(1, 3))):
+        if not data:
+            return data
+        place = draw(st.integers(0, len(data) - 1))
+        match draw(st.sampled_from(["cut", "head", "flip", "repeat", "join", "insert"])):
+            case "cut":
+                data = data[:place]
+            case "head":
+                data = data[place:]
+            case "flip":
+                data = data[:place] + bytes([data[place] ^ draw(st.integers(1, 255))]) + data[place + 1 :]
+            case "repeat":
+                end = min(len(data), place + draw(st.integers(1, 300)))
+                data = data[:place] + data[place:end] * draw(st.integers(2, 20)) + data[end:]
+            case "join":
+                data += draw(st.sampled_from(FILES)).read_bytes()
+            case "insert":
+                data = data[:place] + draw(st.binary(max_size=20)) + data[place:]
+    return data
+
+
+def check_document(parsed: Document) -> None:
+    """Check what every document promises."""
+    text = parsed.text
+    assert unicodedata.is_normalized("NFC", text)
+    assert not set("\0\r") & set(text)
+    assert parsed.media_type in BY_NAME[parsed.format].media_types
+    for part in parsed.parts:
+        spans = [part.span, *(field.span for field in part.fields)]
+        assert all(0 <= (s.start or 0) <= (s.end or 0) <= len(text) for s in spans)
+        if part.span.line is not None and part.span.start is not None:
+            assert part.span.line == 1 + text.count("\n", 0, part.span.start)
+    json.dumps(parsed.as_dict(), allow_nan=False).encode()
+
+
+def holds(parsed: Document, field: Field) -> bool:
+    """Return whether the span of a field holds its value, perhaps in the quotes and escapes of the file."""
+    if field.span.start is None:
+        return True
+    place = parsed.text[field.span.start : field.span.end]
+    return squashed(field.value) in squashed(place) or decoded(place) == field.value
+
+
+def squashed(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "".join(character for character in text if character not in '\\"' and not character.isspace())
+
+
+def decoded(place: str) -> Any:
+    try:
+        return json.loads(place)
+    except ValueError:
+        return None

@@ -1,0 +1,95 @@
+"""The process that parses: its limits, its environment, and what its parent believes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from graphmem.ingest import parsing
+from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.parsing import parsed
+from tests.contract.snapshots import ROOT
+
+LIBRARIES = {
+    "PIL", "bs4", "charset_normalizer", "docx", "email.parser", "frontmatter", "icalendar", "lxml",
+    "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdf", "pypdfium2", "striprtf", "vobject",
+}  # fmt: skip
+
+
+def parse(path: Path, declared: str | None = None, limits: Limits | None = None) -> Document:
+    return asyncio.run(parsed(path, declared, path.name, limits))
+
+
+def failure(path: Path, **limits: float) -> ParseFailed:
+    with pytest.raises(ParseFailed) as error:
+        parse(path, limits=Limits(**limits))  # pyright: ignore[reportArgumentType]
+    return error.value
+
+
+def written(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def test_a_file_parses_in_the_child(tmp_path: Path) -> None:
+    document = parse(written(tmp_path, "a.csv", b"name,mail\nAda,ada@example.org\n"))
+    assert [(field.name, field.value) for field in document.parts[0].fields] == [
+        ("name", "Ada"),
+        ("mail", "ada@example.org"),
+    ]
+
+
+def test_a_declared_type_that_contradicts_the_content_is_kept_beside_it(tmp_path: Path) -> None:
+    document = parse(written(tmp_path, "note", b"just a note"), declared="application/pdf; x=1")
+    assert document.media_type == "text/plain"
+    assert document.metadata["declared_type"] == "application/pdf"
+    assert document.metadata["media_type"] == "text/plain"
+    assert "The content decides" in document.warnings[0]
+
+
+def test_an_empty_file_is_refused_without_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "ENVIRONMENT", None)
+    assert failure(written(tmp_path, "a.txt", b"")).code == "empty"
+
+
+def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
+    error = failure(written(tmp_path, "a.txt", b"12345"), file_bytes=4)
+    assert (error.code, "4" in error.reason) == ("too_large", True)
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [({"text_characters": 9}, "characters"), ({"parts": 1}, "parts"), ({"cells": 2}, "cells")],
+)
+def test_the_reason_names_the_limit(tmp_path: Path, limits: dict[str, int], reason: str) -> None:
+    error = failure(written(tmp_path, "a.csv", b"name,mail\nAda,a\nBob,b\n"), **limits)
+    assert error.code == "limit_exceeded"
+    assert reason in error.reason
+
+
+def test_too_much_output_ends_the_child(tmp_path: Path) -> None:
+    error = failure(written(tmp_path, "a.csv", b"name,mail\n" + b"Ada,a\n" * 1000), output_bytes=1000)
+    assert error.code == "limit_exceeded"
+
+
+def test_a_child_over_its_wall_time_is_killed(tmp_path: Path) -> None:
+    error = failure(written(tmp_path, "a.txt", b"x"), wall_seconds=0.001)
+    assert error.code == "timed_out"
+
+
+def test_the_child_sees_no_secret_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(parsing.ENVIRONMENT) == {"PYTHONPATH", "PYTHONHASHSEED", "PYTHONUTF8", "TZ"}
+
+
+def test_the_room_imports_no_library_of_a_format() -> None:
+    code = "import sys, graphmem.ingest.parsing, graphmem.ingest.table; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ
+    )
+    assert not LIBRARIES & set(run.stdout.split())
