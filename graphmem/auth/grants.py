@@ -155,7 +155,7 @@ class IssuedTokens:
     access_token: str
     refresh_token: str | None
     scopes: list[str]
-    expires_in: int = ACCESS_SECONDS
+    expires_in: int
 
 
 _FAILURES: Final = {
@@ -366,7 +366,8 @@ class Grants:
                 self._credentials.end(row.grant_id)
             error, description = _FAILURES[outcome]
             raise OAuthRefused(description, error=error)
-        return IssuedTokens(access_token, refresh_token if row.can_refresh else None, row.scopes)
+        next_token = refresh_token if row.can_refresh else None
+        return IssuedTokens(access_token, next_token, row.scopes, ACCESS_SECONDS)
 
     def _remove_expired(self) -> None:
         """Remove some of what has expired, beside the request and not often."""

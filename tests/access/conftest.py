@@ -166,9 +166,9 @@ def forward(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Put the clock of credentials that authenticators remember forward by seconds."""
+    """Put the clock of credentials that authenticators remember forward by seconds. It stands still else."""
     ahead = [0.0]
-    cache = partial(TTLCache, timer=lambda: time.monotonic() + ahead[0])
+    cache = partial(TTLCache, timer=lambda: ahead[0])
     for module in (credentials, guard):
         monkeypatch.setattr(module, "TTLCache", cache)
 

@@ -16,12 +16,11 @@ from graphmem.api.app import create_app
 from graphmem.auth import local_actor
 from graphmem.auth.credentials import Credential, CredentialCache
 from graphmem.registry import Services
-from tests.access.conftest import Person, person
+from tests.access.conftest import WITHIN_SECONDS, Person, person
 from tests.support.event_loop import Loop
 from tests.support.oauth_flow import Flow
 
 BASE = "http://localhost:7373"
-WITHIN_SECONDS = 5.0
 Scenario = Callable[[Flow, httpx.AsyncClient], Awaitable[None]]
 Play = Callable[[Scenario], None]
 

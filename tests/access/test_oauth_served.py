@@ -23,6 +23,7 @@ from pydantic import AnyUrl
 from graphmem.settings import Settings
 from tests.access.conftest import Person
 from tests.support.event_loop import Loop
+from tests.support.oauth_clients import Storage
 from tests.support.oauth_flow import REDIRECT, Flow, parameters
 from tests.support.service import Service, free_port, start, until_end
 
@@ -40,26 +41,6 @@ def services_of_two(
         first = stack.enter_context(until_end(start(instance_settings, folder / "a", owner, port, **public)))
         second = stack.enter_context(until_end(start(instance_settings, folder / "b", owner, **public)))
         yield first, second
-
-
-class Storage:
-    """What the client of the SDK keeps."""
-
-    def __init__(self) -> None:
-        self.tokens: Any = None
-        self.client: Any = None
-
-    async def get_tokens(self) -> Any:
-        return self.tokens
-
-    async def set_tokens(self, tokens: Any) -> None:
-        self.tokens = tokens
-
-    async def get_client_info(self) -> Any:
-        return self.client
-
-    async def set_client_info(self, client_info: Any) -> None:
-        self.client = client_info
 
 
 class Alternating(httpx.AsyncBaseTransport):

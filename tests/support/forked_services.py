@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmem.settings import Settings
-from tests.support import reached_outcomes
+from tests.support import oauth_changes, reached_outcomes
 from tests.support.commands import LOCAL_SERVICE, OWNER_BY_TOKEN, environment, no_work, owner_by_token
 
 POLL_SECONDS = 0.02
@@ -91,6 +91,7 @@ class Forks:
         owner: str = OWNER_BY_TOKEN,
         worker: bool = False,
         clock: int = 0,
+        oauth: Mapping[str, Any] | None = None,
         **variables: Any,
     ) -> ForkedProcess:
         """Start a command, which appends what it prints to the file ``console`` of the folder.
@@ -98,9 +99,10 @@ class Forks:
         Args:
             worker: whether the worker of a service does its work.
             clock: how many microseconds its clock is ahead.
+            oauth: arguments of ``tests.support.oauth_changes.install``.
         """
         environ = environment(settings, folder, **variables)
-        options = {"owner": owner, "worker": worker, "clock": clock}
+        options = {"owner": owner, "worker": worker, "clock": clock, "oauth": oauth}
         return self._fork(words, environ, folder / "console", **options)
 
     def start_local_service(self, environ: Mapping[str, str], console: Path, owner: str) -> ForkedProcess:
@@ -156,7 +158,9 @@ def _start(request: dict[str, Any]) -> int:
     os._exit(0)
 
 
-def _run(words: list[str], owner: str, worker: bool, clock: int, **_: Any) -> None:
+def _run(
+    words: list[str], owner: str, worker: bool, clock: int, oauth: dict[str, Any] | None = None, **_: Any
+) -> None:
     """Run a command in this process."""
     from graphmem import auth, settings
     from graphmem import worker as work
@@ -170,6 +174,8 @@ def _run(words: list[str], owner: str, worker: bool, clock: int, **_: Any) -> No
     times.now = lambda: real() + clock
     if not worker:
         work.work = no_work
+    if oauth is not None:
+        oauth_changes.install(**oauth)
     if owner == OWNER_BY_TOKEN:
         Authenticator.actor = owner_by_token  # pyright: ignore[reportAttributeAccessIssue]
     else:

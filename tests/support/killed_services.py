@@ -69,7 +69,7 @@ class CrashReport:
 class KillableService:
     """A service with an embedded Neo4j in a folder of its own."""
 
-    def __init__(self, settings: Settings, **variables: str) -> None:
+    def __init__(self, settings: Settings, **variables: Any) -> None:
         self.settings, self.variables = settings, variables
         self.folder = settings.data_path
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)

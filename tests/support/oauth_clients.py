@@ -36,3 +36,23 @@ def fetched_client(client_id: str, document: Any, address: str = "93.184.216.34"
 
     fetcher = Fetcher(resolve=resolve, connections=lambda: httpx.MockTransport(reply))
     return asyncio.run(document_client_at(DocumentCache(document_client, fetcher), client_id))
+
+
+class Storage:
+    """What the client of the SDK keeps."""
+
+    def __init__(self) -> None:
+        self.tokens: Any = None
+        self.client: Any = None
+
+    async def get_tokens(self) -> Any:
+        return self.tokens
+
+    async def set_tokens(self, tokens: Any) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> Any:
+        return self.client
+
+    async def set_client_info(self, client_info: Any) -> None:
+        self.client = client_info

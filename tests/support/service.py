@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,14 +73,20 @@ def start(
     port: int | None = None,
     *,
     worker: bool = False,
+    oauth: Mapping[str, Any] | None = None,
     **variables: Any,
 ) -> Service:
-    """Start a service; it is not up yet. ``worker``: whether it does the work that nobody waits for."""
+    """Start a service; it is not up yet.
+
+    Args:
+        worker: whether it does the work that nobody waits for.
+        oauth: arguments of ``tests.support.oauth_changes.install``.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     port = free_port() if port is None else port
     token = variables.get("SERVICE_BEARER_TOKEN")
     words = ("serve", "--port", str(port))
-    process = forks().start(settings, folder, *words, owner=owner, worker=worker, **variables)
+    process = forks().start(settings, folder, *words, owner=owner, worker=worker, oauth=oauth, **variables)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     return Service(f"http://127.0.0.1:{port}", owner, process, folder, token, headers)
 
