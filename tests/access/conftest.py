@@ -115,14 +115,18 @@ class Instance:
         self.loop.run(start())
         return Application(self.loop, app)
 
-    def close(self) -> None:
-        """End the applications and erase the accounts."""
+    def end(self) -> None:
+        """End the applications."""
 
         async def end() -> None:
             self.ended.set()
             await asyncio.gather(*self.running)
 
         self.loop.run(end())
+
+    def close(self) -> None:
+        """End the applications and erase the accounts."""
+        self.end()
         self.rows("MATCH (n:ApiKey|OneTimeCode) DETACH DELETE n")
         self.rows("MATCH (n:Account) WHERE n.name <> 'local' DETACH DELETE n")
         self.rows("MATCH (n:Account) REMOVE n.password, n.disabled")

@@ -100,13 +100,7 @@ def http(loop: Loop, services: Services) -> Iterator[Application]:
         ("limit_registrations", "limit_auth", "limit_reads", "limit_writes", "limit_heavy"), ""
     )
     yield instance.application(always(full_actor("00000000-0000-4000-8000-0000000000dd")), **unlimited)
-    loop.run(_end(instance))
-
-
-async def _end(instance: Instance) -> None:
-    instance.ended.set()
-    for task in instance.running:
-        await task
+    instance.end()
 
 
 def check(answer: httpx.Response, sent: object) -> None:
