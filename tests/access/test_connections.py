@@ -14,6 +14,7 @@ import pytest
 
 from graphmem.api.app import create_app
 from graphmem.auth import local_actor
+from graphmem.auth.accounts import Accounts
 from graphmem.auth.credentials import Credential, CredentialCache
 from graphmem.registry import Services
 from tests.access.conftest import WITHIN_SECONDS, Person, person
@@ -171,6 +172,51 @@ def test_a_refresh_token_that_is_used_again_ends_its_family_at_once(play: Play, 
         assert [await status_of(flow.http, each) for each in (first, second)] == [200, 200]
         assert (await flow.refresh(first["refresh_token"])).json()["error"] == "invalid_grant"
         assert [await status_of(flow.http, each) for each in (first, second)] == [401, 401]
+
+    play(scenario)
+
+
+def test_the_shapes_of_the_caller_and_of_connections(
+    play: Play, loop: Loop, instance_services: Services, alice: Person
+) -> None:
+    async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
+        key, _ = await Accounts(instance_services.database).create_key(
+            alice.account.id, "shapes", ["read"], None
+        )
+
+        async def get(path: str, **params: str) -> dict[str, Any]:
+            return (await there.get(f"/mcp/oauth/{path}", headers=bearer(key), params=params)).json()
+
+        async def put(**values: int | None) -> None:
+            query = "MATCH (grant:OAuthGrant {id: $id}) SET grant += $values"
+            await instance_services.database.script(query, id=issued["id"], values=values)
+
+        assert await get("status") == {"status": "none", "connections": 0}
+        assert await get("connections") == {"connections": []}
+        issued = await connected(flow, alice)
+        me = (await flow.http.get("/me", headers=bearer(issued["access_token"]))).json()
+        assert me == {
+            "user_id": alice.account.id, "account": alice.name, "owner": alice.account.owner,
+            "scopes": ["read", "write"], "authentication": "oauth", "credential": issued["id"],
+            "client": me["client"], "sandbox_mode": False,
+        }  # fmt: skip
+        (connection,) = (await get("connections"))["connections"]
+        assert connection == {
+            "connectionId": issued["id"], "clientName": "Test client", "clientId": flow.client_id,
+            "scopes": ["read", "write"], "resource": BASE, "createdAt": connection["createdAt"],
+            "lastUsedAt": connection["lastUsedAt"], "expiresAt": connection["expiresAt"],
+        }  # fmt: skip
+        named = {"connection_id": issued["id"]}
+        assert await get("status") == {
+            "status": "active", "connections": 1, **named, "connection": connection,
+        }  # fmt: skip
+        await put(redeemed_at=None)
+        status = await get("status", **named)
+        assert (status["status"], status["connection_id"]) == ("pending", issued["id"])
+        await put(redeemed_at=1, expires_at=1)
+        status = await get("status", **named)
+        assert (status["status"], status["connections"]) == ("expired", 0)
+        assert await get("connections") == {"connections": []}
 
     play(scenario)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +23,7 @@ from playwright.async_api import async_playwright
 from pydantic import AnyUrl
 
 from graphmem.settings import Settings
-from tests.access.conftest import Person
+from tests.access.conftest import WITHIN_SECONDS, Person
 from tests.support.event_loop import Loop
 from tests.support.oauth_clients import Storage
 from tests.support.oauth_flow import REDIRECT, Flow, parameters
@@ -125,6 +127,57 @@ def test_each_step_may_be_on_the_other_process(
                 assert (await http.get("/me", headers=bearer)).status_code == 401
 
     loop.run(scenario())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("way", ["revoked", "deleted"])
+def test_a_connection_that_ends_in_one_process_is_over_in_the_other_within_5_s(
+    loop: Loop, services_of_two: tuple[Service, Service], alice: Person, way: str
+) -> None:
+    base = services_of_two[0].url
+
+    async def scenario() -> None:
+        async with (
+            httpx.AsyncClient(base_url=base, timeout=60) as here,
+            httpx.AsyncClient(base_url=services_of_two[1].url, timeout=60) as there,
+        ):
+            flow = Flow(here, base)
+            await flow.register()
+            kept, ended = [await allowed(flow, alice) for _ in range(2)]
+            assert [await status_of(http, ended) for http in (here, there)] == [200, 200]
+            me = (await here.get("/me", headers=bearer(ended))).json()
+            path, headers = f"/mcp/oauth/connections/{me['credential']}", bearer(kept)
+            data = {"token": ended["refresh_token"], "client_id": flow.client_id}
+            if way == "deleted":
+                answer = await here.delete(path, headers=headers)
+            else:
+                answer = await here.post("/mcp/oauth/revoke", data=data)
+            assert answer.status_code == 200
+            assert await status_of(here, ended) == 401
+            begin = time.monotonic()
+            while await status_of(there, ended) != 401:
+                assert time.monotonic() - begin < WITHIN_SECONDS
+                await asyncio.sleep(0.1)
+            refused = await Flow(there, base, flow.client_id).refresh(ended["refresh_token"])
+            assert refused.json()["error"] == "invalid_grant"
+            assert (await there.delete(path, headers=headers)).status_code == 404
+            assert [await status_of(http, kept) for http in (here, there)] == [200, 200]
+
+    loop.run(scenario())
+
+
+async def allowed(flow: Flow, person: Person) -> dict[str, Any]:
+    """Return tokens that a person allowed, for all of the service."""
+    sent = await flow.allow(person.name, person.password, resource=flow.base)
+    return (await flow.token(code=sent["code"])).json()
+
+
+def bearer(issued: dict[str, Any]) -> dict[str, str]:
+    return {"Authorization": f"Bearer {issued['access_token']}"}
+
+
+async def status_of(http: httpx.AsyncClient, issued: dict[str, Any]) -> int:
+    return (await http.get("/me", headers=bearer(issued))).status_code
 
 
 @pytest.mark.timeout(300)

@@ -16,7 +16,7 @@ from graphmem.errors import GraphmemError, UnknownField
 from graphmem.reading import cursors
 from graphmem.registry import REGISTRY, Services
 from tests.support import faces
-from tests.support.actors import DISABLED_ACCOUNT
+from tests.support.actors import CONNECTION, DISABLED_ACCOUNT
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
@@ -51,6 +51,8 @@ class Alice:
 
     owner: str = field(default_factory=lambda: str(uuid.uuid4()))
     marker: str = field(default_factory=lambda: f"marker-{uuid.uuid4().hex}")
+    connection: str = field(default_factory=lambda: f"con_{uuid.uuid4().hex[:16]}")
+    """The id of an OAuth connection."""
     secrets: set[str] = field(default_factory=set)
     values: dict[str, list[Any]] = field(default_factory=dict)
     along: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -68,6 +70,7 @@ class Alice:
         self.secrets = {
             self.marker, self.owner, ada, acme, *observation_ids, answer["transaction_id"],
             link["relationship_key"], link["relationship_id"], link["observation_id"], event["id"], key_id,
+            self.connection,
         }  # fmt: skip
         ends = {"relationship_type": "WORKS_AT", "source_index": 0, "target_entity_id": acme}
         ends_by_id = {"relationship_type": "WORKS_AT", "source_entity_id": ada, "target_entity_id": acme}
@@ -89,6 +92,8 @@ class Alice:
             "observation_id": observation_ids,
             "event_id": [event["id"]],
             "key_id": [key_id],
+            "id": [self.connection],
+            "connection_id": [self.connection],
             "event_type": ["Birthday"],
             "source_id": ["src_" + "0" * 32],
             "entity_type": ["person"],
@@ -130,6 +135,8 @@ class Alice:
 def alice(loop: Loop, services: Services) -> Alice:
     alice = Alice()
     loop.run(services.database.script(DISABLED_ACCOUNT, id=alice.owner))
+    connection = {"account": alice.owner, "id": alice.connection, "name": alice.marker}
+    loop.run(services.database.script(CONNECTION, **connection))
     alice.store(faces.by_runner(loop, services, alice.owner))
     return alice
 
@@ -250,9 +257,10 @@ def test_nothing_of_another_owner_is_changed(
 
     def state() -> list[Any]:
         entities = [hers("entities.get", entity_id=entity_id) for entity_id in entity_ids]
-        return [hers("server.stats"), hers("keys.list"), *entities]
+        return [hers("server.stats"), hers("keys.list"), hers("connections.list"), *entities]
 
     before = state()
+    assert [each["connectionId"] for each in before[2]["connections"]] == [alice.connection]
     for arguments in questions(name, alice):
         outcome(run, name, arguments)
     assert state() == before
