@@ -34,10 +34,15 @@ GraphmemError                     500  exit 1
 │   ├── DatabaseFull                            DB_OUT_OF_MEMORY
 │   │   └── DatabaseCrowded
 │   ├── DiskFull                                DB_DISK_FULL
+│   ├── ObjectStoreUnavailable                  OBJECT_STORE_UNAVAILABLE
+│   │   ├── ObjectStoreFull
+│   │   └── ObjectStoreRefused
 │   ├── ServiceBusy                             SERVICE_BUSY
 │   ├── ServiceUnreachable                      SERVICE_UNREACHABLE
 │   └── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE
 │       └── EmbeddingRefused
+├── ObjectMissing                 500  exit 1   OBJECT_MISSING
+├── ObjectDamaged                 500  exit 1   OBJECT_DAMAGED
 ├── InternalError                 500  exit 1   INTERNAL_ERROR
 └── SetupError                    500  exit 6   (local commands only)
     ├── ConfigurationInvalid                    CONFIGURATION_INVALID
@@ -358,6 +363,26 @@ class DiskFull(Unavailable):
     code = "DB_DISK_FULL"
 
 
+class ObjectStoreUnavailable(Unavailable):
+    """The store of files does not answer, and no bytes were stored or read: try again in a moment;
+    `graphmem doctor` says what is wrong with it.
+    """
+
+    code = "OBJECT_STORE_UNAVAILABLE"
+
+
+class ObjectStoreFull(ObjectStoreUnavailable):
+    """The store of files has no space left, and no bytes were stored: free some space on its disk, or raise
+    its quota.
+    """
+
+
+class ObjectStoreRefused(ObjectStoreUnavailable):
+    """The store of files refuses the service, and no bytes were stored or read: correct the rights of its
+    directory, or the bucket and credentials; details.reason says what it refuses.
+    """
+
+
 class ServiceBusy(Unavailable):
     """Too many requests are waiting: try again in a moment."""
 
@@ -378,6 +403,23 @@ class EmbeddingUnavailable(Unavailable):
 
 class EmbeddingRefused(EmbeddingUnavailable):
     """The service at GRAPHMEM_EMBEDDING_URL refuses a text."""
+
+
+class ObjectMissing(GraphmemError):
+    """The bytes of a stored file are missing, and trying again does not help: store the same file again, or
+    restore it from a backup.
+    """
+
+    # Its source is there, so 404 would be wrong: the fault is that of the service.
+    code, status, exit_code = "OBJECT_MISSING", 500, 1
+
+
+class ObjectDamaged(GraphmemError):
+    """The bytes of a stored file are not those that were stored, and none are answered as a whole: store the
+    same file again, or restore it from a backup.
+    """
+
+    code, status, exit_code = "OBJECT_DAMAGED", 500, 1
 
 
 class InternalError(GraphmemError):

@@ -34,6 +34,7 @@ from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
+from graphmem.objects import ObjectStore
 from graphmem.settings import LIMITS, Limits, Settings
 from graphmem.writing import Writers
 
@@ -71,6 +72,7 @@ class Services:
     embedder: Embedder
     guard: Guard
     credentials: CredentialCache
+    objects: ObjectStore
     limits: Limits = LIMITS
 
     @property

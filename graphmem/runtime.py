@@ -21,6 +21,7 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.neo4j_local import Connection, Progress
+from graphmem.objects import new_object_store
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY, Services
@@ -85,14 +86,16 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     writers = Writers(database, settings, embedder)
     database.metrics.waiting.set_function(writers.waiting)
     availability = Availability(database)
+    objects = new_object_store(settings)
     try:
         yield Services(
             database, availability, vocabulary, TypeAliases(database), writers, settings, embedder,
-            Guard(database), CredentialCache(),
+            Guard(database), CredentialCache(), objects,
         )  # fmt: skip
     finally:
         await availability.close()
         await writers.close()
+        await objects.close()
         if isinstance(embedder, RemoteEmbedder):
             await embedder.close()
 

@@ -194,6 +194,41 @@ class Settings(BaseSettings):
         le=1,
         description="Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related.",
     )
+    objects_bucket: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=255,
+        description="Bucket of S3, or of a store that speaks its protocol, that keeps the bytes of files. "
+        "Credentials are found as by every AWS program, such as in AWS_ACCESS_KEY_ID. "
+        "Default: the directory `objects` of the data directory.",
+    )
+    objects_prefix: str = Field(
+        default="", max_length=500, description="Folder in the bucket; instances must not share one."
+    )
+    objects_endpoint: str | None = Field(
+        default=None, pattern="^https?://", description="Address of the store. Default: that of AWS."
+    )
+    objects_region: str | None = Field(
+        default=None, description="Region of the bucket. Default: as for every AWS program."
+    )
+    objects_path_style: bool | None = Field(
+        default=None,
+        description="Put the bucket into the path of requests, not into the host name. Default: true with "
+        "GRAPHMEM_OBJECTS_ENDPOINT.",
+    )
+    objects_encryption: Literal["AES256", "aws:kms"] | None = Field(
+        default=None, description="How the store is asked to encrypt objects: AES256 or aws:kms."
+    )
+    objects_kms_key: str | None = Field(default=None, description="Id of the key for aws:kms.")
+    objects_connect_timeout: Seconds = Field(
+        default=3.0, description="Seconds to open a connection to the bucket."
+    )
+    objects_read_timeout: Seconds = Field(
+        default=10.0, description="Seconds that the bucket may send nothing."
+    )
+    objects_attempts: int = Field(
+        default=3, ge=1, le=20, description="Times that a request to the bucket is sent at most."
+    )
     phone_region: str | None = Field(
         default=None,
         pattern="^[A-Z]{2}$",
@@ -258,6 +293,14 @@ class Settings(BaseSettings):
         parsed_limits(value)
         return value
 
+    @field_validator("objects_prefix")
+    @classmethod
+    def _check_prefix(cls, value: str) -> str:
+        odd_names = {".", ".."} & set(value.split("/"))
+        if value.startswith("/") or not value.isprintable() or odd_names:
+            raise ValueError(f"{value[:100]!r} is no folder of a bucket: write for example graphmem/")
+        return f"{value.rstrip('/')}/" if value else ""
+
     @field_validator("trusted_proxies")
     @classmethod
     def _check_proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -302,6 +345,12 @@ class Settings(BaseSettings):
             raise ValueError("SERVICE_BEARER_TOKEN must be ASCII letters, digits and signs, without spaces")
         return self
 
+    @model_validator(mode="after")
+    def _check_encryption(self) -> Self:
+        if self.objects_kms_key is not None and self.objects_encryption != "aws:kms":
+            raise ValueError("GRAPHMEM_OBJECTS_KMS_KEY needs GRAPHMEM_OBJECTS_ENCRYPTION=aws:kms")
+        return self
+
     @property
     def service_port(self) -> int:
         """The port to bind: ``port``, else 3080, in production 3180."""
@@ -338,6 +387,11 @@ class Settings(BaseSettings):
     def cache_path(self) -> Path:
         """The directory of downloaded files."""
         return (self.cache_dir or platformdirs.user_cache_path("graphmem", appauthor=False)).absolute()
+
+    @property
+    def objects_path(self) -> Path:
+        """The directory of the local object store, and of files on their way to the bucket."""
+        return self.data_path / "objects"
 
     @property
     def neo4j_address(self) -> str:

@@ -68,6 +68,8 @@ def configure(
     root.setLevel(settings.log_level.upper())
     for noisy in (
         "neo4j",
+        # At a lower level it logs headers, whose signatures are secret.
+        "botocore",
         "httpx",
         "httpx2",
         "httpcore",

@@ -84,7 +84,7 @@ def _at(uri: str, password: str, folder: Path) -> Settings:
 
 def _container() -> Any:
     """Return a Neo4j container, ``None`` where no Docker engine answers."""
-    if not _engine_answers():
+    if not engine_answers():
         return None
     from testcontainers.neo4j import Neo4jContainer
 
@@ -93,7 +93,8 @@ def _container() -> Any:
     return Neo4jContainer(image).with_env("NEO4J_db_memory_transaction_max", "128m")
 
 
-def _engine_answers() -> bool:
+def engine_answers() -> bool:
+    """Return whether a Docker engine answers."""
     if os.environ.get("DOCKER_HOST"):
         return True
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:

@@ -33,3 +33,15 @@ def imported(*words: str, stdin: str = "", environ: Mapping[str, str] | None = N
         timeout=60,
     )
     return set(re.findall(r"^import time:.*\| +(\S+)$", ended.stderr, re.MULTILINE)), ended.stdout
+
+
+def imported_by(script: str, *words: str) -> set[str]:
+    """Run a Python script; return the modules that it imported."""
+    ended = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", script, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(re.findall(r"^import time:.*\| +(\S+)$", ended.stderr, re.MULTILINE))

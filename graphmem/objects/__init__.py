@@ -1,0 +1,38 @@
+"""The object store: files by the SHA-256 of their bytes, in a local directory or in S3.
+
+It knows nothing of Neo4j. An owner is a text that keeps the objects of one owner apart from those of others.
+"""
+
+from __future__ import annotations
+
+from graphmem.objects.backend import Backend, Leftovers, Stored
+from graphmem.objects.object_store import ListedObject, ObjectStore, Source
+from graphmem.settings import Settings
+
+__all__ = ["Leftovers", "ListedObject", "ObjectStore", "Source", "Stored", "new_object_store"]
+
+
+def new_object_store(settings: Settings) -> ObjectStore:
+    """Return the object store of the settings: S3 where they name a bucket, else a local directory.
+
+    Nothing is opened, written or imported before the store is used.
+    """
+    if settings.objects_bucket is None:
+        return ObjectStore("directory", str(settings.objects_path), lambda: _directory(settings))
+    where = f" at {settings.objects_endpoint}" if settings.objects_endpoint else ""
+    place = f"s3://{settings.objects_bucket}/{settings.objects_prefix}{where}"
+    return ObjectStore("s3", place, lambda: _s3(settings))
+
+
+def _directory(settings: Settings) -> Backend:
+    from graphmem.objects.directory import DirectoryBackend
+
+    # The embedded Neo4j is on the same disk, and fails where it is full.
+    reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
+    return DirectoryBackend(settings.objects_path, reserve)
+
+
+def _s3(settings: Settings) -> Backend:
+    from graphmem.objects.s3 import S3Backend
+
+    return S3Backend(settings)

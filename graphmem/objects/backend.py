@@ -1,0 +1,139 @@
+"""What a place of objects can do: the interface of the local directory and of S3.
+
+All methods block, and several threads may call them at once. Keys are those of
+:mod:`graphmem.objects.keys`. Times are microseconds since 1970 in UTC.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Protocol
+
+from graphmem.objects.disk_errors import disk_errors
+
+CHUNK_BYTES = 1 << 20
+"""Bytes that are read, hashed and written at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object that is in the store: the SHA-256 of its bytes in hexadecimal digits, and their number."""
+
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A key that a place holds, with size in bytes and the time of its last put."""
+
+    key: str
+    size: int
+    modified_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """Number and bytes of the temporary files of puts that did not end."""
+
+    count: int = 0
+    size: int = 0
+
+
+class Reader(Protocol):
+    """The open bytes of an object, or of a range of it."""
+
+    size: int
+    """Bytes of the whole object."""
+
+    def read(self, count: int) -> bytes:
+        """Return up to ``count`` bytes, none at the end."""
+        ...
+
+    def close(self) -> None:
+        """Close the file or the connection."""
+        ...
+
+
+class Staged:
+    """Bytes on their way into the store: a temporary file, and the hash of what it holds.
+
+    Args:
+        file: an empty file, open for writing and reading.
+        path: its name, ``None`` where it has none. What still has the name is removed by :meth:`close`.
+    """
+
+    def __init__(self, file: IO[bytes], path: str | None = None) -> None:
+        self.file = file
+        self.path = path
+        self.size = 0
+        self._digest = hashlib.sha256()
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes."""
+        with disk_errors():
+            self.file.write(chunk)
+        self._digest.update(chunk)
+        self.size += len(chunk)
+
+    def stored(self) -> Stored:
+        """Return the object that the bytes make."""
+        return Stored(self._digest.hexdigest(), self.size)
+
+    def close(self) -> None:
+        """Close the file, and remove it if it is not committed."""
+        with contextlib.suppress(OSError):
+            self.file.close()
+        if self.path is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+
+
+class Backend(abc.ABC):
+    """A place of objects."""
+
+    @abc.abstractmethod
+    def stage(self) -> Staged:
+        """Return an empty temporary file."""
+
+    @abc.abstractmethod
+    def commit(self, key: str, staged: Staged) -> None:
+        """Make the staged bytes the object of a key, whole or not at all.
+
+        An object that is there with other bytes is replaced. One with these bytes need not be written again,
+        but its modified time becomes recent: what removes old objects must leave it.
+        """
+
+    @abc.abstractmethod
+    def open(self, key: str, start: int = 0, end: int | None = None) -> Reader:
+        """Open the bytes from ``start`` up to ``end``, or to the last one.
+
+        Raises:
+            ObjectMissing: there is no such object.
+        """
+
+    @abc.abstractmethod
+    def find(self, key: str) -> Found | None:
+        """Return size and modified time of an object, ``None`` if there is none."""
+
+    @abc.abstractmethod
+    def delete(self, key: str, modified_before: int | None = None) -> bool:
+        """Delete an object if it was modified before a time; return whether it was deleted."""
+
+    @abc.abstractmethod
+    def pages(self, segment: str | None = None) -> Iterator[list[Found]]:
+        """Yield pages of the keys below a segment, or of all. What is no object may be among them."""
+
+    def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
+        """Count the files of puts that did not end and were modified before a time; remove them if wanted."""
+        del modified_before, remove
+        return Leftovers()
+
+    def close(self) -> None:
+        """Close connections."""
+        return

@@ -1,0 +1,236 @@
+"""Objects as files of a local directory."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from graphmem.errors import ObjectMissing, ObjectStoreFull, ObjectStoreUnavailable
+from graphmem.objects.backend import CHUNK_BYTES, Backend, Found, Leftovers, Staged
+from graphmem.objects.disk_errors import disk_errors
+
+INCOMING = ".incoming"
+"""Directory of temporary files. It is on the file system of the objects, so that a rename is atomic."""
+_LOCK = ".lock"
+_PAGE_KEYS = 1_000
+_SPACE_BYTES = 16 << 20
+"""Bytes that a put writes between two looks at the free space of the disk."""
+
+
+class DirectoryBackend(Backend):
+    """A directory in which every object is a file. Only this user may enter it.
+
+    Args:
+        root: the directory; it is made at the first put.
+        reserve: bytes that puts leave free on its disk.
+    """
+
+    def __init__(self, root: Path, reserve: int = 0) -> None:
+        self.root = root
+        self.reserve = reserve
+
+    def stage(self) -> Staged:
+        """Return an empty temporary file."""
+        with disk_errors():
+            folder = self._directory(INCOMING)
+            self._check_space()
+            handle, path = tempfile.mkstemp(dir=folder)
+            return _Spaced(os.fdopen(handle, "w+b"), path, self)
+
+    def commit(self, key: str, staged: Staged) -> None:
+        """Rename the temporary file, after its bytes are on the disk."""
+        with disk_errors():
+            staged.file.flush()
+            os.fsync(staged.file.fileno())
+            folder = self._directory(*key.split("/")[:-1])
+            path = self.root / key
+            # A removal of old objects waits meanwhile: it either sees the new time or ends before.
+            with self._locked(fcntl.LOCK_SH):
+                if _holds(path, staged):
+                    os.utime(path)
+                    return
+                assert staged.path is not None
+                os.replace(staged.path, path)
+                _flush_directory(folder)
+
+    def open(self, key: str, start: int = 0, end: int | None = None) -> _FileReader:
+        """Open the file of an object."""
+        del end
+        with disk_errors():
+            try:
+                file = _open(self.root / key)
+            except FileNotFoundError:
+                if not self.root.is_dir():
+                    raise ObjectStoreUnavailable(
+                        "The directory of the object store does not exist: is its disk mounted?"
+                    ) from None
+                raise ObjectMissing(sha256=key.rpartition("/")[2]) from None
+            size = os.fstat(file.fileno()).st_size
+            file.seek(start)
+        return _FileReader(file, size)
+
+    def find(self, key: str) -> Found | None:
+        """Return size and modified time of an object, ``None`` if there is none."""
+        with disk_errors(), contextlib.suppress(FileNotFoundError):
+            stat = os.lstat(self.root / key)
+            return Found(key, stat.st_size, stat.st_mtime_ns // 1_000)
+        return None
+
+    def delete(self, key: str, modified_before: int | None = None) -> bool:
+        """Delete an object if it was modified before a time; return whether it was deleted."""
+        path = self.root / key
+        with disk_errors(), contextlib.suppress(FileNotFoundError), self._locked(fcntl.LOCK_EX):
+            if modified_before is not None and os.lstat(path).st_mtime_ns >= modified_before * 1_000:
+                return False
+            path.unlink()
+            _flush_directory(path.parent)
+            return True
+        return False
+
+    def pages(self, segment: str | None = None) -> Iterator[list[Found]]:
+        """Yield pages of the keys below a segment, or of all, in the order of names."""
+        page: list[Found] = []
+        with disk_errors():
+            for key in self._keys(segment):
+                found = self.find(key)
+                if found is not None:
+                    page.append(found)
+                if len(page) >= _PAGE_KEYS:
+                    yield page
+                    page = []
+        yield page
+
+    def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
+        """Count the temporary files that were modified before a time; remove them if wanted."""
+        count = size = 0
+        with disk_errors():
+            for entry in _entries(self.root / INCOMING):
+                with contextlib.suppress(FileNotFoundError):
+                    stat = entry.stat(follow_symlinks=False)
+                    if stat.st_mtime_ns >= modified_before * 1_000:
+                        continue
+                    if remove:
+                        os.unlink(entry.path)
+                    count, size = count + 1, size + stat.st_size
+        return Leftovers(count, size)
+
+    def _check_space(self) -> None:
+        if not self.reserve:
+            return
+        free = shutil.disk_usage(self.root).free
+        if free < self.reserve:
+            raise ObjectStoreFull(free_bytes=free, needed_bytes=self.reserve)
+
+    def _keys(self, segment: str | None) -> Iterator[str]:
+        segments = [segment] if segment else [entry.name for entry in _entries(self.root)]
+        for name in segments:
+            for folder in _entries(self.root / name):
+                for entry in _entries(Path(folder.path)):
+                    if entry.is_file(follow_symlinks=False):
+                        yield f"{name}/{folder.name}/{entry.name}"
+
+    def _directory(self, *names: str) -> Path:
+        """Make the directory of these names below the root, and the root; return it."""
+        folder = self.root.joinpath(*names)
+        missing = itertools.takewhile(lambda path: not path.is_dir(), (folder, *folder.parents))
+        for path in reversed(list(missing)):
+            _make_directory(path)
+        return folder
+
+    @contextlib.contextmanager
+    def _locked(self, kind: int) -> Iterator[None]:
+        """Hold the lock of the directory: shared to put, alone to delete."""
+        handle = os.open(self.root / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, kind)
+            yield
+        finally:
+            os.close(handle)
+
+
+class _Spaced(Staged):
+    """A temporary file whose writes leave the reserve of its disk."""
+
+    def __init__(self, file: BinaryIO, path: str, backend: DirectoryBackend) -> None:
+        super().__init__(file, path)
+        self._backend = backend
+        self._next_look = _SPACE_BYTES
+
+    def write(self, chunk: bytes) -> None:
+        """Append bytes."""
+        super().write(chunk)
+        if self.size >= self._next_look:
+            self._next_look = self.size + _SPACE_BYTES
+            with disk_errors():
+                self._backend._check_space()
+
+
+class _FileReader:
+    """The open file of an object."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self.size = size
+
+    def read(self, count: int) -> bytes:
+        """Return up to ``count`` bytes, none at the end."""
+        with disk_errors():
+            return self._file.read(count)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _open(path: Path) -> BinaryIO:
+    """Open a file for reading. A link is refused: objects are never links."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0)
+
+
+def _holds(path: Path, staged: Staged) -> bool:
+    """Return whether a file holds the staged bytes, each of them."""
+    try:
+        with _open(path) as file:
+            if os.fstat(file.fileno()).st_size != staged.size:
+                return False
+            digest = hashlib.sha256()
+            while chunk := file.read(CHUNK_BYTES):
+                digest.update(chunk)
+    except OSError:
+        # Whatever cannot be read is replaced.
+        return False
+    return digest.hexdigest() == staged.stored().sha256
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """Return the entries of a directory by name, none if it is no directory."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _make_directory(path: Path) -> None:
+    """Make a directory that only this user may enter, and have its name on the disk."""
+    try:
+        path.mkdir(mode=0o700)
+    except FileExistsError:
+        return
+    _flush_directory(path.parent)
+
+
+def _flush_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,269 @@
+"""The object store: bytes of owners, by their SHA-256, streamed both ways in bounded memory."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import secrets
+import threading
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, ParamSpec, TypeVar
+
+from graphmem.errors import ObjectDamaged, ObjectMissing
+from graphmem.objects.backend import CHUNK_BYTES, Backend, Found, Leftovers, Reader, Staged, Stored
+from graphmem.objects.keys import object_key, owner_of, owner_segment, parse_key
+
+THREADS = 8
+"""Puts, reads and look-ups that run at once in one process; others wait."""
+
+Source = AsyncIterable[bytes] | Path | BinaryIO
+"""Where the bytes of a put come from: an asynchronous iterator, the path of a file, or an open file."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedObject:
+    """An object as it is listed.
+
+    Attributes:
+        segment: the path segment of its owner.
+        owner: the owner, ``None`` if the segment is shortened.
+        size: bytes.
+        modified_at: time of its last put, in microseconds.
+    """
+
+    segment: str
+    owner: str | None
+    sha256: str
+    size: int
+    modified_at: int
+
+
+class ObjectStore:
+    """Puts, reads and lists objects. A backend keeps them; it is opened when it is first used.
+
+    Args:
+        kind: ``directory`` or ``s3``.
+        place: where the objects are, for people.
+        open_backend: returns the backend; called once, in a thread.
+
+    Every method raises:
+        ObjectStoreUnavailable: the store is down, full, or refuses access.
+    """
+
+    def __init__(self, kind: str, place: str, open_backend: Callable[[], Backend]) -> None:
+        self.kind = kind
+        self.place = place
+        self._open_backend = open_backend
+        self._opening = threading.Lock()
+        self._opened: Backend | None = None
+        # Threads of its own: a store that hangs must not keep other work of the process from a thread.
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="objects")
+
+    async def put(self, owner: str, source: Source) -> Stored:
+        """Store bytes; return their hash and number. The object is there whole, or not at all.
+
+        An object with these bytes stays as it is and counts as new for the removal of old objects. One whose
+        bytes are damaged is replaced.
+
+        Raises:
+            OSError: the file of ``source`` cannot be read.
+            ValueError: the owner has no segment.
+        """
+        owner_segment(owner)
+        staged = await self._run(self._stage)
+        try:
+            async for chunk in self._chunks(source):
+                await self._run(staged.write, chunk)
+            stored = staged.stored()
+            await self._run(self._commit, object_key(owner, stored.sha256), staged)
+        finally:
+            staged.close()
+        return stored
+
+    async def read(
+        self, owner: str, sha256: str, start: int = 0, end: int | None = None, *, size: int | None = None
+    ) -> AsyncIterator[bytes]:
+        """Yield the bytes from ``start`` up to ``end``, or to the last one, in chunks of up to 1 MiB.
+
+        Bytes that are read as a whole are compared with their hash before the last chunk is yielded. For a
+        range, only the size of the object is checked.
+
+        Args:
+            size: bytes that the object is known to have.
+
+        Raises:
+            ObjectMissing: there is no such object.
+            ObjectDamaged: its bytes are not those that were stored.
+            ValueError: the range is none.
+        """
+        if start < 0 or (end is not None and end < start):
+            raise ValueError(f"there is no range from {start} to {end}")
+        reader = await self._run(self._open, object_key(owner, sha256), start, end)
+        try:
+            stop = reader.size if end is None else end
+            if stop > reader.size or start > stop or size not in (None, reader.size):
+                raise ObjectDamaged(sha256=sha256, size=reader.size, expected_size=size)
+            whole = start == 0 and stop == reader.size
+            digest = hashlib.sha256() if whole else None
+            held = b""
+            left = stop - start
+            while left:
+                chunk = await self._run(_next_chunk, reader, min(left, CHUNK_BYTES), digest)
+                if not chunk:
+                    raise ObjectDamaged(sha256=sha256, size=stop - left, expected_size=reader.size)
+                left -= len(chunk)
+                if held:
+                    yield held
+                held = chunk
+            if digest is not None and digest.hexdigest() != sha256:
+                raise ObjectDamaged(sha256=sha256, size=reader.size)
+            if held:
+                yield held
+        finally:
+            reader.close()
+
+    async def size(self, owner: str, sha256: str) -> int:
+        """Return the bytes that an object has.
+
+        Raises:
+            ObjectMissing: there is no such object.
+        """
+        found = await self._run(self._find, object_key(owner, sha256))
+        if found is None:
+            raise ObjectMissing(sha256=sha256)
+        return found.size
+
+    async def exists(self, owner: str, sha256: str) -> bool:
+        """Return whether there is an object."""
+        return await self._run(self._find, object_key(owner, sha256)) is not None
+
+    async def delete(self, owner: str, sha256: str, *, modified_before: int | None = None) -> bool:
+        """Delete an object; return whether it was deleted.
+
+        Args:
+            modified_before: microseconds; an object that was put then or later stays.
+        """
+        return await self._run(self._delete, object_key(owner, sha256), modified_before)
+
+    async def keys(self, owner: str | None = None) -> AsyncIterator[ListedObject]:
+        """Yield the objects of an owner, or of all owners, in the order of keys. Other files are left out."""
+        pages = await self._run(self._pages, owner_segment(owner) if owner is not None else None)
+        while (page := await self._run(next, pages, None)) is not None:
+            for found in page:
+                parsed = parse_key(found.key)
+                if parsed is not None:
+                    segment, sha256 = parsed
+                    yield ListedObject(segment, owner_of(segment), sha256, found.size, found.modified_at)
+
+    async def leftovers(self, modified_before: int, *, remove: bool = False) -> Leftovers:
+        """Count the files of puts that did not end and were modified before a time; remove them if wanted."""
+        return await self._run(self._leftovers, modified_before, remove)
+
+    async def check(self) -> None:
+        """Write, read and delete a small object that belongs to no owner."""
+        await self._run(self._check)
+
+    async def close(self) -> None:
+        """Wait for what runs, and close connections."""
+        await asyncio.to_thread(self._threads.shutdown)
+        if self._opened is not None:
+            self._opened.close()
+
+    async def _chunks(self, source: Source) -> AsyncIterator[bytes]:
+        """Yield the bytes of a source in chunks of about 1 MiB."""
+        if isinstance(source, AsyncIterable):
+            pending = bytearray()
+            async for part in source:
+                pending += part
+                if len(pending) >= CHUNK_BYTES:
+                    yield bytes(pending)
+                    pending.clear()
+            if pending:
+                yield bytes(pending)
+            return
+        file = await self._run(source.open, "rb") if isinstance(source, Path) else source
+        try:
+            while chunk := await self._run(file.read, CHUNK_BYTES):
+                yield chunk
+        finally:
+            if file is not source:
+                file.close()
+
+    async def _run(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run blocking work in a thread. A cancelled caller waits for its end, because it uses open files."""
+        future = asyncio.get_running_loop().run_in_executor(
+            self._threads, functools.partial(work, *args, **kwargs)
+        )
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            while not future.done():
+                try:
+                    await asyncio.wait([future])
+                except asyncio.CancelledError:
+                    continue
+            future.exception()
+            raise
+
+    # What follows runs in threads.
+
+    def _backend(self) -> Backend:
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open_backend()
+            return self._opened
+
+    def _stage(self) -> Staged:
+        return self._backend().stage()
+
+    def _commit(self, key: str, staged: Staged) -> None:
+        self._backend().commit(key, staged)
+
+    def _open(self, key: str, start: int, end: int | None) -> Reader:
+        return self._backend().open(key, start, end)
+
+    def _find(self, key: str) -> Found | None:
+        return self._backend().find(key)
+
+    def _delete(self, key: str, modified_before: int | None) -> bool:
+        return self._backend().delete(key, modified_before)
+
+    def _pages(self, segment: str | None) -> Iterator[list[Found]]:
+        return self._backend().pages(segment)
+
+    def _leftovers(self, modified_before: int, remove: bool) -> Leftovers:
+        return self._backend().leftovers(modified_before, remove=remove)
+
+    def _check(self) -> None:
+        backend = self._backend()
+        # No segment begins with a dot.
+        key, content = f".probe-{secrets.token_hex(8)}", secrets.token_bytes(32)
+        staged = backend.stage()
+        try:
+            staged.write(content)
+            backend.commit(key, staged)
+        finally:
+            staged.close()
+        try:
+            reader = backend.open(key)
+            try:
+                if reader.read(len(content)) != content:
+                    raise ObjectDamaged("The store answers other bytes than it was given.")
+            finally:
+                reader.close()
+        finally:
+            backend.delete(key)
+
+
+def _next_chunk(reader: Reader, count: int, digest: hashlib._Hash | None) -> bytes:
+    chunk = reader.read(count)
+    if digest is not None:
+        digest.update(chunk)
+    return chunk

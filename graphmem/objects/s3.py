@@ -1,0 +1,200 @@
+"""Objects in a bucket of S3, or of a store that speaks its protocol. Imported when it is first used."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from graphmem import __version__
+from graphmem.errors import ObjectMissing, ObjectStoreRefused
+from graphmem.objects.backend import Backend, Found, Leftovers, Staged
+from graphmem.objects.directory import DirectoryBackend
+from graphmem.objects.s3_errors import s3_errors
+from graphmem.settings import Settings
+
+CONNECTIONS = 8
+RECENT_MICROSECONDS = 600 * 1_000_000
+"""An object that was put so recently is not sent again. S3 cannot make an older one recent without it."""
+
+
+class S3Backend(Backend):
+    """A bucket. boto3 looks for credentials, and for the region unless the settings name it.
+
+    Every object is sent by one request with its SHA-256, which the server compares with what arrives: the key
+    appears when all bytes are there, and a request that breaks leaves no parts that cost money.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        assert settings.objects_bucket is not None
+        self._bucket = settings.objects_bucket
+        self._prefix = settings.objects_prefix
+        self._encryption = _encryption(settings)
+        self._settings = settings
+        # Bytes wait on the disk: their hash, which is their key, is known only at their end.
+        reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
+        self._waiting = DirectoryBackend(settings.objects_path, reserve)
+        self._opening = threading.Lock()
+        self._opened: Any = None
+
+    def stage(self) -> Staged:
+        """Return an empty temporary file in the data directory."""
+        return self._waiting.stage()
+
+    def commit(self, key: str, staged: Staged) -> None:
+        """Send the temporary file."""
+        found = self.find(key)
+        now = time.time_ns() // 1_000
+        if (
+            found is not None
+            and found.size == staged.size
+            and abs(now - found.modified_at) < RECENT_MICROSECONDS
+        ):
+            return
+        staged.file.seek(0)
+        digest = base64.b64encode(bytes.fromhex(staged.stored().sha256)).decode()
+        with s3_errors():
+            self._client().put_object(
+                Bucket=self._bucket,
+                Key=self._prefix + key,
+                Body=staged.file,
+                ContentLength=staged.size,
+                ContentType="application/octet-stream",
+                ChecksumSHA256=digest,
+                **self._encryption,
+            )
+
+    def open(self, key: str, start: int = 0, end: int | None = None) -> _BodyReader:
+        """Request the bytes of an object."""
+        sha256 = key.rpartition("/")[2]
+        if end == start:
+            found = self.find(key)
+            if found is None:
+                raise ObjectMissing(sha256=sha256)
+            return _BodyReader(None, found.size)
+        wanted = (
+            {} if (start, end) == (0, None) else {"Range": f"bytes={start}-{'' if end is None else end - 1}"}
+        )
+        with s3_errors(sha256):
+            answer = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key, **wanted)
+        total = answer.get("ContentRange", "").rpartition("/")[2]
+        return _BodyReader(
+            answer["Body"], int(total) if total.isdecimal() else answer["ContentLength"], sha256
+        )
+
+    def find(self, key: str) -> Found | None:
+        """Return size and modified time of an object, ``None`` if there is none."""
+        try:
+            with s3_errors():
+                answer = self._client().head_object(Bucket=self._bucket, Key=self._prefix + key)
+        except ObjectMissing:
+            self._check_bucket()
+            return None
+        return Found(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
+
+    def delete(self, key: str, modified_before: int | None = None) -> bool:
+        """Delete an object if it was modified before a time; return whether it was deleted."""
+        found = self.find(key)
+        if found is None or (modified_before is not None and found.modified_at >= modified_before):
+            return False
+        with s3_errors():
+            self._client().delete_object(Bucket=self._bucket, Key=self._prefix + key)
+        return True
+
+    def pages(self, segment: str | None = None) -> Iterator[list[Found]]:
+        """Yield pages of the keys below a segment, or of all, in the order of keys."""
+        below = self._prefix + (f"{segment}/" if segment else "")
+        with s3_errors():
+            listing = self._client().get_paginator("list_objects_v2")
+            for page in listing.paginate(Bucket=self._bucket, Prefix=below):
+                yield [
+                    Found(item["Key"][len(self._prefix) :], item["Size"], _microseconds(item["LastModified"]))
+                    for item in page.get("Contents", ())
+                ]
+
+    def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
+        """Count the temporary files of the data directory; remove them if wanted."""
+        return self._waiting.leftovers(modified_before, remove=remove)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def _check_bucket(self) -> None:
+        """Raise if the bucket is missing: the answer about a key does not tell which of the two is."""
+        try:
+            with s3_errors():
+                self._client().head_bucket(Bucket=self._bucket)
+        except ObjectMissing as exc:
+            raise ObjectStoreRefused(reason="NoSuchBucket") from exc
+
+    def _client(self) -> Any:
+        with self._opening:
+            if self._opened is None:
+                self._opened = _new_client(self._settings)
+            return self._opened
+
+
+class _BodyReader:
+    """The body of an answer, or nothing for an empty range."""
+
+    def __init__(self, body: Any, size: int, sha256: str = "") -> None:
+        self._body = body
+        self._sha256 = sha256
+        self.size = size
+
+    def read(self, count: int) -> bytes:
+        """Return up to ``count`` bytes, none at the end."""
+        if self._body is None:
+            return b""
+        with s3_errors(self._sha256):
+            return self._body.read(count)
+
+    def close(self) -> None:
+        """Close the connection, if bytes are left in it."""
+        if self._body is not None:
+            self._body.close()
+
+
+def _new_client(settings: Settings) -> Any:
+    path_style = settings.objects_path_style
+    if path_style is None:
+        # Stores at an address of one's own seldom have a host name for each bucket.
+        path_style = settings.objects_endpoint is not None
+    config = Config(
+        connect_timeout=settings.objects_connect_timeout,
+        read_timeout=settings.objects_read_timeout,
+        retries={"mode": "standard", "total_max_attempts": settings.objects_attempts},
+        max_pool_connections=CONNECTIONS,
+        s3={"addressing_style": "path" if path_style else "auto"},
+        # Other stores refuse the checksums that boto3 adds by itself. Ours are the SHA-256 of put and read.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        user_agent_extra=f"graphmem/{__version__}",
+    )
+    with s3_errors():
+        return boto3.Session().client(
+            "s3",
+            endpoint_url=settings.objects_endpoint,
+            region_name=settings.objects_region,
+            config=config,
+        )
+
+
+def _encryption(settings: Settings) -> dict[str, str]:
+    """Return the parameters of a put that say how the server encrypts the object."""
+    if settings.objects_encryption is None:
+        return {}
+    chosen = {"ServerSideEncryption": settings.objects_encryption}
+    return chosen | ({"SSEKMSKeyId": settings.objects_kms_key} if settings.objects_kms_key else {})
+
+
+def _microseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1_000_000)

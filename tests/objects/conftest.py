@@ -1,0 +1,51 @@
+"""The places whose stores keep one contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.object_places import ObjectPlace, directory_place, s3_place
+from tests.support.s3_server import LACKING, S3Server, Versitygw, s3_server, versitygw
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """An S3 server for all tests."""
+    with s3_server(tmp_path_factory.mktemp("s3") / "files") as running, pytest.MonkeyPatch.context() as patch:
+        if running is None:
+            pytest.skip(LACKING)
+        for name, value in running.variables.items():
+            patch.setenv(name, value)
+        yield running
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Iterator[Versitygw]:
+    """An S3 server that a test may kill."""
+    program = versitygw()
+    if program is None:
+        pytest.skip("there is no versitygw here to kill: run python -m tests.support.s3_server where Go is")
+    running = Versitygw(program, tmp_path / "victim")
+    running.start()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in running.server.variables.items():
+            patch.setenv(name, value)
+        yield running
+    running.kill()
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> ObjectPlace:
+    """An object store in a directory."""
+    return directory_place(tmp_path / "data")
+
+
+@pytest.fixture(params=["directory", "s3"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectPlace:
+    """An empty object store: in a directory, and in a bucket."""
+    if request.param == "directory":
+        return directory_place(tmp_path / "data")
+    return s3_place(request.getfixturevalue("server"), tmp_path / "data")
