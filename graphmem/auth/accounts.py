@@ -20,6 +20,8 @@ from graphmem.settings import Settings
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 """A name of an account: up to 64 lower-case letters, digits and ``._@+-``, such as an e-mail address."""
+OWNERS_LIMIT: Final = 1_000
+"""Owners without an account that a list names."""
 CODE_SECONDS: Final = 600
 """Seconds for which a one-time code is valid."""
 _CODE_LETTERS: Final = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
@@ -124,6 +126,12 @@ class OwnerState(NamedTuple):
     has_data: bool
 
 
+class OwnersWithout(NamedTuple):
+    """The row of ``account/owners_without.cypher``."""
+
+    owners: list[str]
+
+
 class Deleted(NamedTuple):
     """The row of ``account/delete.cypher``: how many keys and grants went with the account."""
 
@@ -182,6 +190,11 @@ class Accounts:
     async def all(self) -> list[Account]:
         """Return all accounts, by name."""
         return [row.account for row in await self._reads.all("account.all", AccountResult)]
+
+    async def owners_without(self) -> list[str]:
+        """Return up to :data:`OWNERS_LIMIT` owners who have data and no account, by id."""
+        row = await self._reads.only("account.owners_without", OwnersWithout, limit=OWNERS_LIMIT)
+        return row.owners
 
     async def by_name(self, name: str) -> Account:
         """Return the account of a name.

@@ -110,7 +110,9 @@ def create(
 
 @app.command("list")
 def list_accounts(context: typer.Context, as_json: Json = False) -> None:
-    """List the accounts of this instance.
+    """List the accounts of this instance, and owners whose data no account reaches.
+
+    account create --owner gives such an owner an account.
 
     \b
     Example:
@@ -120,16 +122,20 @@ def list_accounts(context: typer.Context, as_json: Json = False) -> None:
     with telling_errors(as_json or session.as_json):
         _require_database(session)
 
-        async def work(accounts: Accounts, chosen: Settings) -> list[Account]:
-            return await accounts.all()
+        async def work(accounts: Accounts, chosen: Settings) -> tuple[list[Account], list[str]]:
+            return await accounts.all(), await accounts.owners_without()
 
-        accounts = on_accounts(session, work)
+        accounts, owners = on_accounts(session, work)
         if as_json or session.as_json:
-            show({"accounts": [_row(account) for account in accounts]}, True)
+            rows = [_row(account) for account in accounts]
+            show({"accounts": rows, "owners_without_account": owners}, True)
             return
         from graphmem.cli.layouts import show as show_answer
 
         show_answer(console, "accounts.list", {"accounts": [_readable(account) for account in accounts]})
+        if owners:
+            line = f"Owners whose data no account reaches: {', '.join(owners)}."
+            stderr.print(line, style="yellow", highlight=False, soft_wrap=True)
 
 
 @app.command("set-password")
@@ -301,14 +307,14 @@ def _row(account: Account) -> dict[str, Any]:
         "scopes": account.scopes,
         "password": account.has_password,
         "disabled": account.disabled,
-        "erased": account.is_erased,
+        "being_erased": account.is_erased,
         "created_at": times.render(account.created_at),
     }
 
 
 def _readable(account: Account) -> dict[str, Any]:
     """Return an account for people."""
-    row = {name: value for name, value in _row(account).items() if name not in ("owner", "erased")}
+    row = {name: value for name, value in _row(account).items() if name not in ("owner", "being_erased")}
     marks = {name: "yes" if row[name] else "no" for name in ("password", "disabled")}
     if account.is_erased:
         marks["disabled"] = "being erased"

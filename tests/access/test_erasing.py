@@ -20,6 +20,7 @@ from graphmem.cli import account as account_commands
 from graphmem.cli.main import app
 from graphmem.database import failpoints
 from graphmem.database.driver import Database
+from graphmem.doctor import database as doctor_of_database
 from graphmem.errors import AccountConflict, AuthInvalid, DatabaseFull, DumpRefused
 from graphmem.model.display_labels import DISPLAY_LABELS
 from graphmem.registry import REGISTRY
@@ -239,6 +240,18 @@ def test_a_batch_costs_the_same_however_much_others_have_stored(
     erase(instance, account)
 
 
+def test_a_batch_ends_where_values_are_large(instance: Instance) -> None:
+    account = instance.account("ada")
+    call = instance.by_owner(account.owner)
+    call("store", entities=[{"entity_type": "blob", "name": str(i), "text": "x" * 20_000} for i in range(5)])
+    writes = instance.services.database.writes(account.owner)
+    (first,) = instance.loop.run(writes.rows("owner.erase_transactions", limit=13))
+    assert first == {"transactions": 0, "observations": 2}
+    (second,) = instance.loop.run(writes.rows("owner.erase_transactions", limit=1))
+    assert second == {"transactions": 0, "observations": 1}
+    erase(instance, account)
+
+
 def test_the_question_says_what_goes_and_no_answer_keeps_it(instance: Instance, command: Command) -> None:
     account = instance.account("ada")
     call = instance.by_owner(account.owner)
@@ -275,7 +288,7 @@ def test_an_account_that_is_being_erased_can_only_be_erased(
     assert refusal(command("--json", "account", *words)) == "ACCOUNT_CONFLICT"
     assert refusal(command("--json", "--account", "ada", "auth", "code")) == "ACCOUNT_CONFLICT"
     listed = answer(command("account", "list", "--json"))["accounts"]
-    assert [row["erased"] for row in listed if row["name"] == "ada"] == [True]
+    assert [row["being_erased"] for row in listed if row["name"] == "ada"] == [True]
     erase(instance, account)
 
 
@@ -369,8 +382,11 @@ def test_the_data_of_a_deleted_account_is_reached_by_its_owner(instance: Instanc
     told = command("account", "delete", "ada", "--yes")
     assert f"graphmem account create ada --owner {account.owner}" in " ".join(told.stderr.split())
     assert "--with-data" in told.stderr
+    assert account.owner in answer(command("account", "list", "--json"))["owners_without_account"]
+    assert account.owner in command("account", "list").stderr
     again = answer(command("account", "create", "eve", "--owner", account.owner, "--json"))
     assert again["owner"] == account.owner
+    assert account.owner not in answer(command("account", "list", "--json"))["owners_without_account"]
     assert (
         refusal(command("--json", "account", "create", "x", "--owner", account.owner)) == "ACCOUNT_CONFLICT"
     )
@@ -450,19 +466,34 @@ def test_a_batch_that_is_too_much_for_the_database_is_made_smaller(
     assert contents(instance) == before
 
 
-def test_reads_of_a_remembered_key_meet_no_half_of_the_data(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_remembers_a_key_reads_everything_or_is_refused(instance: Instance) -> None:
     account = instance.account("ada")
     key = instance.key(account)
     instance.by_owner(account.owner)("store", entities=ITEMS)
     application = instance.application()
-    assert application("GET", "/stats", key).json()["total_entities"] == 40
-    waited: list[float] = []
+    read: list[Any] = []
 
-    async def wait(seconds: float) -> None:
-        waited.append(seconds)
+    async def read_on(erasure: asyncio.Task[Any]) -> None:
+        while not erasure.done():
+            read.append(await application._send("GET", "/stats", headers={"Authorization": f"Bearer {key}"}))
+            await asyncio.sleep(0.1)
 
-    monkeypatch.setattr(asyncio, "sleep", wait)
+    async def run() -> None:
+        await application._send("GET", "/stats", headers={"Authorization": f"Bearer {key}"})
+        erasure = asyncio.create_task(erasing.delete_with_data(instance.services.database, "ada"))
+        await read_on(erasure)
+
+    instance.loop.run(run())
+    assert {answer.json().get("total_entities", answer.status_code) for answer in read} == {40, 401}
+    assert application("GET", "/stats", key).status_code == 401
+
+
+def test_doctor_names_an_account_whose_deletion_was_interrupted(instance: Instance) -> None:
+    account = instance.account("ada")
+    instance.loop.run(instance.accounts.close("ada"))
+    settings = instance.services.settings
+    found = instance.loop.run(doctor_of_database._access(instance.services.database, settings))
+    assert [(item.check, item.status) for item in found][1:] == [("access", "warn")]
+    assert "graphmem account delete ada --with-data" in found[1].fix
     erase(instance, account)
-    assert waited == [4.0]
+    assert len(instance.loop.run(doctor_of_database._access(instance.services.database, settings))) == 1

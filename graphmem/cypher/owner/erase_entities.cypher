@@ -6,9 +6,9 @@
 // mode    write
 // index   entity_by_state (owner, type, live, id), relationship_key, meaning_entity
 // cost    light
-// `limit` bounds the entities, and the edges, that are erased. If the first entity alone has more edges, none is erased:
-// `crowded` is its id then, and owner.thin takes edges from it. Nothing is left if no entity was erased and `crowded` is
-// null.
+// `limit` bounds the entities, and their weight, that are erased. If the first entity alone has more edges, none is
+// erased: `crowded` is its id then, and owner.thin takes edges from it. Nothing is left if no entity was erased and
+// `crowded` is null.
 CALL () {
   MATCH (entity:Entity)
   USING INDEX SEEK entity:Entity(owner, type, live, id)
@@ -20,11 +20,11 @@ CALL (entity) {
   WITH relationship LIMIT $limit
   RETURN collect(relationship) AS unobserved
 }
-WITH collect([entity, unobserved]) AS stretch, collect(COUNT { (entity)--() } + size(unobserved)
-  + COUNT { (entity)-[:HAS_HISTORY]->(:History)-[:HAD_EVENT]->() }) AS sizes
-WITH stretch, reduce(fitting = [0, 0], size IN sizes |
-  CASE WHEN fitting[1] + size <= $limit THEN [fitting[0] + 1, fitting[1] + size] ELSE [fitting[0], $limit + 1] END)[0]
-  AS fitting
+WITH entity, unobserved, COUNT { (entity)--() } + size(unobserved)
+  + COUNT { (entity)-[:HAS_HISTORY]->(:History)-[:HAD_EVENT]->() } AS edges
+WITH collect([entity, unobserved]) AS stretch, collect(edges + coalesce(entity.size, 0) / 4000) AS weights,
+  collect(edges) AS edges
+WITH stretch, CASE WHEN edges[0] > $limit THEN 0 ELSE <owner._batch> END AS fitting
 CALL (stretch, fitting) {
   UNWIND stretch[..fitting] AS item
   WITH item[0] AS entity, item[1] AS unobserved

@@ -6,8 +6,8 @@
 // mode    write
 // index   transaction_sequence (owner, sequence)
 // cost    light
-// Nothing is left if both numbers are 0. `limit` bounds the transactions, and the observations, that are erased. A
-// transaction stays while it has observations: they are found by it.
+// Nothing is left if both numbers are 0. `limit` bounds the transactions, and the weight of the observations, that are
+// erased. A transaction stays while it has observations: they are found by it.
 CALL () {
   MATCH (transaction:Transaction)
   USING INDEX SEEK transaction:Transaction(owner, sequence)
@@ -19,6 +19,8 @@ CALL (stretch) {
   UNWIND stretch AS transaction
   MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
   WITH observation LIMIT $limit
+  WITH collect(observation) AS found, collect(1 + observation.size / 4000) AS weights
+  UNWIND found[..<owner._batch>] AS observation
   DETACH DELETE observation
   RETURN count(*) AS observations
 }
