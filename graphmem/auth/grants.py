@@ -14,15 +14,17 @@ import secrets
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphmem.auth import Scope, tokens
 from graphmem.auth.accounts import Account
-from graphmem.auth.client_rules import ClientMetadata
 from graphmem.auth.credentials import CredentialCache
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, NotFound, OAuthRefused, ServiceBusy
 from graphmem.model import times
+
+if TYPE_CHECKING:
+    from graphmem.auth.client_rules import ClientMetadata
 
 REQUEST_SECONDS: Final = 600
 """Seconds in which a person may decide on a request."""
@@ -206,6 +208,9 @@ class Grants:
 
     async def client(self, client_id: str) -> ClientMetadata | None:
         """Return what a client registered; None for an unknown one."""
+        # Not above: commands that work in their own process start sooner without the rules for clients.
+        from graphmem.auth.client_rules import ClientMetadata
+
         row = await self._reads.one("oauth.client", ClientResult, id=client_id)
         return ClientMetadata.model_validate_json(row.metadata) if row is not None else None
 
