@@ -62,7 +62,7 @@ class Builder:
         self._pieces = [text] if text else []
         self._length = len(text)
         self._line = 1 + text.count("\n")
-        self._parts: list[Part] = []
+        self._parts: list[Part | None] = []
         self._cells = 0
         self._warnings: dict[str, None] = {}
         self._check_text()
@@ -91,10 +91,25 @@ class Builder:
         self._check_text()
         return span
 
-    def part(self, kind: str, span: Span, fields: Iterable[Field] = (), level: int | None = None) -> None:
-        """Add a part."""
-        members = tuple(fields)
-        self._parts.append(Part(kind, span, level, members))
+    def reserve(self) -> int:
+        """Keep a place for a part whose end is not known yet; an unused place leaves nothing."""
+        self._parts.append(None)
+        return len(self._parts) - 1
+
+    def part(
+        self,
+        kind: str,
+        span: Span,
+        fields: Iterable[Field] = (),
+        level: int | None = None,
+        place: int | None = None,
+    ) -> None:
+        """Add a part, at the end or at a reserved place."""
+        part = Part(kind, span, level, tuple(fields))
+        if place is None:
+            self._parts.append(part)
+        else:
+            self._parts[place] = part
         if len(self._parts) > self.limits.parts:
             raise exceeded(f"more than {self.limits.parts:,} parts")
 
@@ -119,7 +134,7 @@ class Builder:
         """Return what was collected. ``media_type`` is the usual one of the format if it is not named."""
         return Document(
             text="".join(self._pieces),
-            parts=tuple(self._parts),
+            parts=tuple(part for part in self._parts if part is not None),
             title=(normal(self.title).strip() or None) if self.title else None,
             metadata=json_value(self.metadata),
             format=format.name,

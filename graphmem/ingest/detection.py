@@ -1,16 +1,53 @@
-"""Which format bytes have. The content decides; name and declared type choose among formats of text."""
+"""Which format bytes have. The content decides; name and declared type choose among formats of text.
+
+In this order: the signature of a binary format, the members of an archive, the first characters of a
+structured text, the declared type unless it is generic, the suffix of the name, JSON that begins as JSON
+does, plain text. Markdown and tables are text that anything can be: they need a declared type or a suffix.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import PurePosixPath
 
-from graphmem.ingest.decoding import is_text
+from graphmem.ingest.archives import format_of
+from graphmem.ingest.decoding import decoded, is_text
 from graphmem.ingest.document import Limits, ParseFailed
 from graphmem.ingest.table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, Format
 
 HEAD_BYTES = 65_536
-GENERIC_TYPES = {"text/plain", "application/octet-stream", "binary/octet-stream", ""}
+PDF_HEAD_BYTES = 1_024
+GENERIC_TYPES = {"text/plain", "application/octet-stream", "binary/octet-stream"}
 """Types that a sender declares without a look at the file: the name says more."""
+SIGNATURES = (
+    (b"{\\rtf", "rtf"),
+    (b"\x89PNG\r\n\x1a\n", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"GIF87a", "image"),
+    (b"GIF89a", "image"),
+    (b"II*\0", "image"),
+    (b"MM\0*", "image"),
+)
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+BEGINNINGS = (
+    (re.compile(r"BEGIN:VCALENDAR\s", re.IGNORECASE), "ics"),
+    (re.compile(r"BEGIN:VCARD\s", re.IGNORECASE), "vcf"),
+    (
+        re.compile(r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.I | re.S),
+        "html",
+    ),
+    (re.compile(r"From \S+ .*\d\d:\d\d.*\n(?:>?[A-Za-z-]+: |\n)"), "mbox"),
+)
+HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
+MAIL_HEADERS = {"from", "to", "subject", "date", "message-id", "received", "return-path", "mime-version"}
+MAIL_HEADERS_MINIMUM = 3
+CHATS = (
+    ("claude", ('"chat_messages"', '"uuid"')),
+    ("chatgpt", ('"mapping"', '"title"', '"create_time"')),
+)
+TEXT_FORMATS = {"text", "csv", "markdown", "json", "jsonl", "html", "eml", "mbox"}
+"""What a name or a declared type may choose when the content shows nothing."""
 
 
 def essence(declared: str | None) -> str | None:
@@ -37,10 +74,104 @@ def detect(data: bytes, declared: str | None, name: str, limits: Limits) -> Form
     Raises:
         ParseFailed: no parser reads this format; the reason names what the bytes look like.
     """
-    if not is_text(data[:HEAD_BYTES]):
+    found = _binary(data, limits)
+    if found is None and not is_text(data):
         raise ParseFailed(f"No parser reads this kind of file: {_described(data, name)}.", "unsupported")
     hint = hinted(declared, name)
-    return BY_NAME["text"] if hint is None else hint
+    return BY_NAME[found or _text(data, hint)]
+
+
+def _binary(data: bytes, limits: Limits) -> str | None:
+    for signature, found in SIGNATURES:
+        if data.startswith(signature):
+            return found
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image"
+    if data.startswith(b"BM") and not is_text(data):
+        return "image"
+    if b"%PDF-" in data[:PDF_HEAD_BYTES]:
+        return "pdf"
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return format_of(data, limits)
+    if data.startswith(OLE):
+        raise ParseFailed(
+            "The file is an Office document of the old binary format, or one that a password encrypts.",
+            "encrypted" if "EncryptedPackage".encode("utf-16-le") in data else "unsupported",
+        )
+    return None
+
+
+def _text(data: bytes, hint: Format | None) -> str:
+    # The head can end within a character; the guess of an encoding does not matter for the first characters.
+    head = decoded(_whole_characters(data)).text.lstrip()
+    for beginning, found in BEGINNINGS:
+        if beginning.match(head):
+            return found
+    if _is_mail(head):
+        return "eml"
+    if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
+        return hint.name
+    return _json(data, head, hint) or ("text" if hint is None or hint.name not in TEXT_FORMATS else hint.name)
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Return the first bytes, cut after a line where there is one."""
+    head = data[:HEAD_BYTES]
+    return head if len(data) <= HEAD_BYTES else head[: head.rfind(b"\n") + 1 or HEAD_BYTES - HEAD_BYTES % 4]
+
+
+def _is_mail(head: str) -> bool:
+    names: set[str] = set()
+    for line in head.split("\n"):
+        if not line:
+            break
+        match = HEADER.match(line)
+        if match is not None:
+            names.add(match[1].lower())
+        elif not line.startswith((" ", "\t")):
+            return False
+    return len(names & MAIL_HEADERS) >= MAIL_HEADERS_MINIMUM
+
+
+def _json(data: bytes, head: str, hint: Format | None) -> str | None:
+    """Return which format of JSON a text has, None if it is none."""
+    if not head.startswith(("{", "[")):
+        return None
+    first_line = head.partition("\n")[0]
+    known = hint.name if hint is not None and hint.name in ("json", "jsonl") else None
+    try:
+        value = json.loads(first_line)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, dict):
+        # A line that is an object and a second that begins one: this is no single JSON value.
+        if _is_memory(value):
+            return "memory"
+        if known == "jsonl" or _many_lines(head):
+            return "jsonl"
+    chat = _chat(head)
+    if chat is not None or known is not None:
+        return chat or known
+    try:
+        json.loads(decoded(data).text)
+    except (ValueError, RecursionError):
+        return None
+    return "json"
+
+
+def _many_lines(head: str) -> bool:
+    lines = [line for line in head.split("\n")[:2] if line.strip()]
+    return len(lines) == 2 and lines[1].startswith("{")
+
+
+def _is_memory(value: dict[str, object]) -> bool:
+    kind = value.get("type")
+    return (kind == "entity" and "entityType" in value) or (kind == "relation" and "relationType" in value)
+
+
+def _chat(head: str) -> str | None:
+    """Return the chat export that a text begins, by names that its first conversation has."""
+    return next((found for found, names in CHATS if all(name in head for name in names)), None)
 
 
 def _described(data: bytes, name: str) -> str:

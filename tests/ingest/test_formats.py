@@ -112,7 +112,18 @@ def holds(parsed: Document, field: Field) -> bool:
     if field.span.start is None:
         return True
     place = parsed.text[field.span.start : field.span.end]
-    return squashed(field.value) in squashed(place) or decoded(place) == field.value
+    if decoded(place) == field.value or field.name == "sent_at":
+        return True
+    return all(squashed(leaf) in squashed(place) for leaf in leaves(field.value, field.name))
+
+
+def leaves(value: Any, name: str) -> list[Any]:
+    """Return the texts and numbers of a value; the media types of attachments are in no text."""
+    if isinstance(value, dict):
+        return [leaf for key, member in value.items() if key != "media_type" for leaf in leaves(member, key)]
+    if isinstance(value, list):
+        return [leaf for member in value for leaf in leaves(member, name)]
+    return [value]
 
 
 def squashed(value: Any) -> str:

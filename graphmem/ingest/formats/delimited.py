@@ -1,17 +1,13 @@
-"""Tables with delimiters: CSV, TSV and their kin.
+"""Tables with delimiters: CSV, TSV and their kin. Values are texts as they stand in the file.
 
-The first row is the header if no cell of it but the first is empty, and none is a number, a date, a time,
-an e-mail address, a web address, a word such as `yes`, or longer than 100 characters. Otherwise the columns
-are `column_1`, `column_2` and so on; so are columns without a name. A name that comes again gets its
-number: `name`, `name_2`. Values are texts as they stand in the file. Empty cells have no field, and rows
-without any value have no part.
+Empty cells have no field, and rows without any value have no part. `graphmem/ingest/tabular.py` has the
+rule for the header.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -20,20 +16,11 @@ from graphmem.ingest.decoding import decoded
 from graphmem.ingest.detection import suffix
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
 from graphmem.ingest.table import CSV
+from graphmem.ingest.tabular import Columns, is_header
 
 DELIMITERS = ",;\t|"
 SAMPLE_CHARACTERS = 4_096
 """How much of a text is looked at to find its delimiter."""
-HEADER_CHARACTERS_LIMIT = 100
-NO_NAME = re.compile(
-    r"[-+(]?[\d.,\s%€$£]+\)?"  # numbers and amounts
-    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?"  # dates
-    r"|\d{1,2}:\d\d(:\d\d)?.*"  # times
-    r"|[^@\s]+@[^@\s]+\.[^@\s]+"
-    r"|https?://.*"
-    r"|true|false|yes|no",
-    re.IGNORECASE,
-)
 
 
 class Dialect(csv.excel):
@@ -85,44 +72,6 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
             f"Columns have the same name; the later ones are numbered: {', '.join(columns.repeated)}."
         )
     return builder.document(CSV, "text/tab-separated-values" if dialect.delimiter == "\t" else "text/csv")
-
-
-class Columns:
-    """The names of the columns; a column beyond the header gets a name when its first value comes."""
-
-    def __init__(self, header: list[str]) -> None:
-        self.names: list[str] = []
-        self.repeated: list[str] = []
-        self._taken: set[str] = set()
-        for cell in header:
-            self._add(" ".join(cell.split()))
-
-    def upto(self, count: int) -> list[str]:
-        """Return the names of at least ``count`` columns."""
-        while len(self.names) < count:
-            self._add("")
-        return self.names
-
-    def _add(self, wanted: str) -> None:
-        name = base = wanted or f"column_{len(self.names) + 1}"
-        number = 1
-        while name in self._taken:
-            number += 1
-            name = f"{base}_{number}"
-        if name != base:
-            self.repeated.append(name)
-        self._taken.add(name)
-        self.names.append(name)
-
-
-def is_header(cells: list[str]) -> bool:
-    """Return whether a first row is the header, by the rule of this module."""
-    texts = [cell.strip() for cell in cells]
-    return (
-        any(texts)
-        and all(texts[1:])
-        and not any(len(text) > HEADER_CHARACTERS_LIMIT or NO_NAME.fullmatch(text) for text in texts)
-    )
 
 
 def sniffed(sample: str, suffix: str) -> Dialect:

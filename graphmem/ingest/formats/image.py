@@ -1,0 +1,77 @@
+"""Images: size, format and EXIF. The text is empty; the pixels are never decoded."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from typing import Any
+
+from PIL import ExifTags, Image, UnidentifiedImageError
+
+from graphmem.ingest.building import Builder
+from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.table import BY_NAME
+
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
+VALUE_CHARACTERS_LIMIT = 1_000
+DIRECTORIES = (ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo)
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return what an image says of itself."""
+    builder = Builder(limits)
+    try:
+        with warnings.catch_warnings():
+            # The library warns of many pixels; they are not decoded.
+            warnings.simplefilter("ignore")
+            Image.MAX_IMAGE_PIXELS = None
+            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+                kind = image.format or ""
+                builder.metadata = {
+                    "image_format": kind,
+                    "width": image.width,
+                    "height": image.height,
+                    "mode": image.mode,
+                    "frames": getattr(image, "n_frames", 1),
+                }
+                exif = _exif(image, builder)
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError) as exc:
+        raise ParseFailed(f"The image is damaged: {exc}."[:300], "damaged") from None
+    if exif:
+        builder.metadata["exif"] = exif
+    members = {key: value for key, value in builder.metadata.items() if key != "exif"} | exif
+    builder.part("property", Span(), [Field(key, value, Span()) for key, value in members.items()])
+    return builder.document(BY_NAME["image"], f"image/{kind.lower()}")
+
+
+def _exif(image: Image.Image, builder: Builder) -> dict[str, Any]:
+    try:
+        exif = image.getexif()
+        values = {ExifTags.TAGS.get(tag, f"tag_{tag}"): value for tag, value in exif.items()}
+        for directory in DIRECTORIES:
+            names = ExifTags.GPSTAGS if directory == ExifTags.IFD.GPSInfo else ExifTags.TAGS
+            values |= {names.get(tag, f"tag_{tag}"): value for tag, value in exif.get_ifd(directory).items()}
+    except (ValueError, KeyError, TypeError, SyntaxError, OSError, EOFError) as exc:
+        builder.warn(f"The EXIF data are damaged: {exc}.")
+        return {}
+    shown = {name: _value(value) for name, value in values.items()}
+    return {name: value for name, value in sorted(shown.items()) if value is not None}
+
+
+def _value(value: Any) -> Any:
+    """Return the JSON value of an EXIF value; long bytes and offsets of directories have none."""
+    if isinstance(value, bytes):
+        text = value.rstrip(b"\0").decode("ascii", "replace")
+        return text if text.isprintable() and 0 < len(text) <= VALUE_CHARACTERS_LIMIT else None
+    if isinstance(value, str):
+        return value.rstrip("\0")[:VALUE_CHARACTERS_LIMIT]
+    if isinstance(value, tuple | list):
+        return [_value(member) for member in value][:VALUE_CHARACTERS_LIMIT]
+    if isinstance(value, dict):
+        return None
+    if isinstance(value, int):
+        return value
+    try:
+        return round(float(value), 6)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None

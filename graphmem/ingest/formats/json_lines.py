@@ -1,0 +1,12 @@
+"""JSON Lines: one JSON value per line, one record each."""
+
+from __future__ import annotations
+
+from graphmem.ingest.document import Document, Limits
+from graphmem.ingest.formats.json_values import parse_lines
+from graphmem.ingest.table import BY_NAME
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return the records of the lines."""
+    return parse_lines(data, limits, BY_NAME["jsonl"])

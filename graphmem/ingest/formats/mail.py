@@ -1,0 +1,171 @@
+"""E-mail: headers, people, and the text of the body. Attachments are named, not read.
+
+The text has the decoded headers, an empty line and the body: the plain text if the message has one, else
+the text of its HTML. `date` is the header as it stands, `sent_at` the same time in ISO 8601.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from collections.abc import Iterator
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from typing import Any
+
+from graphmem.ingest.building import Builder, normal
+from graphmem.ingest.decoding import decoded
+from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.formats.web_page import plain
+from graphmem.ingest.table import BY_NAME
+
+PEOPLE = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc")
+TEXTS = ("Subject", "Date", "Message-ID", "In-Reply-To", "List-Id")
+HEADER_CHARACTERS_LIMIT = 100_000
+MESSAGE_PARTS_LIMIT = 10_000
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return one message."""
+    builder = Builder(limits)
+    add_message(builder, data, 1)
+    return builder.document(BY_NAME["eml"])
+
+
+def add_message(builder: Builder, data: bytes, number: int) -> None:
+    """Add a message as a part; the first message names the document."""
+    message = email.message_from_bytes(data, policy=email.policy.compat32)
+    if not message.keys():
+        raise ParseFailed(f"Message {number} has no headers.", "damaged")
+    start, line = builder.position, builder.line
+    fields = [*_people(builder, message), *_texts(builder, message, number)]
+    names, bodies = _contents(message)
+    if names:
+        span = builder.add(f"Attachments: {'; '.join(str(attachment['name']) for attachment in names)}", "\n")
+        fields.append(Field("attachments", names, span))
+    builder.add("", "\n")
+    body = _body(bodies, builder)
+    if body:
+        fields.append(Field("body", normal(body), builder.add(body, "\n\n")))
+    end = max((field.span.end or start for field in fields), default=start)
+    fields = [Field(f.name, f.value, _numbered(f.span, number)) for f in fields]
+    builder.count_cells(len(fields))
+    builder.part("message", Span(line=line, message=number, start=start, end=end), fields)
+
+
+def header(message: Message, name: str) -> list[str]:
+    """Return the decoded values of a header, each as one line."""
+    return [_decoded(str(value)) for value in message.get_all(name, ())]
+
+
+def _decoded(value: str) -> str:
+    value = value[:HEADER_CHARACTERS_LIMIT]
+    try:
+        text = str(make_header(decode_header(value)))
+    except (HeaderParseError, LookupError, ValueError):
+        text = value
+    # Bytes beyond ASCII without an encoding are surrogates.
+    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return normal(" ".join(text.split()))
+
+
+def _people(builder: Builder, message: Message) -> Iterator[Field]:
+    for name in PEOPLE:
+        raw = [str(value)[:HEADER_CHARACTERS_LIMIT] for value in message.get_all(name, ())]
+        people: list[dict[str, str]] = []
+        for label, address in getaddresses(raw):
+            person = {"name": _decoded(label), "address": _decoded(address)}
+            if any(person.values()):
+                people.append({key: value for key, value in person.items() if value})
+        if not people:
+            continue
+        builder.count_cells(len(people))
+        shown = [
+            f"{person.get('name', '')} <{person['address']}>".lstrip()
+            if "address" in person
+            else person["name"]
+            for person in people
+        ]
+        builder.add(f"{name}:", " ")
+        yield Field(name.lower().replace("-", "_"), people, builder.add(", ".join(shown), "\n"))
+
+
+def _texts(builder: Builder, message: Message, number: int) -> Iterator[Field]:
+    for name in TEXTS:
+        value = next(iter(header(message, name)), "")
+        if not value:
+            continue
+        builder.add(f"{name}:", " ")
+        span = builder.add(value, "\n")
+        yield Field(name.lower().replace("-", "_"), value, span)
+        if name == "Subject" and number == 1:
+            builder.title = value
+        if name == "Date":
+            try:
+                yield Field("sent_at", parsedate_to_datetime(value).isoformat(), span)
+            except (ValueError, TypeError, OverflowError, IndexError):
+                builder.warn(f"The date of message {number} cannot be read: {value[:100]}")
+
+
+def _contents(message: Message) -> tuple[list[dict[str, Any]], list[Message]]:
+    """Return the attachments of a message, and the parts that can be its body."""
+    attachments: list[dict[str, Any]] = []
+    bodies: list[Message] = []
+    waiting: list[Message] = [message]
+    for _ in range(MESSAGE_PARTS_LIMIT):
+        if not waiting:
+            break
+        part = waiting.pop()
+        kind = part.get_content_type()
+        payload = part.get_payload()
+        file = _file_name(part)
+        if part.get_content_maintype() == "multipart" and isinstance(payload, list):
+            waiting.extend(reversed([member for member in payload if isinstance(member, Message)]))
+        elif (
+            file or part.get_content_disposition() == "attachment" or kind not in ("text/plain", "text/html")
+        ):
+            attachments.append({"name": file or kind, "media_type": kind})
+        else:
+            bodies.append(part)
+    return attachments, bodies
+
+
+def _file_name(part: Message) -> str:
+    try:
+        return _decoded(part.get_filename() or "")
+    except (ValueError, LookupError, TypeError):
+        return ""
+
+
+def _body(parts: list[Message], builder: Builder) -> str:
+    for kind in ("text/plain", "text/html"):
+        for part in parts:
+            if part.get_content_type() == kind:
+                text = _payload(part, builder).strip()
+                if text and kind == "text/html":
+                    text = plain(text, builder)
+                if text:
+                    return text
+    return ""
+
+
+def _payload(part: Message, builder: Builder) -> str:
+    payload = part.get_payload(decode=True)
+    if not isinstance(payload, bytes):
+        return ""
+    charset = part.get_content_charset()
+    try:
+        return normal(payload.decode(charset or "ascii"))
+    except (LookupError, ValueError):
+        try:
+            text, _, warnings = decoded(payload)
+        except ParseFailed:
+            return payload.decode("latin-1")
+        builder.warn(*warnings)
+        return text
+
+
+def _numbered(span: Span, number: int) -> Span:
+    return Span(line=span.line, message=number, start=span.start, end=span.end)

@@ -1,0 +1,180 @@
+"""Markdown with front matter: headings, paragraphs, list items, code, tables with their rows.
+
+The text is that of the file. The front matter (YAML between `---`) is one record, whose fields are its
+members. Dates in it stay texts. Front matter with aliases or without valid YAML is left as text, with a
+warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import yaml
+from frontmatter.default_handlers import YAMLHandler
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from graphmem.ingest.building import Builder, json_value
+from graphmem.ingest.decoding import decoded
+from graphmem.ingest.document import Document, Field, Limits, Span
+from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.tabular import Columns
+
+BLOCKS = {"paragraph_open", "fence", "code_block", "html_block"}
+
+FRONT_MATTER_CHARACTERS_LIMIT = 65_536
+
+
+class PlainLoader(yaml.SafeLoader):
+    """Reads YAML without times: a date keeps the text that the file has."""
+
+
+PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return the text with its blocks and its front matter."""
+    text, encoding, warnings = decoded(data)
+    builder = Builder(limits, text)
+    builder.warn(*warnings)
+    builder.metadata["encoding"] = encoding
+    front = front_matter(builder, text)
+    _Blocks(builder, text, skipped_lines=text.count("\n", 0, front)).add()
+    return builder.document(BY_NAME["markdown"])
+
+
+def front_matter(builder: Builder, text: str) -> int:
+    """Add the front matter as a record; return the offset of what follows it."""
+    handler = YAMLHandler()
+    if not text.startswith("---\n") or not handler.detect(text):
+        return 0
+    try:
+        content = handler.split(text)[0]
+    except ValueError:
+        return 0
+    start = text.find(content)
+    end = text.find("\n", text.find("---", start + len(content))) + 1 or len(text)
+    if len(content) > FRONT_MATTER_CHARACTERS_LIMIT:
+        builder.warn("The front matter is left as text: it is too long.")
+        return end
+    try:
+        fields = list(_yaml_fields(content, start, 1 + text.count("\n", 0, start)))
+    except (yaml.YAMLError, RecursionError, ValueError) as exc:
+        builder.warn(f"The front matter is left as text: {' '.join(str(exc).split())[:200]}")
+        return end
+    if fields:
+        builder.count_cells(len(fields))
+        builder.part("record", Span(line=1, start=0, end=end - text.endswith("\n", 0, end)), fields)
+        title = next((field.value for field in fields if field.name == "title"), None)
+        builder.title = title if isinstance(title, str) else None
+    return end
+
+
+def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[Field]:
+    """Yield the members of a YAML mapping.
+
+    Raises:
+        ValueError: the YAML has aliases, which can stand for more than memory holds, or is no mapping.
+    """
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, yaml.SafeLoader)):
+        raise ValueError("it has aliases")
+    loader = PlainLoader(content)
+    node = loader.get_single_node()
+    if node is None:
+        return
+    if not isinstance(node, yaml.MappingNode):
+        raise ValueError("it is no mapping")
+    for key, value in node.value:
+        begin, end = value.start_mark.index, value.end_mark.index
+        place = content[begin:end].rstrip()
+        line = first_line + content.count("\n", 0, begin)
+        yield Field(
+            str(loader.construct_object(key, deep=True)),
+            json_value(loader.construct_object(value, deep=True)),
+            Span(line=line, start=start + begin, end=start + begin + len(place)),
+        )
+
+
+class _Blocks:
+    """Turns the blocks that the library finds into parts."""
+
+    def __init__(self, builder: Builder, text: str, skipped_lines: int) -> None:
+        self._builder = builder
+        self._lines = text.split("\n")
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._skipped = skipped_lines
+        body = "\n".join(self._lines[skipped_lines:])
+        self._tokens: list[Token] = MarkdownIt("commonmark").enable("table").parse(body)
+        self._columns = Columns([])
+        self._cells: list[tuple[str, Span]] = []
+
+    def add(self) -> None:
+        """Add every block as a part."""
+        items = lists = 0
+        for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=True):
+            if token.type in ("bullet_list_open", "ordered_list_open"):
+                lists += 1
+            elif token.type in ("bullet_list_close", "ordered_list_close"):
+                lists -= 1
+            elif token.type == "list_item_open":
+                items += 1
+                self._block("item", following if following is not None and following.map else token, lists)
+            elif token.type == "list_item_close":
+                items -= 1
+            elif token.type == "heading_open":
+                level = int(token.tag[1:])
+                self._block("heading", token, level)
+                if level == 1 and self._builder.title is None and following is not None:
+                    self._builder.title = following.content
+            elif token.type == "table_open":
+                self._block("table", token)
+            elif token.type in BLOCKS and not items:
+                self._block("paragraph", token)
+            else:
+                self._table(token, following)
+
+    def _table(self, token: Token, following: Token | None) -> None:
+        if token.type == "tr_open":
+            self._cells = []
+        elif token.type in ("th_open", "td_open") and following is not None:
+            self._cells.append((following.content, self._cell(token, following)))
+        elif token.type == "tr_close" and self._cells:
+            span = self._cells[0][1]
+            line = span.line or 1
+            row = Span(line=line, start=self._starts[line - 1], end=self._starts[line] - 1)
+            if self._header:
+                self._columns = Columns([content for content, _ in self._cells])
+            else:
+                names = self._columns.upto(len(self._cells))
+                members = zip(names, self._cells, strict=False)
+                fields = [Field(name, content, place) for name, (content, place) in members if content]
+                self._builder.count_cells(len(self._cells))
+                self._builder.part("row", row, fields)
+        elif token.type in ("thead_open", "thead_close"):
+            self._header = token.type == "thead_open"
+
+    _header = False
+
+    def _cell(self, token: Token, content: Token) -> Span:
+        """Return the place of a cell: its text is searched after the cell before it."""
+        place = content.map or token.map
+        number = self._skipped + (place[0] if place else 0)
+        start, end = self._starts[number], self._starts[number + 1] - 1
+        last = self._cells[-1][1].end if self._cells else None
+        offset = self._lines[number].find(content.content, 0 if last is None else last - start)
+        if offset >= 0:
+            start, end = start + offset, start + offset + len(content.content)
+        return Span(line=number + 1, start=start, end=end)
+
+    def _block(self, kind: str, token: Token, level: int | None = None) -> None:
+        assert token.map is not None
+        first, last = (self._skipped + number for number in token.map)
+        while last > first + 1 and not self._lines[last - 1].strip():
+            last -= 1
+        span = Span(line=first + 1, start=self._starts[first], end=self._starts[last] - 1)
+        self._builder.part(kind, span, level=level)

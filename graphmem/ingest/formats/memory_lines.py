@@ -1,0 +1,16 @@
+"""The `memory.jsonl` of the MCP memory server: entities and relations, one JSON object per line.
+
+A line is `{"type": "entity", "name", "entityType", "observations"}` or
+`{"type": "relation", "from", "to", "relationType"}`; each is a record with these fields.
+"""
+
+from __future__ import annotations
+
+from graphmem.ingest.document import Document, Limits
+from graphmem.ingest.formats.json_values import parse_lines
+from graphmem.ingest.table import BY_NAME
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return the entities and relations."""
+    return parse_lines(data, limits, BY_NAME["memory"])

@@ -1,0 +1,91 @@
+"""PDF: the text of each page. PDFium reads; pypdf reads what PDFium cannot open.
+
+A page is a part. Pictures are not read: a page that is a scan has no text, and a warning says so.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pypdfium2
+from pypdfium2.raw import FPDF_ERR_PASSWORD
+
+from graphmem.ingest.building import Builder
+from graphmem.ingest.document import Document, Limits, ParseFailed, Span
+from graphmem.ingest.table import BY_NAME
+
+KEYS = {
+    "Author": "author",
+    "Subject": "subject",
+    "Keywords": "keywords",
+    "Creator": "creator",
+    "Producer": "producer",
+    "CreationDate": "created",
+    "ModDate": "modified",
+}
+ENCRYPTED = "The PDF is encrypted: a password is needed to read it."
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return the text of the pages."""
+    builder = Builder(limits)
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as exc:
+        if getattr(exc, "err_code", None) == FPDF_ERR_PASSWORD:
+            raise ParseFailed(ENCRYPTED, "encrypted") from None
+        _add(builder, *_by_pypdf(data, builder, str(exc)))
+    else:
+        builder.check_page(len(document))
+        _add(builder, document.get_metadata_dict(), _by_pdfium(document, builder))
+    return builder.document(BY_NAME["pdf"])
+
+
+def _add(builder: Builder, metadata: dict[str, str], pages: Iterator[str]) -> None:
+    builder.title = metadata.get("Title")
+    builder.metadata |= {key: metadata[name] for name, key in KEYS.items() if metadata.get(name)}
+    empty, count = [], 0
+    for count, text in enumerate(pages, 1):
+        span = builder.add(text.strip("\n"), "\n\n")
+        builder.part("page", Span(page=count, line=span.line, start=span.start, end=span.end))
+        if not text.strip():
+            empty.append(count)
+    builder.metadata["pages"] = count
+    if empty:
+        shown = ", ".join(str(number) for number in empty[:20]) + (" …" if len(empty) > 20 else "")
+        builder.warn(f"{len(empty):,} of {count:,} pages have no text (perhaps they are scans): {shown}.")
+
+
+def _by_pdfium(document: pypdfium2.PdfDocument, builder: Builder) -> Iterator[str]:
+    for number in range(len(document)):
+        try:
+            page = document[number]
+            text_page = page.get_textpage()
+            text = text_page.get_text_bounded()
+            text_page.close()
+            page.close()
+        except pypdfium2.PdfiumError as exc:
+            builder.warn(f"Page {number + 1} cannot be read: {exc}")
+            text = ""
+        yield text.replace("\r\n", "\n").replace("\ufffe", "-")
+
+
+def _by_pypdf(data: bytes, builder: Builder, reason: str) -> tuple[dict[str, str], Iterator[str]]:
+    import pypdf
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        if reader.is_encrypted:
+            raise ParseFailed(ENCRYPTED, "encrypted")
+        builder.check_page(len(reader.pages))
+        metadata: dict[Any, Any] = dict(reader.metadata or {})
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, OSError) as exc:
+        raise ParseFailed(f"The PDF is damaged: {reason} {exc}"[:300], "damaged") from None
+    if not reader.pages:
+        raise ParseFailed(f"The PDF is damaged: {reason}", "damaged")
+    builder.warn("PDFium cannot open the PDF; pypdf has read it.")
+    texts = (page.extract_text() for page in reader.pages)
+    return {str(name).lstrip("/"): str(value) for name, value in metadata.items()}, texts

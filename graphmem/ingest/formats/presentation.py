@@ -1,0 +1,82 @@
+"""PowerPoint: slides with their text, tables and notes. A slide is a part, `page` is its number."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pptx
+from pptx.exc import PackageNotFoundError
+
+from graphmem.ingest import archives
+from graphmem.ingest.building import Builder, normal
+from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.formats.office import describe
+from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.tabular import Columns, add_row
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return the text of the slides."""
+    builder = Builder(limits)
+    archives.check(data, limits, builder)
+    try:
+        presentation = pptx.Presentation(io.BytesIO(data))
+    except (KeyError, ValueError, PackageNotFoundError) as exc:
+        raise ParseFailed(f"The presentation is damaged: {exc}."[:300], "damaged") from None
+    describe(builder, presentation.core_properties)
+    number = 0
+    for number, slide in enumerate(presentation.slides, 1):
+        builder.check_page(number)
+        _add_slide(builder, slide, number)
+    builder.metadata["slides"] = number
+    return builder.document(BY_NAME["pptx"])
+
+
+def _add_slide(builder: Builder, slide: Any, number: int) -> None:
+    start, line, place = builder.position, builder.line, builder.reserve()
+    fields: list[Field] = []
+    title = slide.shapes.title
+    for shape in _shapes(slide.shapes):
+        if shape.has_text_frame and (text := _text(shape.text_frame)):
+            span = builder.add(text, "\n")
+            if title is not None and shape.shape_id == title.shape_id:
+                fields.append(Field("title", normal(text), _on_page(span, number)))
+                builder.title = builder.title or text
+        elif getattr(shape, "has_table", False) and shape.has_table:
+            columns: Columns | None = None
+            for row_number, row in enumerate(shape.table.rows, 1):
+                cells = [" ".join(cell.text.split()) for cell in row.cells]
+                if any(cells):
+                    columns = add_row(builder, cells, columns, row_number, page=number)
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        notes = _text(slide.notes_slide.notes_text_frame)
+        if notes:
+            builder.add("Notes:", " ")
+            fields.append(Field("notes", normal(notes), _on_page(builder.add(notes, "\n"), number)))
+    end = max(start, builder.position - 1)
+    builder.add("", "\n")
+    builder.part("slide", Span(page=number, line=line, start=start, end=end), fields, place=place)
+
+
+def _shapes(shapes: Any) -> Iterator[Any]:
+    """Yield the shapes in their order, those of groups in the place of the group."""
+    waiting = list(reversed(list(shapes)))
+    while waiting:
+        shape = waiting.pop()
+        if hasattr(shape, "shapes"):
+            waiting.extend(reversed(list(shape.shapes)))
+        else:
+            yield shape
+
+
+def _text(frame: Any) -> str:
+    # A line break within a paragraph is a vertical tab.
+    return "\n".join(
+        line for paragraph in frame.paragraphs if (line := paragraph.text.replace("\v", "\n").strip())
+    )
+
+
+def _on_page(span: Span, page: int) -> Span:
+    return Span(page=page, line=span.line, start=span.start, end=span.end)

@@ -1,0 +1,181 @@
+"""HTML: the text that a reader sees, with headings, paragraphs, items of lists and rows of tables.
+
+Scripts, styles and templates are left out. Nothing is loaded from the network.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+
+from graphmem.ingest.building import Builder
+from graphmem.ingest.decoding import decoded
+from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.tabular import Columns, add_row
+
+CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
+CHARSET_BYTES = 2_048
+LEFT_OUT = {"script", "style", "template", "noscript", "head", "svg", "iframe", "object"}
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+BLOCKS = HEADINGS | {
+    "address", "article", "aside", "blockquote", "body", "caption", "dd", "div", "dl", "dt", "fieldset",
+    "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "nav", "ol",
+    "option", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+}  # fmt: skip
+METADATA = {"author", "description", "keywords", "date", "generator"}
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return the visible text of a page."""
+    declared = CHARSET.search(data[:CHARSET_BYTES])
+    text, encoding, warnings = decoded(data, declared[1].decode() if declared else None)
+    builder = Builder(limits)
+    builder.warn(*warnings)
+    builder.metadata["encoding"] = encoding
+    root = tree(text)
+    _head(builder, root)
+    Page(builder).add(root)
+    return builder.document(BY_NAME["html"])
+
+
+def tree(text: str) -> etree._Element:
+    """Return the tree of an HTML text.
+
+    Raises:
+        ParseFailed: there is no element in it.
+    """
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as exc:
+        raise ParseFailed(f"The file is no HTML: {exc}.", "damaged") from None
+    if root is None:
+        raise ParseFailed("The file has no HTML element.", "empty")
+    return root
+
+
+def plain(text: str, builder: Builder) -> str:
+    """Return the visible text of HTML, one block a line, such as the body of a message."""
+    if not text.strip():
+        return ""
+    collected = Builder(builder.limits)
+    Page(collected).add(tree(text))
+    return collected.document(BY_NAME["html"]).text.strip("\n")
+
+
+def _head(builder: Builder, root: etree._Element) -> None:
+    title = root.find(".//head/title")
+    builder.title = " ".join("".join(title.itertext()).split()) if title is not None else None
+    language = root.get("lang")
+    if language:
+        builder.metadata["language"] = language
+    for element in root.iterfind(".//head/meta"):
+        key = (element.get("name") or "").lower()
+        if key in METADATA and element.get("content"):
+            builder.metadata[key] = element.get("content")
+
+
+class _Table:
+    """A table that is being read. A table with a table in it is layout: its cells are ordinary blocks."""
+
+    def __init__(self) -> None:
+        self.cells: list[str] | None = None
+        self.columns: Columns | None = None
+        self.row = 0
+        self.is_layout = False
+
+
+class Page:
+    """Collects the text of a tree block by block, without recursion: pages may be nested deeply."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._words: list[str] = []
+        self._kinds: list[tuple[str, int | None]] = []
+        self._tables: list[_Table] = []
+        self._preformatted = 0
+
+    def add(self, root: etree._Element) -> None:
+        """Add the text of an element and of all below it."""
+        skipped: etree._Element | None = None
+        for event, element in etree.iterwalk(root, events=("start", "end")):
+            tag = element.tag if isinstance(element.tag, str) else ""
+            if event == "start":
+                if skipped is None and tag in LEFT_OUT:
+                    skipped = element
+                if skipped is None:
+                    self._start(tag)
+                    self._words.append(element.text or "")
+            elif skipped is element:
+                skipped = None
+                self._words.append(element.tail or "")
+            elif skipped is None:
+                self._end(tag)
+                self._words.append(element.tail or "")
+        self._flush()
+
+    @property
+    def _row(self) -> _Table | None:
+        """The table in whose row the walk is."""
+        table = self._tables[-1] if self._tables else None
+        return table if table is not None and table.cells is not None and not table.is_layout else None
+
+    def _start(self, tag: str) -> None:
+        if tag == "table":
+            self._begin_table()
+        elif tag in BLOCKS:
+            self._flush()
+        if tag in HEADINGS:
+            self._kinds.append(("heading", int(tag[1])))
+        elif tag == "li":
+            self._kinds.append(("item", 1 + sum(kind == "item" for kind, _ in self._kinds)))
+        elif tag == "tr" and self._tables:
+            self._tables[-1].cells = []
+        elif tag == "br":
+            self._words.append("\n")
+        self._preformatted += tag == "pre"
+
+    def _end(self, tag: str) -> None:
+        row = self._row
+        if row is not None and row.cells is not None and tag in ("td", "th"):
+            row.cells.append(" ".join("".join(self._words).split()))
+            self._words = []
+        elif row is not None and row.cells is not None and tag == "tr":
+            cells, row.cells = row.cells, None
+            row.row += 1
+            if any(cells):
+                row.columns = add_row(self._builder, cells, row.columns, row.row)
+        elif tag in BLOCKS:
+            self._flush()
+        if tag == "table" and self._tables:
+            self._tables.pop()
+        self._preformatted -= tag == "pre"
+        if (tag in HEADINGS or tag == "li") and self._kinds:
+            self._kinds.pop()
+
+    def _begin_table(self) -> None:
+        """Turn the tables around a new table into layout; what their rows hold so far becomes blocks."""
+        row = self._row
+        if row is not None and row.cells is not None:
+            pending, self._words = self._words, []
+            row.is_layout = True
+            for cell in row.cells:
+                self._words.append(cell)
+                self._flush()
+            self._words = pending
+        self._flush()
+        self._tables.append(_Table())
+
+    def _flush(self) -> None:
+        """Add what was collected as one block, unless it is within a row."""
+        if self._row is not None:
+            self._words.append(" ")
+            return
+        words, self._words = "".join(self._words), []
+        lines = words.split("\n") if self._preformatted else [" ".join(words.split())]
+        text = "\n".join(line.rstrip() for line in lines).strip("\n")
+        if text.strip():
+            kind, level = self._kinds[-1] if self._kinds else ("paragraph", None)
+            self._builder.part(kind, self._builder.add(text, "\n"), level=level)

@@ -1,0 +1,116 @@
+"""Excel: sheets and rows. Cells have their address (`B7`); formulas have the value that the program stored.
+
+The text of a sheet is its name and then one line per row, with tabs. Numbers are numbers, dates are ISO
+8601. A line with one cell above a wider row is a title, not a row.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime, time, timedelta
+from typing import Any
+
+import openpyxl
+from openpyxl.utils import get_column_letter
+from openpyxl.utils.exceptions import InvalidFileException
+
+from graphmem.ingest import archives
+from graphmem.ingest.building import Builder, json_value, normal
+from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.formats.office import describe
+from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.tabular import Columns, is_header
+
+Row = tuple[int, list[tuple[int, Any]], int]
+"""The number of a row, its cells that have a value (column from 1, value), and its last column."""
+
+
+def parse(data: bytes, name: str, limits: Limits) -> Document:
+    """Return the sheets of a workbook."""
+    builder = Builder(limits)
+    archives.check(data, limits, builder)
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+    except (KeyError, ValueError, TypeError, InvalidFileException, zipfile.BadZipFile) as exc:
+        raise ParseFailed(f"The workbook is damaged: {exc}."[:300], "damaged") from None
+    describe(builder, book.properties)
+    for number, sheet in enumerate(book.worksheets, 1):
+        builder.check_page(number)
+        if sheet.sheet_state != "visible":
+            builder.warn(f"The sheet {sheet.title} is hidden.")
+        _add_sheet(builder, sheet, number)
+    builder.metadata["sheets"] = book.sheetnames
+    return builder.document(BY_NAME["xlsx"])
+
+
+def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
+    title = builder.add(sheet.title, "\n")
+    span = Span(page=page, line=title.line, start=title.start, end=title.end)
+    builder.part("sheet", span, [Field("name", normal(sheet.title), span)])
+    # The size that a sheet claims is not believed.
+    sheet.reset_dimensions()
+    rows = _rows(builder, sheet)
+    row, columns = next(rows, None), None
+    while row is not None:
+        following = next(rows, None)
+        if columns is None and following is not None and len(row[1]) == 1 < len(following[1]):
+            builder.add(_shown(row[1][0][1]), "\n")
+        else:
+            columns = _add_row(builder, row, page, columns)
+        row = following
+    builder.add("", "\n")
+
+
+def _rows(builder: Builder, sheet: Any) -> Iterator[Row]:
+    for row in sheet.iter_rows():
+        builder.count_cells(len(row))
+        cells = [(cell.column, value) for cell in row if (value := _value(cell)) is not None]
+        if cells:
+            number = next(cell.row for cell in row if getattr(cell, "row", None) is not None)
+            yield number, cells, cells[-1][0]
+
+
+def _value(cell: Any) -> Any:
+    """Return the JSON value of a cell, None if it is empty."""
+    value = cell.value
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat()
+    if isinstance(value, timedelta):
+        return str(value)
+    value = json_value(value)
+    return None if value == "" else value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return " ".join(value.split()) if isinstance(value, str) else str(value)
+
+
+def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None) -> Columns:
+    number, cells, width = row
+    by_column = dict(cells)
+    texts = [_shown(by_column[column]) if column in by_column else "" for column in range(1, width + 1)]
+    header = columns is None and _is_header(cells, texts)
+    columns = columns or Columns(texts if header else [])
+    names = columns.upto(width)
+    start, line = builder.position, builder.line
+    fields = []
+    for column, text in enumerate(texts, 1):
+        span = builder.add(text, "\t" if column < width else "")
+        if text:
+            cell = f"{get_column_letter(column)}{number}"
+            place = Span(page, line, number, cell, start=span.start, end=span.end)
+            fields.append(Field(names[column - 1], by_column[column], place))
+    end = builder.position
+    builder.add("", "\n")
+    if not header:
+        builder.part("row", Span(page=page, line=line, row=number, start=start, end=end), fields)
+    return columns
+
+
+def _is_header(cells: list[tuple[int, Any]], texts: list[str]) -> bool:
+    first = cells[0][0]
+    return all(isinstance(value, str) for _, value in cells) and is_header(texts[first - 1 :])

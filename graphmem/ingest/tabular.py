@@ -1,0 +1,88 @@
+"""Tables: whether the first row is the header, and how columns are named.
+
+The first row is the header if no cell of it but the first is empty, and none is a number, a date, a time,
+an e-mail address, a web address, a word such as `yes`, or longer than 100 characters. Otherwise the columns
+are `column_1`, `column_2` and so on; so are columns without a name. A name that comes again gets its
+number: `name`, `name_2`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from graphmem.ingest.building import Builder
+from graphmem.ingest.document import Field, Span
+
+HEADER_CHARACTERS_LIMIT = 100
+NO_NAME = re.compile(
+    r"[-+(]?[\d.,\s%€$£]+\)?"  # numbers and amounts
+    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?"  # dates
+    r"|\d{1,2}:\d\d(:\d\d)?.*"  # times
+    r"|[^@\s]+@[^@\s]+\.[^@\s]+"
+    r"|https?://.*"
+    r"|true|false|yes|no",
+    re.IGNORECASE,
+)
+
+
+class Columns:
+    """The names of the columns; a column beyond the header gets a name when its first value comes."""
+
+    def __init__(self, header: Sequence[str]) -> None:
+        self.names: list[str] = []
+        self.repeated: list[str] = []
+        self._taken: set[str] = set()
+        for cell in header:
+            self._add(" ".join(cell.split()))
+
+    def upto(self, count: int) -> list[str]:
+        """Return the names of at least ``count`` columns."""
+        while len(self.names) < count:
+            self._add("")
+        return self.names
+
+    def _add(self, wanted: str) -> None:
+        name = base = wanted or f"column_{len(self.names) + 1}"
+        number = 1
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        if name != base:
+            self.repeated.append(name)
+        self._taken.add(name)
+        self.names.append(name)
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Return whether a first row is the header, by the rule of this module."""
+    texts = [cell.strip() for cell in cells]
+    return (
+        any(texts)
+        and all(texts[1:])
+        and not any(len(text) > HEADER_CHARACTERS_LIMIT or NO_NAME.fullmatch(text) for text in texts)
+    )
+
+
+def add_row(
+    builder: Builder, cells: Sequence[str], columns: Columns | None, number: int, page: int | None = None
+) -> Columns:
+    """Add a row as one line, its cells between tabs, and return the columns of the table.
+
+    ``columns`` is None for the first row of a table: it may be the header, which has no part.
+    """
+    builder.count_cells(len(cells))
+    header = columns is None and is_header(cells)
+    columns = columns or Columns(cells if header else [])
+    start, line = builder.position, builder.line
+    spans = [builder.add(cell, "\t" if index + 1 < len(cells) else "") for index, cell in enumerate(cells)]
+    end = builder.position
+    builder.add("", "\n")
+    fields = [
+        Field(name, cell, Span(page=page, line=span.line, row=number, start=span.start, end=span.end))
+        for name, cell, span in zip(columns.upto(len(cells)), cells, spans, strict=False)
+        if cell
+    ]
+    if not header:
+        builder.part("row", Span(page=page, line=line, row=number, start=start, end=end), fields)
+    return columns
