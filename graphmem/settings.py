@@ -293,6 +293,15 @@ class Settings(BaseSettings):
         parsed_limits(value)
         return value
 
+    @field_validator("objects_endpoint")
+    @classmethod
+    def _check_endpoint(cls, value: str | None) -> str | None:
+        if value is not None and "@" in urlsplit(value).netloc:
+            raise ValueError(
+                "credentials do not stand in the address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            )
+        return value
+
     @field_validator("objects_prefix")
     @classmethod
     def _check_prefix(cls, value: str) -> str:

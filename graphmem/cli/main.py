@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import auth, backup, cypher, db, server
+from graphmem.cli import auth, backup, cypher, db, server, storage
 from graphmem.cli.account import app as account_app
 from graphmem.cli.commands import add_commands, group_of, show_whole_summaries
 from graphmem.cli.session import Session, console, current, telling_errors, uses_service
@@ -45,7 +45,7 @@ Account = Annotated[
     ),
 ]
 WITHOUT_ACCOUNT = frozenset({
-    "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "cypher", "account",
+    "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -200,8 +200,9 @@ def doctor(
 ) -> None:
     """Check this installation, and say how to mend each fault.
 
-    Checked are settings, data directory, disk, Neo4j, the database and its schema, memory, clocks, vectors
-    and the service. Nothing is started or changed. The exit code is 1 if a check fails, else 0.
+    Checked are settings, data directory, disk, Neo4j, the database and its schema, memory, clocks, the object
+    store, vectors and the service. Nothing is started. Nothing is changed, but for a small object that is
+    written into the object store and deleted again. The exit code is 1 if a check fails, else 0.
 
     \b
     Examples:
@@ -219,6 +220,7 @@ def doctor(
 app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")
 app.add_typer(server.app, name="server", help="Start, stop and inspect the local service.")
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
+app.add_typer(storage.app, name="storage", help="Count the stored files, and remove those that nothing uses.")
 app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
 app.add_typer(account_app, name="account", help="Create, list, disable and delete accounts: who may call.")
 add_commands(app, {"auth": auth.app})

@@ -1,7 +1,7 @@
 """Checks of an installation: each finding says what is wrong and how to mend it.
 
-Nothing is started or changed. The checks work without a database, with wrong settings and without a data
-directory.
+Nothing is started. Nothing is changed, but for a small object that is written into the object store and
+deleted again. The checks work without a database, with wrong settings and without a data directory.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ async def examine(
         # Nobody knows whether a key or a password guards the instance: the settings alone decide.
         findings.append(machine.access(chosen, guarded=False))
     findings += of_database
+    findings += await run_check("objects", partial(around.objects, chosen))
     findings += await run_check("embedding", partial(around.embedding, chosen))
     findings += await run_check("service", partial(around.service, chosen))
     return redact(findings, chosen)

@@ -1,7 +1,8 @@
-"""Checks of other programs: the graphmem service, and the service that makes vectors."""
+"""Checks around the database: the object store, the service that makes vectors, the graphmem service."""
 
 from __future__ import annotations
 
+import shutil
 from urllib.parse import urlsplit
 
 import httpx
@@ -10,11 +11,38 @@ from graphmem import __version__
 from graphmem.doctor.finding import Finding
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
-from graphmem.errors import GraphmemError
+from graphmem.errors import GraphmemError, ObjectDamaged, ObjectMissing, ObjectStoreUnavailable
+from graphmem.objects import new_object_store
 from graphmem.settings import Settings
 
 TIMEOUT_SECONDS = 5.0
 """Seconds that a service may take to answer."""
+_LOCAL_FIX = "Free some space on that disk, or give this user access to that directory."
+_BUCKET_FIX = (
+    "Start that store, or correct GRAPHMEM_OBJECTS_BUCKET, _ENDPOINT and _REGION and AWS_ACCESS_KEY_ID."
+)
+
+
+async def objects(settings: Settings) -> list[Finding]:
+    """Check that the object store keeps, answers and deletes an object."""
+    local = settings.objects_bucket is None
+    if local and not settings.objects_path.is_dir():
+        what = f"{settings.objects_path} does not exist yet: the first file makes it"
+        return [Finding("objects", "ok", what)]
+    store = new_object_store(settings)
+    try:
+        await store.check()
+    except (ObjectStoreUnavailable, ObjectDamaged, ObjectMissing) as exc:
+        reason = exc.details.get("reason")
+        what = f"{store.place}: {exc}{f' ({reason})' if reason else ''}"
+        return [Finding("objects", "fail", what, _LOCAL_FIX if local else _BUCKET_FIX)]
+    finally:
+        await store.close()
+    what = f"{store.place} keeps, answers and deletes an object"
+    if local:
+        free = shutil.disk_usage(settings.objects_path).free
+        what = f"{what}, where {free / 1e6:,.0f} MB are free"
+    return [Finding("objects", "ok", what)]
 
 
 async def embedding(settings: Settings) -> list[Finding]:

@@ -87,6 +87,11 @@ def _of_others(settings: Settings) -> Iterator[Finding]:
         names = ", ".join(sorted(map(variable, idle)))
         what = f"{names} have no effect without GRAPHMEM_EMBEDDING_URL"
         yield Finding("settings", "warn", what, "Set GRAPHMEM_EMBEDDING_URL, or remove them.")
+    idle = {name for name in settings.model_fields_set if name.startswith("objects_")} - {"objects_bucket"}
+    if settings.objects_bucket is None and idle:
+        names = ", ".join(sorted(map(variable, idle)))
+        what = f"{names} have no effect without GRAPHMEM_OBJECTS_BUCKET"
+        yield Finding("settings", "warn", what, "Set GRAPHMEM_OBJECTS_BUCKET, or remove them.")
     for name in ("base_url", "public_url"):
         host = urlsplit(getattr(settings, name) or "").hostname or ""
         if host and settings.allowed_hosts and host not in {*settings.allowed_hosts, *LOOPBACK}:

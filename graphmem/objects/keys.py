@@ -58,7 +58,12 @@ def object_key(owner: str, sha256: str) -> str:
     """
     if not _SHA256.fullmatch(sha256):
         raise ValueError(f"{sha256[:100]!r} is no SHA-256 in lower-case hexadecimal digits")
-    return f"{owner_segment(owner)}/{sha256[:2]}/{sha256}"
+    return key_below(owner_segment(owner), sha256)
+
+
+def key_below(segment: str, sha256: str) -> str:
+    """Return the key of an object below the segment of its owner."""
+    return f"{segment}/{sha256[:2]}/{sha256}"
 
 
 def parse_key(key: str) -> tuple[str, str] | None:

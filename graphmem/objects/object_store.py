@@ -15,7 +15,7 @@ from typing import BinaryIO, ParamSpec, TypeVar
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
 from graphmem.objects.backend import CHUNK_BYTES, Backend, Found, Leftovers, Reader, Staged, Stored
-from graphmem.objects.keys import object_key, owner_of, owner_segment, parse_key
+from graphmem.objects.keys import key_below, object_key, owner_of, owner_segment, parse_key
 
 THREADS = 8
 """Puts, reads and look-ups that run at once in one process; others wait."""
@@ -161,6 +161,11 @@ class ObjectStore:
                 if parsed is not None:
                     segment, sha256 = parsed
                     yield ListedObject(segment, owner_of(segment), sha256, found.size, found.modified_at)
+
+    async def remove(self, listed: ListedObject, *, modified_before: int) -> bool:
+        """Delete a listed object if it was not put again; return whether it was deleted."""
+        key = key_below(listed.segment, listed.sha256)
+        return await self._run(self._delete, key, modified_before)
 
     async def leftovers(self, modified_before: int, *, remove: bool = False) -> Leftovers:
         """Count the files of puts that did not end and were modified before a time; remove them if wanted."""

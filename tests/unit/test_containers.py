@@ -56,8 +56,9 @@ def test_what_the_image_and_the_service_set_are_settings() -> None:
     assert product_variables
     assert product_variables - VARIABLES == set()
     values = {name: interpolated(value) for name, value in variables.items() if name in product_variables}
+    # An empty variable is like one that is not set.
     fields: dict[str, Any] = {
-        name: values[variable(name)] for name in Settings.model_fields if variable(name) in values
+        name: values[variable(name)] for name in Settings.model_fields if values.get(variable(name))
     }
     settings = Settings(**fields)
     settings.check_bind()
