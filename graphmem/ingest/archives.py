@@ -14,6 +14,8 @@ from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.document import Limits, ParseFailed
 
 PIECE_BYTES = 1 << 16
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+"""What the library raises for archives that are damaged or packed by a method that it does not know."""
 XML_SUFFIXES = (".xml", ".rels", ".vml")
 DECLARATIONS = tuple("<!ENTITY".encode(encoding) for encoding in ("ascii", "utf-16-le", "utf-16-be"))
 MIMETYPE_BYTES_LIMIT = 200
@@ -30,8 +32,11 @@ def format_of(data: bytes, limits: Limits) -> str:
     archive = opened(data, limits)
     names = archive.namelist()
     if "mimetype" in names:
-        with archive.open("mimetype") as member:
-            media_type = member.read(MIMETYPE_BYTES_LIMIT).decode(errors="replace").strip()
+        try:
+            with archive.open("mimetype") as member:
+                media_type = member.read(MIMETYPE_BYTES_LIMIT).decode(errors="replace").strip()
+        except DAMAGE as exc:
+            raise ParseFailed(f"The archive is damaged: {exc}.", "damaged") from None
         if media_type == ODT:
             return "odt"
         raise ParseFailed(f"No parser reads this kind of file: it is {media_type[:100]}.", "unsupported")
@@ -51,7 +56,7 @@ def opened(data: bytes, limits: Limits) -> zipfile.ZipFile:
     """Open an archive after a look at its list of members."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as exc:
+    except DAMAGE as exc:
         raise ParseFailed(f"The archive is damaged: {exc}.", "damaged") from None
     members = archive.infolist()
     if len(members) > limits.archive_members:
@@ -87,7 +92,7 @@ def check(data: bytes, limits: Limits, builder: Builder) -> None:
                     if is_xml and any(declaration in tail + piece for declaration in DECLARATIONS):
                         raise ParseFailed("The file has XML entities: they are not expanded.", "damaged")
                     tail = piece[-16:]
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as exc:
+        except DAMAGE as exc:
             raise ParseFailed(f"A member of the archive is damaged: {exc}.", "damaged") from None
         if member.filename.lower().endswith("vbaproject.bin") or member.filename.startswith("Basic/"):
             builder.warn("The file has macros: they are not run and not read.")

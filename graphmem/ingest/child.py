@@ -1,57 +1,144 @@
 """The process that parses: one file on its standard input, the document on its standard output.
 
-`python -m graphmem.ingest.child REQUEST`, where REQUEST is JSON: the declared type, the name and the limits.
-The first line of the output is the head of the document, or `{"failed": {"reason", "code"}}`.
+`python -m graphmem.ingest.child REQUEST` parses one file. REQUEST is JSON: the declared type, the name and
+the limits. `python -m graphmem.ingest.child serve` reads requests from the socket that is its standard
+input, and forks a process for each. The first line of an output is the head of the document, or
+`{"failed": {"reason", "code"}}`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import json
 import os
 import resource
+import signal
+import socket
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
-from graphmem.ingest.detection import detect, essence
+from graphmem.ingest.detection import detect, essence, hinted
 from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, Document, Limits, ParseFailed, lines
+from graphmem.ingest.processes import MEMORY_STATUS
 from graphmem.ingest.table import Format
 
+T = TypeVar("T")
 OPEN_FILES_LIMIT = 64
+IDLE_SECONDS = 300.0
+"""A server that nobody asks for so long ends."""
+MESSAGE_BYTES = 65_536
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 TRACEBACK_VARIABLE = "GRAPHMEM_PARSER_TRACEBACK"
 
 
 def main() -> None:
-    """Parse one file as the first argument says."""
-    request = json.loads(sys.argv[1])
+    """Parse one file, or serve."""
+    if sys.argv[1:] == ["serve"]:
+        serve(socket.socket(fileno=0))
+    else:
+        run(json.loads(sys.argv[1]))
+
+
+def serve(requests: socket.socket) -> None:
+    """Fork a process for each request, until the other side is gone or nobody asks.
+
+    A request `{"parse": …}` comes with two descriptors, the file and the output; the answer is the process id
+    and a pidfd. A request `{"status": pid}` is answered with the exit status of a process that has ended.
+    """
+    # A fork runs as the same user: it must neither trace this process nor write to its memory.
+    _control(PR_SET_DUMPABLE, 0)
+    requests.settimeout(IDLE_SECONDS)
+    while True:
+        try:
+            message, descriptors, _, _ = socket.recv_fds(requests, MESSAGE_BYTES, 2)
+        except TimeoutError:
+            return
+        if not message:
+            return
+        request = json.loads(message)
+        if "status" in request:
+            requests.send(str(os.waitstatus_to_exitcode(os.waitpid(request["status"], 0)[1])).encode())
+            continue
+        preload(request["parse"]["name"], request["parse"]["declared"])
+        pid = os.fork()
+        if pid == 0:
+            _become(requests, request["parse"], *descriptors)
+        pidfd = os.pidfd_open(pid)
+        socket.send_fds(requests, [str(pid).encode()], [pidfd])
+        for descriptor in (pidfd, *descriptors):
+            os.close(descriptor)
+
+
+def preload(name: str, declared: str | None) -> None:
+    """Import the module that a file will probably need. Its bytes are not looked at."""
+    format = hinted(declared, name)
+    if format is not None:
+        with contextlib.suppress(Exception):
+            format.load()
+        gc.collect()
+        gc.freeze()
+
+
+def _become(requests: socket.socket, request: dict[str, Any], source: int, output: int) -> NoReturn:
+    """Turn a fork into the process of one file; it never returns to the loop of the server."""
+    status = 1
+    try:
+        _control(PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.dup2(source, 0)
+        os.dup2(output, 1)
+        os.closerange(3, OPEN_FILES_LIMIT)
+        run(request)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _control(option: int, value: int) -> None:
+    """Call prctl(2), where there is one."""
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def run(request: dict[str, Any]) -> None:
+    """Parse the file on the standard input as a request says."""
     limits = Limits(**request["limits"])
     restrict(limits)
     # The process ends with its file: cycles are not worth a search.
     gc.disable()
-    with os.fdopen(0, "rb") as source:
-        data = source.read(limits.file_bytes + 1)
-    with os.fdopen(os.dup(1), "wb") as answer:
-        for line in answered(data, request["declared"], request["name"], limits):
-            answer.write(line)
+    try:
+        with os.fdopen(0, "rb") as source:
+            data = source.read(limits.file_bytes + 1)
+        with os.fdopen(1, "wb") as answer:
+            for line in answered(data, request["declared"], request["name"], limits):
+                answer.write(line)
+    except MemoryError:
+        # Part of an answer may be written: the status alone tells the reason.
+        os._exit(MEMORY_STATUS)
 
 
 def restrict(limits: Limits) -> None:
     """Bound CPU, memory and open files; the process can neither write files nor start processes."""
+    cpu = limits.cpu_seconds
     bounds = {
-        resource.RLIMIT_CPU: limits.cpu_seconds,
-        resource.RLIMIT_AS: limits.address_space_bytes,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NOFILE: OPEN_FILES_LIMIT,
-        resource.RLIMIT_NPROC: 0,
+        # The kernel sends SIGXCPU at the soft limit only if the hard limit is above it.
+        resource.RLIMIT_CPU: (cpu, cpu + 1),
+        resource.RLIMIT_AS: (limits.address_space_bytes,) * 2,
+        resource.RLIMIT_FSIZE: (0, 0),
+        resource.RLIMIT_CORE: (0, 0),
+        resource.RLIMIT_NOFILE: (OPEN_FILES_LIMIT,) * 2,
+        resource.RLIMIT_NPROC: (0, 0),
     }
-    for kind, bound in bounds.items():
-        hard = resource.getrlimit(kind)[1]
-        bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
-        resource.setrlimit(kind, (bound, bound))
+    for kind, (soft, hard) in bounds.items():
+        allowed = resource.getrlimit(kind)[1]
+        if allowed != resource.RLIM_INFINITY:
+            soft, hard = min(soft, allowed), min(hard, allowed)
+        resource.setrlimit(kind, (soft, hard))
 
 
 def answered(data: bytes, declared: str | None, name: str, limits: Limits) -> Iterator[bytes]:
@@ -67,23 +154,25 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: Limits) ->
     """Parse in this process, without its limits on time and memory.
 
     Raises:
-        ParseFailed: every failure, whatever the library raised.
+        ParseFailed: every other failure, whatever the library raised.
+        MemoryError: the process may have no more memory.
     """
     if not data:
         raise ParseFailed("The file is empty.", "empty")
     if len(data) > limits.file_bytes:
         raise ParseFailed(f"The file has more than {limits.file_bytes:,} bytes.", "too_large")
-    title = "file"
+    format = _guarded(lambda: detect(data, declared, name, limits), "file")
+    parse = format.load()
+    document = _guarded(lambda: parse(data, name, limits), format.title)
+    return with_declared(document, declared, format)
+
+
+def _guarded(step: Callable[[], T], title: str) -> T:
+    """Run a step on the bytes of a file: whatever a library raises is damage of the file."""
     try:
-        format = detect(data, declared, name, limits)
-        title = format.title
-        document = format.load()(data, name, limits)
-    except ParseFailed:
+        return step()
+    except (ParseFailed, MemoryError):
         raise
-    except MemoryError:
-        raise ParseFailed(
-            f"The parser needs more than {limits.address_space_bytes:,} bytes of memory.", "limit_exceeded"
-        ) from None
     except RecursionError:
         raise ParseFailed(f"The {title} is nested too deeply.", "limit_exceeded") from None
     except Exception as exc:
@@ -91,7 +180,6 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: Limits) ->
             traceback.print_exc()
         reason = f"The {title} is damaged: {type(exc).__name__}: {exc}"
         raise ParseFailed(reason[:REASON_CHARACTERS_LIMIT], "damaged") from exc
-    return with_declared(document, declared, format)
 
 
 def with_declared(document: Document, declared: str | None, format: Format) -> Document:

@@ -11,16 +11,14 @@ import asyncio
 import io
 import json
 import os
-import selectors
+import select
 import signal
-import subprocess
-import sys
+import threading
 import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import graphmem
 from graphmem.ingest.document import (
     FAILURE_CODES,
     REASON_CHARACTERS_LIMIT,
@@ -30,17 +28,13 @@ from graphmem.ingest.document import (
     ParseFailed,
     read_lines,
 )
+from graphmem.ingest.processes import MEMORY_STATUS, ParserProcess, start
 
 NAME_CHARACTERS_LIMIT = 255
 CHUNK_BYTES = 1 << 20
-ENVIRONMENT = {
-    # The package stands here whether it is installed or not; -P keeps the working directory out.
-    "PYTHONPATH": str(Path(graphmem.__file__).resolve().parents[1]),
-    # The order of sets must not depend on the process.
-    "PYTHONHASHSEED": "0",
-    "PYTHONUTF8": "1",
-    "TZ": "UTC",
-}
+PROCESSES_LIMIT = 2
+"""How many files are parsed at a time: each may need the memory that :class:`Limits` allows."""
+_PLACES = threading.BoundedSemaphore(PROCESSES_LIMIT)
 
 
 async def parsed(path: Path, declared: str | None, name: str, limits: Limits | None = None) -> Document:
@@ -52,88 +46,84 @@ async def parsed(path: Path, declared: str | None, name: str, limits: Limits | N
         ParseFailed: the file cannot be parsed within the limits.
         OSError: the file cannot be opened.
     """
-    limits = limits or Limits()
-    child = Child(path, declared, name[-NAME_CHARACTERS_LIMIT:], limits)
+    run = _Run(path, declared, name, limits or Limits())
     try:
-        return await asyncio.to_thread(child.document)
+        return await asyncio.to_thread(run.document)
     finally:
-        child.kill()
+        run.stop()
 
 
-class Child:
-    """One process for one file."""
+class _Run:
+    """One file in one process. ``document`` blocks; ``stop`` ends it from another thread."""
 
     def __init__(self, path: Path, declared: str | None, name: str, limits: Limits) -> None:
-        size = path.stat().st_size
-        if size == 0:
-            raise ParseFailed("The file is empty.", "empty")
-        if size > limits.file_bytes:
-            raise ParseFailed(
-                f"The file has {size:,} bytes; the limit is {limits.file_bytes:,}.", "too_large"
-            )
         self._path = path
         self._limits = limits
-        self._request = json.dumps({"declared": declared, "name": name, "limits": asdict(limits)})
-        self._process: subprocess.Popen[bytes] | None = None
-        self._killed = False
+        self._request = {
+            "declared": declared[:NAME_CHARACTERS_LIMIT] if declared else None,
+            "name": name[-NAME_CHARACTERS_LIMIT:],
+            "limits": asdict(limits),
+        }
+        self._process: ParserProcess | None = None
+        self._stopped = False
 
     def document(self) -> Document:
-        """Run the process to its end and read what it answers; blocks."""
-        with self._path.open("rb") as source:
-            command = [sys.executable, "-P", "-m", "graphmem.ingest.child", self._request]
-            self._process = subprocess.Popen(
-                command,
-                stdin=source,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env=ENVIRONMENT,
-                start_new_session=True,
-            )
-        try:
-            if self._killed:
+        """Run the process to its end and read what it answers."""
+        with self._path.open("rb") as source, _PLACES:
+            size = os.fstat(source.fileno()).st_size
+            if size == 0:
+                raise ParseFailed("The file is empty.", "empty")
+            if size > self._limits.file_bytes:
+                raise ParseFailed(
+                    f"The file has {size:,} bytes; the limit is {self._limits.file_bytes:,}.", "too_large"
+                )
+            if self._stopped:
                 raise ParseFailed("The parser was stopped.", "crashed")
-            output = self._output()
-            self._process.wait()
-        finally:
-            self.kill()
-            self._process.wait()
-        return self._read(output, self._process.returncode)
+            process = self._process = start(self._request, source)
+            try:
+                with process.output:
+                    output = self._output(process.output.fileno())
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
+            return self._read(output, process.wait())
 
-    def kill(self) -> None:
-        """End the process at once; nothing happens if it has ended."""
-        self._killed = True
-        if self._process is not None and self._process.poll() is None:
+    def stop(self) -> None:
+        """End the process, or keep it from being started."""
+        self._stopped = True
+        if self._process is not None:
             self._process.kill()
 
-    def _output(self) -> bytes:
+    def _output(self, pipe: int) -> bytes:
         """Read the pipe until its end, within the limits on time and size."""
-        assert self._process is not None
-        assert self._process.stdout is not None
         deadline = time.monotonic() + self._limits.wall_seconds
         chunks: list[bytes] = []
         size = 0
-        with self._process.stdout as pipe, selectors.DefaultSelector() as selector:
-            selector.register(pipe, selectors.EVENT_READ)
-            while True:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise ParseFailed(
-                        f"The file was not parsed within {self._limits.wall_seconds:g} s.", "timed_out"
-                    )
-                chunk = os.read(pipe.fileno(), CHUNK_BYTES)
-                if not chunk:
-                    return b"".join(chunks)
-                chunks.append(chunk)
-                size += len(chunk)
-                if size > self._limits.output_bytes:
-                    raise ParseFailed(
-                        f"The parsed file has more than {self._limits.output_bytes:,} bytes.",
-                        "limit_exceeded",
-                    )
+        while True:
+            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise ParseFailed(
+                    f"The file was not parsed within {self._limits.wall_seconds:g} s.", "timed_out"
+                )
+            chunk = os.read(pipe, CHUNK_BYTES)
+            if not chunk:
+                return b"".join(chunks)
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > self._limits.output_bytes:
+                raise ParseFailed(
+                    f"The parsed file has more than {self._limits.output_bytes:,} bytes.", "limit_exceeded"
+                )
 
     def _read(self, output: bytes, status: int) -> Document:
         if status == -signal.SIGXCPU:
             raise ParseFailed(f"The parser needs more than {self._limits.cpu_seconds} s of CPU.", "timed_out")
+        if status == MEMORY_STATUS:
+            raise ParseFailed(
+                f"The parser needs more than {self._limits.address_space_bytes:,} bytes of memory.",
+                "limit_exceeded",
+            )
         if status != 0:
             raise ParseFailed(f"The parser ended abnormally (status {status}).", "crashed")
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from graphmem.ingest import parsing
+from graphmem.ingest import parsing, processes
 from graphmem.ingest.document import Document, Limits, ParseFailed
 from graphmem.ingest.parsing import parsed
 from tests.contract.snapshots import ROOT
@@ -54,7 +54,7 @@ def test_a_declared_type_that_contradicts_the_content_is_kept_beside_it(tmp_path
 
 
 def test_an_empty_file_is_refused_without_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "ENVIRONMENT", None)
+    monkeypatch.setattr(parsing, "start", None)
     assert failure(written(tmp_path, "a.txt", b"")).code == "empty"
 
 
@@ -84,7 +84,7 @@ def test_a_child_over_its_wall_time_is_killed(tmp_path: Path) -> None:
 
 
 def test_the_child_sees_no_secret_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(parsing.ENVIRONMENT) == {"PYTHONPATH", "PYTHONHASHSEED", "PYTHONUTF8", "TZ"}
+    assert set(processes.ENVIRONMENT) == {"PYTHONPATH", "PYTHONHASHSEED", "PYTHONUTF8", "TZ"}
 
 
 def test_the_room_imports_no_library_of_a_format() -> None:

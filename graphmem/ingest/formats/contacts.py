@@ -4,6 +4,7 @@ out.
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import vobject
@@ -37,6 +38,8 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
     text, _, warnings = decoded(data)
     builder = Builder(limits)
     builder.warn(*warnings)
+    unreadable = _Unreadable()
+    logging.getLogger("vobject.base").addHandler(unreadable)
     try:
         for card in vobject.readComponents(text, ignoreUnreadable=True):
             if card.name == "VCARD":
@@ -45,9 +48,23 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
         raise ParseFailed(
             f"The contacts are damaged: {' '.join(str(exc).split())[:200]}", "damaged"
         ) from None
+    finally:
+        logging.getLogger("vobject.base").removeHandler(unreadable)
+    if unreadable.lines:
+        builder.warn(f"{unreadable.lines:,} lines cannot be read: they are left out.")
     if builder.position == 0:
         raise ParseFailed("The file has no contact.", "empty")
     return builder.document(BY_NAME["vcf"])
+
+
+class _Unreadable(logging.Handler):
+    """Counts the lines that the library skips: it only logs them."""
+
+    lines = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count a line."""
+        self.lines += "Skipped line" in str(record.msg)
 
 
 def _add(builder: Builder, card: Any) -> None:

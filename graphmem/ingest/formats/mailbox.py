@@ -20,6 +20,8 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
     """Return the messages of a mailbox."""
     builder = Builder(limits)
     places = [match.span() for match in SEPARATOR.finditer(data)]
+    if not places:
+        raise ParseFailed("The mailbox has no line that begins with From.", "damaged")
     ends = [start for start, _ in places[1:]] + [len(data)]
     for number, ((_, start), end) in enumerate(zip(places, ends, strict=True), 1):
         try:

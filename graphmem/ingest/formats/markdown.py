@@ -116,7 +116,7 @@ class _Blocks:
     def add(self) -> None:
         """Add every block as a part."""
         items = lists = 0
-        for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=True):
+        for token, following in zip(self._tokens, [*self._tokens[1:], None], strict=False):
             if token.type in ("bullet_list_open", "ordered_list_open"):
                 lists += 1
             elif token.type in ("bullet_list_close", "ordered_list_close"):

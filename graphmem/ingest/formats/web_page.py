@@ -9,7 +9,7 @@ import re
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from graphmem.ingest.building import Builder
+from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import Document, Limits, ParseFailed
 from graphmem.ingest.table import BY_NAME
@@ -51,6 +51,8 @@ def tree(text: str) -> etree._Element:
         root = etree.fromstring(text.encode(), parser)
     except etree.XMLSyntaxError as exc:
         raise ParseFailed(f"The file is no HTML: {exc}.", "damaged") from None
+    if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in parser.error_log):
+        raise exceeded("HTML elements that are nested too deeply")
     if root is None:
         raise ParseFailed("The file has no HTML element.", "empty")
     return root
