@@ -2,8 +2,9 @@
 
 The account is disabled first, and goes last. Until then its name leads to the owner, so that a command that
 was interrupted can be run again. The owner's node is closed before anything is erased: a turn of a writer
-finds no revision in it, and writes nothing. The node goes after all other nodes of the owner. When both are
-gone, a write that was under way finds neither node nor account, and is refused (``owner/create.cypher``).
+finds no revision in it, and writes nothing. The node goes after all other nodes of the owner. The objects of
+the owner's files go after the node: nothing refers to them any more. When node and account are gone, a write
+that was under way finds neither, and is refused (``owner/create.cypher``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from graphmem.auth.credentials import REMEMBERED_SECONDS
 from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, DatabaseFull, DatabaseTimeout, Unavailable
 from graphmem.model import times
+from graphmem.objects import ObjectStore
 from graphmem.settings import DEFAULT_OWNER
 
 BATCH: Final = 2_000
@@ -68,6 +70,7 @@ class Erased:
     observations: int = 0
     relationships: int = 0
     transactions: int = 0
+    files: int = 0
 
 
 class _ErasedTransactions(NamedTuple):
@@ -96,13 +99,18 @@ async def totals_of(database: Database, owner: str) -> Totals:
     return row or Totals(0, 0, 0, 0, [])
 
 
-async def delete_with_data(database: Database, name: str, progress: Progress | None = None) -> Erased:
+async def delete_with_data(
+    database: Database, name: str, progress: Progress | None = None, objects: ObjectStore | None = None
+) -> Erased:
     """Delete an account with its credentials and all data of its owner. It may be run again until it is done.
+
+    Args:
+        objects: where the bytes of the owner's files are.
 
     Raises:
         NotFound: there is no such account.
         AccountConflict: it is the local account.
-        Unavailable: the database failed; run it again.
+        Unavailable: the database or the object store failed; run it again.
     """
     accounts = Accounts(database)
     account = await accounts.by_name(name)
@@ -115,6 +123,8 @@ async def delete_with_data(database: Database, name: str, progress: Progress | N
     await _wait_for_processes(closed)
     erasure = _Erasure(database, account.owner, progress or (lambda done: None))
     await erasure.run()
+    if objects is not None:
+        erasure.erased.files = await objects.erase(account.owner)
     await accounts.delete(name)
     erasure.erased.keys, erasure.erased.grants = closed.keys, closed.grants
     return erasure.erased

@@ -50,10 +50,10 @@ class DirectoryBackend(Backend):
         with disk_errors():
             staged.file.flush()
             os.fsync(staged.file.fileno())
-            folder = self._directory(*key.split("/")[:-1])
             path = self.root / key
-            # A removal of old objects waits meanwhile: it either sees the new time or ends before.
+            # Who deletes waits meanwhile: it either sees the new time or ends before.
             with self._locked(fcntl.LOCK_SH):
+                folder = self._directory(*key.split("/")[:-1])
                 if _holds(path, staged):
                     os.utime(path)
                     return
@@ -91,7 +91,7 @@ class DirectoryBackend(Backend):
             if modified_before is not None and os.lstat(path).st_mtime_ns >= modified_before * 1_000:
                 return False
             path.unlink()
-            _flush_directory(path.parent)
+            self._flush_or_remove(path.parent)
             return True
         return False
 
@@ -144,6 +144,16 @@ class DirectoryBackend(Backend):
         for path in reversed(list(missing)):
             _make_directory(path)
         return folder
+
+    def _flush_or_remove(self, folder: Path) -> None:
+        """Remove a directory, and those above it, while they are empty. Have the change on the disk."""
+        while folder != self.root:
+            try:
+                folder.rmdir()
+            except OSError:
+                break
+            folder = folder.parent
+        _flush_directory(folder)
 
     @contextlib.contextmanager
     def _locked(self, kind: int) -> Iterator[None]:

@@ -167,6 +167,13 @@ class ObjectStore:
         key = key_below(listed.segment, listed.sha256)
         return await self._run(self._delete, key, modified_before)
 
+    async def erase(self, owner: str) -> int:
+        """Delete every object of an owner; return how many."""
+        erased = 0
+        async for listed in self.keys(owner):
+            erased += await self.delete(owner, listed.sha256)
+        return erased
+
     async def leftovers(self, modified_before: int, *, remove: bool = False) -> Leftovers:
         """Count the files of puts that did not end and were modified before a time; remove them if wanted."""
         return await self._run(self._leftovers, modified_before, remove)

@@ -49,7 +49,7 @@ class S3Backend(Backend):
 
     def commit(self, key: str, staged: Staged) -> None:
         """Send the temporary file."""
-        found = self.find(key)
+        found = self._head(key)
         now = time.time_ns() // 1_000
         if (
             found is not None
@@ -90,13 +90,10 @@ class S3Backend(Backend):
 
     def find(self, key: str) -> Found | None:
         """Return size and modified time of an object, ``None`` if there is none."""
-        try:
-            with s3_errors():
-                answer = self._client().head_object(Bucket=self._bucket, Key=self._prefix + key)
-        except ObjectMissing:
+        found = self._head(key)
+        if found is None:
             self._check_bucket()
-            return None
-        return Found(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
+        return found
 
     def delete(self, key: str, modified_before: int | None = None) -> bool:
         """Delete an object if it was modified before a time; return whether it was deleted."""
@@ -126,6 +123,15 @@ class S3Backend(Backend):
         """Close the connections."""
         if self._opened is not None:
             self._opened.close()
+
+    def _head(self, key: str) -> Found | None:
+        """Return size and modified time of an object, ``None`` if there is none, or no bucket."""
+        try:
+            with s3_errors():
+                answer = self._client().head_object(Bucket=self._bucket, Key=self._prefix + key)
+        except ObjectMissing:
+            return None
+        return Found(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
 
     def _check_bucket(self) -> None:
         """Raise if the bucket is missing: the answer about a key does not tell which of the two is."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -21,8 +22,9 @@ from graphmem.cli.main import app
 from graphmem.database import failpoints
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_of_database
-from graphmem.errors import AccountConflict, AuthInvalid, DatabaseFull, DumpRefused
+from graphmem.errors import AccountConflict, AuthInvalid, DatabaseFull, DumpRefused, ObjectStoreUnavailable
 from graphmem.model.display_labels import DISPLAY_LABELS
+from graphmem.objects import ObjectStore
 from graphmem.registry import REGISTRY
 from tests.access.conftest import Instance
 from tests.cypher.test_queries import SCANS
@@ -30,6 +32,7 @@ from tests.support.commands import environment
 from tests.support.dumps import store_rich_example
 from tests.support.faces import Call, share_services
 from tests.support.forked_services import forks
+from tests.support.object_places import listing, parts
 
 Command = Callable[..., Result]
 INSTANCE_LABELS = {
@@ -126,6 +129,25 @@ def test_nothing_of_an_erased_owner_is_left_and_others_keep_their_data(
     assert state_hash(other) == others_state
     assert other("server.check_snapshots")["healthy"]
     assert instance.application()("GET", "/stats", key).status_code == 401
+
+
+def test_the_files_of_an_erased_owner_are_erased_and_others_keep_theirs(
+    instance: Instance, command: Command, other: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account, objects = instance.account("ada"), instance.services.objects
+    owners = (account.owner, instance.account("third").owner)
+    for owner in owners:
+        instance.loop.run(objects.put(owner, parts(b"a file")))
+    down = AsyncMock(side_effect=ObjectStoreUnavailable)
+    with monkeypatch.context() as patch:
+        patch.setattr(ObjectStore, "erase", down)
+        assert (
+            refusal(command("--json", "account", "delete", "ada", "--with-data", "--yes"))
+            == down.side_effect.code
+        )
+    assert instance.loop.run(instance.accounts.by_name("ada")).is_erased
+    assert answer(command("account", "delete", "ada", "--with-data", "--yes", "--json"))["files"] == 1
+    assert [len(instance.loop.run(listing(objects, owner))) for owner in owners] == [0, 1]
 
 
 def test_every_label_of_the_queries_and_migrations_belongs_to_the_instance_or_is_erased() -> None:

@@ -290,6 +290,21 @@ def test_a_put_makes_an_object_too_new_to_be_removed(place: ObjectPlace) -> None
     place.run(work)
 
 
+def test_erasing_takes_the_objects_of_one_owner(place: ObjectPlace) -> None:
+    async def work(store: ObjectStore) -> None:
+        for owner in (OWNER, OTHER):
+            for content in (b"one", b"two", b""):
+                await store.put(owner, parts(content))
+        assert await store.erase(OWNER) == 3
+        assert await store.erase(OWNER) == 0
+        assert {item.owner for item in await listing(store)} == {OTHER}
+        assert await whole(store, OTHER, sha256(b"one")) == b"one"
+
+    place.run(work)
+    if place.is_local:
+        assert not (place.settings.objects_path / OWNER).exists()
+
+
 def test_the_check_of_a_store_leaves_nothing(place: ObjectPlace) -> None:
     async def work(store: ObjectStore) -> None:
         await store.check()
