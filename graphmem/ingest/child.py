@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
-from graphmem.ingest.detection import detect, essence, hinted
+from graphmem.ingest.detection import contradicts, detect, essence, hinted
 from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, Document, Limits, ParseFailed, lines
 from graphmem.ingest.processes import MEMORY_STATUS
-from graphmem.ingest.table import Format
+from graphmem.ingest.table import BY_NAME
 
 T = TypeVar("T")
 OPEN_FILES_LIMIT = 64
@@ -164,7 +164,7 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: Limits) ->
     format = _guarded(lambda: detect(data, declared, name, limits), "file")
     parse = format.load()
     document = _guarded(lambda: parse(data, name, limits), format.title)
-    return with_declared(document, declared, format)
+    return with_declared(document, declared)
 
 
 def _guarded(step: Callable[[], T], title: str) -> T:
@@ -182,14 +182,14 @@ def _guarded(step: Callable[[], T], title: str) -> T:
         raise ParseFailed(reason[:REASON_CHARACTERS_LIMIT], "damaged") from exc
 
 
-def with_declared(document: Document, declared: str | None, format: Format) -> Document:
+def with_declared(document: Document, declared: str | None) -> Document:
     """Add the declared type to the metadata; where the content contradicts it, the detected type too."""
     declared_type = essence(declared)
     if declared_type is None:
         return document
     metadata: dict[str, Any] = {**document.metadata, "declared_type": declared_type}
     warnings = document.warnings
-    if declared_type not in format.media_types and declared_type != document.media_type:
+    if contradicts(declared_type, BY_NAME[document.format], document.media_type):
         metadata["media_type"] = document.media_type
         warnings = (
             *warnings,

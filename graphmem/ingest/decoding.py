@@ -59,6 +59,14 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
     return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
 
 
+def beginning(head: bytes) -> str:
+    """Return the text of the first bytes of a file, without what is no UTF: enough to recognise a format."""
+    for mark, encoding in MARKS:
+        if head.startswith(mark):
+            return normal(head[len(mark) :].decode(encoding, "ignore"))
+    return normal(head.decode(_utf_16(head[: len(head) - len(head) % 2]) or "utf-8", "ignore"))
+
+
 def is_text(data: bytes) -> bool:
     """Return whether the first bytes can be those of a text."""
     if data.startswith(tuple(mark for mark, _ in MARKS)) or _utf_16(data) is not None:

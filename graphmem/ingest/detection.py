@@ -12,7 +12,7 @@ import re
 from pathlib import PurePosixPath
 
 from graphmem.ingest.archives import format_of
-from graphmem.ingest.decoding import decoded, is_text
+from graphmem.ingest.decoding import beginning, decoded, is_text
 from graphmem.ingest.document import Limits, ParseFailed
 from graphmem.ingest.table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, Format
 
@@ -46,6 +46,8 @@ CHATS = (
     ("claude", ('"chat_messages"', '"uuid"')),
     ("chatgpt", ('"mapping"', '"title"', '"create_time"')),
 )
+BINARY_FORMATS = {"pdf", "docx", "xlsx", "pptx", "odt", "image"}
+"""What contradicts the declared type `text/plain`."""
 TEXT_FORMATS = {"text", "csv", "markdown", "json", "jsonl", "html", "eml", "mbox"}
 """What a name or a declared type may choose when the content shows nothing."""
 
@@ -53,6 +55,13 @@ TEXT_FORMATS = {"text", "csv", "markdown", "json", "jsonl", "html", "eml", "mbox
 def essence(declared: str | None) -> str | None:
     """Return a declared type without its parameters, in lower case; None if nothing is declared."""
     return (declared.partition(";")[0].strip().lower() or None) if declared else None
+
+
+def contradicts(declared_type: str, format: Format, media_type: str) -> bool:
+    """Return whether a declared type says something else than the content; a generic type says little."""
+    if declared_type in GENERIC_TYPES:
+        return declared_type == "text/plain" and format.name in BINARY_FORMATS
+    return declared_type != media_type and declared_type not in format.media_types
 
 
 def suffix(name: str) -> str:
@@ -102,22 +111,15 @@ def _binary(data: bytes, limits: Limits) -> str | None:
 
 
 def _text(data: bytes, hint: Format | None) -> str:
-    # The head can end within a character; the guess of an encoding does not matter for the first characters.
-    head = decoded(_whole_characters(data)).text.lstrip()
-    for beginning, found in BEGINNINGS:
-        if beginning.match(head):
+    head = beginning(data[:HEAD_BYTES]).lstrip()
+    for pattern, found in BEGINNINGS:
+        if pattern.match(head):
             return found
     if _is_mail(head):
         return "eml"
     if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
         return hint.name
     return _json(data, head, hint) or ("text" if hint is None or hint.name not in TEXT_FORMATS else hint.name)
-
-
-def _whole_characters(data: bytes) -> bytes:
-    """Return the first bytes, cut after a line where there is one."""
-    head = data[:HEAD_BYTES]
-    return head if len(data) <= HEAD_BYTES else head[: head.rfind(b"\n") + 1 or HEAD_BYTES - HEAD_BYTES % 4]
 
 
 def _is_mail(head: str) -> bool:

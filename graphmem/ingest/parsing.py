@@ -13,8 +13,8 @@ import json
 import os
 import select
 import signal
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ NAME_CHARACTERS_LIMIT = 255
 CHUNK_BYTES = 1 << 20
 PROCESSES_LIMIT = 2
 """How many files are parsed at a time: each may need the memory that :class:`Limits` allows."""
-_PLACES = threading.BoundedSemaphore(PROCESSES_LIMIT)
+_THREADS = ThreadPoolExecutor(PROCESSES_LIMIT, thread_name_prefix="parsing")
 
 
 async def parsed(path: Path, declared: str | None, name: str, limits: Limits | None = None) -> Document:
@@ -48,7 +48,7 @@ async def parsed(path: Path, declared: str | None, name: str, limits: Limits | N
     """
     run = _Run(path, declared, name, limits or Limits())
     try:
-        return await asyncio.to_thread(run.document)
+        return await asyncio.get_running_loop().run_in_executor(_THREADS, run.document)
     finally:
         run.stop()
 
@@ -69,7 +69,7 @@ class _Run:
 
     def document(self) -> Document:
         """Run the process to its end and read what it answers."""
-        with self._path.open("rb") as source, _PLACES:
+        with self._path.open("rb") as source:
             size = os.fstat(source.fileno()).st_size
             if size == 0:
                 raise ParseFailed("The file is empty.", "empty")

@@ -105,7 +105,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "memory",
         "memory.jsonl of the MCP memory server",
-        ("application/jsonl",),
+        ("application/jsonl", "application/json"),
         (),
         "memory_lines",
         1,
@@ -185,7 +185,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "image",
         "image (metadata)",
-        ("image/png", "image/jpeg", "image/gif", "image/webp", "image/tiff", "image/bmp"),
+        ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/tiff", "image/bmp"),
         (".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp"),
         "image",
         1,

@@ -98,6 +98,12 @@ def encrypted_pdf() -> bytes:
     return stream.getvalue()
 
 
+def encrypted_odt() -> bytes:
+    manifest = members_of("report.odt")["META-INF/manifest.xml"]
+    entry = b"<manifest:encryption-data/></manifest:manifest>"
+    return with_xml("report.odt", "META-INF/manifest.xml", manifest.replace(b"</manifest:manifest>", entry))
+
+
 def encrypted_archive() -> bytes:
     data = bytearray((FIXTURES / "report.docx").read_bytes())
     for signature, offset in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
@@ -127,6 +133,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "nested.zip": (nested, "unsupported", "archive"),
     "pages.pdf": (many_pages, "limit_exceeded", "pages"),
     "encrypted.pdf": (encrypted_pdf, "encrypted", "password"),
+    "encrypted.odt": (encrypted_odt, "encrypted", "password"),
     "encrypted.docx": (encrypted_archive, "encrypted", "encrypted"),
     "cell.csv": (lambda: b"a,b\n" + b"x" * 40_000_000, "limit_exceeded", "characters"),
     "line.json": (lambda: b'["' + b"x" * 40_000_000 + b'"]', "limit_exceeded", "characters"),
@@ -195,6 +202,18 @@ def test_macros_are_named_and_not_read(tmp_path: Path) -> None:
     document = parses(tmp_path, "staff.xlsm", data)
     assert "macros" in " ".join(document.warnings)
     assert "AutoOpen" not in document.text
+
+
+def test_a_word_document_with_macros_is_read_without_them(tmp_path: Path) -> None:
+    members = members_of("report.docx")
+    types = members["[Content_Types].xml"].replace(
+        b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml",
+        b"application/vnd.ms-word.document.macroEnabled.main+xml",
+    )
+    data = archive({**members, "[Content_Types].xml": types, "word/vbaProject.bin": b"Sub AutoOpen()"})
+    document = parses(tmp_path, "report.docm", data)
+    assert document.text.startswith("Quarterly report")
+    assert "macros" in " ".join(document.warnings)
 
 
 def test_aliases_of_front_matter_are_not_expanded(tmp_path: Path) -> None:

@@ -53,6 +53,41 @@ def test_a_declared_type_that_contradicts_the_content_is_kept_beside_it(tmp_path
     assert "The content decides" in document.warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "declared", "media_type"),
+    [
+        ("a.md", b"# Title", "text/plain", "text/markdown"),
+        ("a.bin", b"%PDF", "application/octet-stream", "text/plain"),
+        ("a.csv", b"a,b\n1,2\n", "text/csv; charset=utf-8", "text/csv"),
+    ],
+)
+def test_a_declared_type_that_says_little_contradicts_nothing(
+    tmp_path: Path, name: str, data: bytes, declared: str, media_type: str
+) -> None:
+    document = parse(written(tmp_path, name, data), declared)
+    assert document.media_type == media_type
+    assert document.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("a.txt", b'[{"a": 1}]', "json"),
+        ("a.txt", b'{"a": 1}\n{"a": 2}\n', "jsonl"),
+        ("memory.json", b'{"type":"relation","from":"a","to":"b","relationType":"c"}\n', "memory"),
+        ("a.txt", b"[link] is no JSON", "text"),
+        ("a.csv", b"<!DOCTYPE html><html><p>x</p></html>", "html"),
+        ("a", b"\xff\xfe" + "BEGIN:VCARD\nFN:A\nEND:VCARD\n".encode("utf-16-le"), "vcf"),
+        ("a", "[1, 2]".encode("utf-16-le"), "json"),
+        ("a.pdf", b"no PDF", "text"),
+        ("a.txt", b"From: a@b.c\nTo: d@e.f\nSubject: hi\n\nbody", "eml"),
+        ("a.txt", b"Note: to: from: subject:\n", "text"),
+    ],
+)
+def test_the_content_decides(tmp_path: Path, name: str, data: bytes, format: str) -> None:
+    assert parse(written(tmp_path, name, data)).format == format
+
+
 def test_an_empty_file_is_refused_without_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsing, "start", None)
     assert failure(written(tmp_path, "a.txt", b"")).code == "empty"

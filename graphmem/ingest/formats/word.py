@@ -8,9 +8,11 @@ from __future__ import annotations
 import io
 import re
 
-import docx
 from docx.document import Document as WordDocument
 from docx.opc.exceptions import PackageNotFoundError
+from docx.opc.part import PartFactory
+from docx.package import Package
+from docx.parts.document import DocumentPart
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
@@ -24,12 +26,15 @@ from graphmem.ingest.tabular import Columns, add_row
 HEADING = re.compile(r"heading (\d)")
 
 
+PartFactory.part_type_for["application/vnd.ms-word.document.macroEnabled.main+xml"] = DocumentPart
+
+
 def parse(data: bytes, name: str, limits: Limits) -> Document:
     """Return the text of a document with its blocks."""
     builder = Builder(limits)
     archives.check(data, limits, builder)
     try:
-        document = docx.Document(io.BytesIO(data))
+        document = _opened(data)
     except (KeyError, ValueError, PackageNotFoundError) as exc:
         raise ParseFailed(f"The Word document is damaged: {exc}."[:300], "damaged") from None
     describe(builder, document.core_properties)
@@ -40,6 +45,14 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
         else:
             _add_table(builder, block)
     return builder.document(BY_NAME["docx"])
+
+
+def _opened(data: bytes) -> WordDocument:
+    """Open a document, also one whose type says that it has macros."""
+    part = Package.open(io.BytesIO(data)).main_document_part
+    if not isinstance(part, DocumentPart):
+        raise ValueError(f"its content type is {part.content_type}")
+    return part.document
 
 
 def _style_names(document: WordDocument) -> dict[str, str]:
