@@ -20,7 +20,9 @@ import pytest
 import graphmem
 from graphmem import cypher, worker
 from graphmem.auth import tokens
-from graphmem.auth.accounts import Accounts
+from graphmem.auth.accounts import Account, Accounts
+from graphmem.auth.client_rules import ClientMetadata, code_challenge_of, make_code_verifier
+from graphmem.auth.grants import Grants, NewRequest, Presented
 from graphmem.database import migrations, rows
 from graphmem.database.planning import PLANNED_FIRST
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
@@ -88,6 +90,7 @@ async def write_account(services: Services) -> None:
     """Write an account with a key and codes. It is disabled, so that nobody needs a credential for it."""
     accounts, name = Accounts(services.database), f"queries-{uuid.uuid4().hex}"
     account = await accounts.create(name, ["read"], None)
+    await write_connection(services, account)
     await accounts.set_disabled(name, True)
     await accounts.set_password(name, "a password of the tests")
     key, record = await accounts.create_key(account.id, "a key", ["read"], 1)
@@ -97,8 +100,29 @@ async def write_account(services: Services) -> None:
     assert await accounts.prove("", code) is None
     await accounts.close(name)
     await services.database.write("owner.close", account.owner, erased_at=1)
-    for kind in ("granted", "issued"):
-        await services.database.script(f"CALL db.createRelationshipType('{kind}')")
+
+
+async def write_connection(services: Services, account: Account) -> None:
+    """Write what OAuth keeps: a client, a request, and a connection of an account with its tokens."""
+    grants, redirect, browser = Grants(services.database), "https://example.org/callback", "browser"
+    metadata = ClientMetadata(redirect_uris=(redirect,), client_name="Queries", scope=None)
+    client_id, _ = await grants.register(metadata)
+    verifier = make_code_verifier()
+    challenge, resource = code_challenge_of(verifier), "https://example.org"
+    request = NewRequest(client_id, "Queries", redirect, "state", challenge, resource, ["read"], True)
+    secret, _ = await grants.create_request(request)
+    await grants.count_attempt(secret)
+    code = await grants.allow(secret, account, ["read"], browser)
+    assert code is not None
+    await grants.finish(secret, code, browser)
+    presented = Presented(client_id, None, None)
+    issued = await grants.redeem(code, challenge, redirect, presented)
+    assert issued.refresh_token is not None
+    issued = await grants.rotate(issued.refresh_token, presented)
+    token = await grants.of_token(tokens.digest(issued.access_token))
+    assert token is not None
+    await grants.use_grant(token.grant_id, 1)
+    await grants.revoke(account.id, token.grant_id)
 
 
 def plan(

@@ -55,7 +55,8 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     @contextlib.asynccontextmanager
     async def opened(*_: Any, **__: Any) -> AsyncIterator[Any]:
         planning = SimpleNamespace(planned=asyncio.Event())
-        yield SimpleNamespace(database=SimpleNamespace(planning=planning), guard=Unguarded())
+        database = SimpleNamespace(planning=planning, reads=lambda _: None, writes=lambda _: None)
+        yield SimpleNamespace(database=database, guard=Unguarded())
         events.append("closed")
 
     async def answer(*_: Any) -> None:
