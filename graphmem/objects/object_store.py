@@ -11,7 +11,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, ParamSpec, TypeVar
+from typing import BinaryIO, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
 from graphmem.objects.backend import CHUNK_BYTES, Backend, Found, Leftovers, Reader, Staged, Stored
@@ -22,6 +22,16 @@ THREADS = 8
 
 Source = AsyncIterable[bytes] | Path | BinaryIO
 """Where the bytes of a put come from: an asynchronous iterator, the path of a file, or an open file."""
+
+
+@runtime_checkable
+class Closable(Protocol):
+    """What holds a file or a connection."""
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -221,7 +231,9 @@ class ObjectStore:
                     await asyncio.wait([future])
                 except asyncio.CancelledError:
                     continue
-            future.exception()
+            # Nobody else closes what the thread has opened.
+            if future.exception() is None and isinstance(opened := future.result(), Closable):
+                opened.close()
             raise
 
     # What follows runs in threads.

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -96,6 +97,38 @@ def test_a_put_that_is_cancelled_leaves_nothing(place: ObjectPlace) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert await listing(store) == []
+        assert (await store.leftovers(now() + HOUR)).count == 0
+
+    place.run(work)
+
+
+@pytest.mark.parametrize("step", ["stage", "open"])
+def test_a_call_that_is_cancelled_while_it_opens_a_file_closes_it(
+    place: ObjectPlace, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    opened = []
+
+    async def work(store: ObjectStore) -> None:
+        stored = await store.put(OWNER, parts(b"one"))
+        backend = store._backend()
+        real = getattr(backend, step)
+
+        def slow(*args: Any) -> Any:
+            time.sleep(0.3)
+            made = real(*args)
+            made.close = Mock(side_effect=made.close)
+            opened.append(made)
+            return made
+
+        monkeypatch.setattr(backend, step, slow)
+        call = store.put(OWNER, parts(b"two")) if step == "stage" else whole(store, OWNER, stored.sha256)
+        task = asyncio.create_task(call)
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        (made,) = opened
+        made.close.assert_called_once_with()
         assert (await store.leftovers(now() + HOUR)).count == 0
 
     place.run(work)
