@@ -23,7 +23,8 @@ from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
 from graphmem.ingest.detection import contradicts, detect, essence, hinted
-from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, Document, Limits, ParseFailed, lines
+from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, Document, Limits, ParseFailed
+from graphmem.ingest.pipe import lines
 from graphmem.ingest.processes import MEMORY_STATUS
 from graphmem.ingest.table import BY_NAME
 

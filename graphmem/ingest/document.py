@@ -1,14 +1,12 @@
 """What a parser makes of a file: text, and parts that say where in the text they stand.
 
-A document crosses a pipe from the process that parses to the one that asked. :func:`lines` writes it and
-:func:`read_lines` reads and checks it, so that a hostile file can at most produce a wrong document.
+`graphmem/ingest/pipe.py` writes and reads the form in which a document leaves the process that parses.
 """
 
 from __future__ import annotations
 
 import json
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -53,10 +51,6 @@ class ParseFailed(Exception):
         super().__init__(reason)
         self.reason = reason
         self.code: FailureCode = code
-
-
-class DocumentInvalid(ValueError):
-    """What came over the pipe is no document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +145,7 @@ class Document:
     """
 
     text: str
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     format: str
     media_type: str
     parser: str
@@ -176,122 +170,3 @@ class Document:
             "parser_version": self.parser_version,
             "warnings": list(self.warnings),
         }
-
-
-def lines(document: Document) -> Iterator[bytes]:
-    """Yield the document as lines of JSON: the head, then one line for each part.
-
-    A line of a part is `[kind, level, *span, fields]` and a field in it `[name, value, *span]`, with the
-    seven members of a span in their order. The reader makes each part from its own line: one JSON text of
-    objects for all parts would need several times the memory and the time.
-    """
-    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    yield encode(document.head()).encode() + b"\n"
-    for part in document.parts:
-        fields = [(member.name, member.value, *_members(member.span)) for member in part.fields]
-        yield encode((part.kind, part.level, *_members(part.span), fields)).encode() + b"\n"
-
-
-def _members(span: Span) -> tuple[int | str | None, ...]:
-    return (span.page, span.line, span.row, span.cell, span.message, span.start, span.end)
-
-
-def read_lines(data: Iterable[bytes], limits: Limits) -> Document:
-    """Read a document from lines of JSON and check it.
-
-    Raises:
-        DocumentInvalid: the lines are no document within the limits; the message says why.
-    """
-    received = iter(data)
-    try:
-        head = json.loads(next(received, b""), parse_constant=_no_constant)
-        reader = _Reader(head["text"], limits)
-        decode = json.JSONDecoder(parse_constant=_no_constant).decode
-        parts = tuple([reader.part(*decode(line.decode())) for line in received])
-        return Document(
-            text=reader.text,
-            parts=parts,
-            title=None if head["title"] is None else _text(head["title"]),
-            metadata=_json_value(_of_type(head["metadata"], dict)),
-            warnings=tuple(_text(warning) for warning in _of_type(head["warnings"], list)),
-            **{name: _text(head[name]) for name in ("format", "media_type", "parser", "parser_version")},
-        )
-    except DocumentInvalid:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
-        raise DocumentInvalid(f"{type(exc).__name__}: {exc}"[:REASON_CHARACTERS_LIMIT]) from None
-
-
-class _Reader:
-    """Reads the parts of one text. Every member of every part is checked: the sender is not trusted."""
-
-    def __init__(self, text: Any, limits: Limits) -> None:
-        self.text = _text(text)
-        if len(self.text) > limits.text_characters:
-            raise DocumentInvalid("the text is too long")
-        if "\0" in self.text or "\r" in self.text or not unicodedata.is_normalized("NFC", self.text):
-            raise DocumentInvalid("the text is not in NFC with line feeds")
-        self._length = len(self.text)
-        self._parts_left = limits.parts
-        self._names: dict[Any, str] = {}
-
-    def part(self, kind: Any, level: Any, *members: Any) -> Part:
-        """Read a part from the elements of its line."""
-        self._parts_left -= 1
-        if self._parts_left < 0:
-            raise DocumentInvalid("there are too many parts")
-        *place, values = members
-        if kind not in PART_KINDS:
-            raise DocumentInvalid("a part has an unknown kind")
-        if level is not None:
-            _count(level)
-        return Part(kind, self._span(*place), level, tuple([self._field(*value) for value in values]))
-
-    def _field(self, name: Any, value: Any, *place: Any) -> Field:
-        if type(value) is not str or not value.isascii():
-            _json_value(value)
-        # Rows repeat the names of their columns: one text stands for all.
-        known = self._names.get(name) or self._names.setdefault(name, _text(name))
-        return Field(known, value, self._span(*place))
-
-    def _span(self, page: Any, line: Any, row: Any, cell: Any, message: Any, start: Any, end: Any) -> Span:
-        if start is None or end is None:
-            if start is not end:
-                raise DocumentInvalid("a span has only one of start and end")
-        elif not (type(start) is int and type(end) is int and 0 <= start <= end <= self._length):
-            raise DocumentInvalid("a span is outside of the text")
-        for number in (page, line, row, message):
-            if number is not None:
-                _count(number)
-        if cell is not None:
-            _text(cell)
-        return Span(page, line, row, cell, message, start, end)
-
-
-def _no_constant(name: str) -> Any:
-    raise DocumentInvalid(f"{name} is no JSON")
-
-
-def _count(value: Any) -> None:
-    if type(value) is not int or value < 1:
-        raise DocumentInvalid("a number that counts from 1 is expected")
-
-
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise DocumentInvalid("a text is expected")
-    if not value.isascii():
-        value.encode()  # A lone surrogate is a UnicodeEncodeError, which is a ValueError.
-    return value
-
-
-def _of_type(value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise DocumentInvalid(f"{kind.__name__} expected")
-    return value
-
-
-def _json_value(value: Any) -> Any:
-    """Return a JSON value after a check of its texts and floats."""
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    return value

@@ -8,7 +8,6 @@ wrong document.
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import os
 import select
@@ -23,11 +22,10 @@ from graphmem.ingest.document import (
     FAILURE_CODES,
     REASON_CHARACTERS_LIMIT,
     Document,
-    DocumentInvalid,
     Limits,
     ParseFailed,
-    read_lines,
 )
+from graphmem.ingest.pipe import DocumentInvalid, read_lines
 from graphmem.ingest.processes import MEMORY_STATUS, ParserProcess, start
 
 NAME_CHARACTERS_LIMIT = 255
@@ -95,10 +93,11 @@ class _Run:
         if self._process is not None:
             self._process.kill()
 
-    def _output(self, pipe: int) -> bytes:
-        """Read the pipe until its end, within the limits on time and size."""
+    def _output(self, pipe: int) -> list[bytes]:
+        """Read the lines of the pipe until its end, within the limits on time and size."""
         deadline = time.monotonic() + self._limits.wall_seconds
-        chunks: list[bytes] = []
+        complete: list[bytes] = []
+        pending: list[bytes] = []
         size = 0
         while True:
             ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
@@ -108,15 +107,19 @@ class _Run:
                 )
             chunk = os.read(pipe, CHUNK_BYTES)
             if not chunk:
-                return b"".join(chunks)
-            chunks.append(chunk)
+                return [*complete, *pending]
+            pending.append(chunk)
+            if b"\n" in chunk:
+                *lines, rest = b"".join(pending).split(b"\n")
+                complete += lines
+                pending = [rest] if rest else []
             size += len(chunk)
             if size > self._limits.output_bytes:
                 raise ParseFailed(
                     f"The parsed file has more than {self._limits.output_bytes:,} bytes.", "limit_exceeded"
                 )
 
-    def _read(self, output: bytes, status: int) -> Document:
+    def _read(self, output: list[bytes], status: int) -> Document:
         if status == -signal.SIGXCPU:
             raise ParseFailed(f"The parser needs more than {self._limits.cpu_seconds} s of CPU.", "timed_out")
         if status == MEMORY_STATUS:
@@ -127,20 +130,20 @@ class _Run:
         if status != 0:
             raise ParseFailed(f"The parser ended abnormally (status {status}).", "crashed")
         try:
-            failure = failure_of(output)
+            failure = failure_of(output[0] if output else b"")
             if failure is None:
-                return read_lines(io.BytesIO(output), self._limits)
+                return read_lines(output, self._limits)
         except DocumentInvalid as exc:
             raise ParseFailed(f"The parser gave no valid document: {exc}.", "crashed") from None
         raise failure
 
 
-def failure_of(output: bytes) -> ParseFailed | None:
-    """Return the failure that an output reports, None if it is a document."""
-    if not output.startswith(b'{"failed"'):
+def failure_of(line: bytes) -> ParseFailed | None:
+    """Return the failure that the first line of an output reports, None if it is a document."""
+    if not line.startswith(b'{"failed"'):
         return None
     try:
-        failed: Any = json.loads(output)["failed"]
+        failed: Any = json.loads(line)["failed"]
         reason, code = failed["reason"], failed["code"]
         reason.encode()
     except (ValueError, KeyError, TypeError, AttributeError):

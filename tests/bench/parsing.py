@@ -15,8 +15,9 @@ import zipfile
 from pathlib import Path
 
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Limits, lines, read_lines
+from graphmem.ingest.document import Limits
 from graphmem.ingest.parsing import parsed
+from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FILES, document
 
 ROUNDS = 20
@@ -37,7 +38,7 @@ def main() -> None:
         value = parsed_here(data, None, file.name, UNLIMITED)
         alone = time.process_time() - begun
         gc.enable()
-        read_lines(io.BytesIO(b"".join(lines(value))), UNLIMITED)
+        read_lines(lines(value), UNLIMITED)
         whole = time.process_time() - begun
         megabytes = len(data) / 1e6
         print(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import unicodedata
 from pathlib import Path
@@ -14,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, lines, read_lines
+from graphmem.ingest.document import Document, Field, Limits, ParseFailed
+from graphmem.ingest.pipe import lines, read_lines
 from graphmem.ingest.table import BY_NAME, FORMATS
 from tests.ingest.goldens import FILES, document, golden
 
@@ -51,7 +51,7 @@ def test_the_span_of_a_field_holds_its_value_as_it_stands_in_the_file(file: Path
 def test_a_document_is_the_same_after_the_pipe(file: Path) -> None:
     parsed = parsed_fixture(file)
     if parsed is not None:
-        assert read_lines(io.BytesIO(b"".join(lines(parsed))), Limits()) == parsed
+        assert read_lines(lines(parsed), Limits()) == parsed
 
 
 @given(data=st.data())
@@ -66,7 +66,7 @@ def test_damaged_files_parse_or_fail_with_a_reason(data: st.DataObject) -> None:
     with contextlib.suppress(ParseFailed):
         parsed = parsed_here(damaged, None, file.name, SMALL)
         check_document(parsed)
-        assert read_lines(io.BytesIO(b"".join(lines(parsed))), SMALL) == parsed
+        assert read_lines(lines(parsed), SMALL) == parsed
 
 
 @st.composite
