@@ -170,16 +170,12 @@ class _BodyReader:
 
 
 def _new_client(settings: Settings) -> Any:
-    path_style = settings.objects_path_style
-    if path_style is None:
-        # Stores at an address of one's own seldom have a host name for each bucket.
-        path_style = settings.objects_endpoint is not None
     config = Config(
         connect_timeout=settings.objects_connect_timeout,
         read_timeout=settings.objects_read_timeout,
         retries={"mode": "standard", "total_max_attempts": settings.objects_attempts},
         max_pool_connections=CONNECTIONS,
-        s3={"addressing_style": "path" if path_style else "auto"},
+        s3={"addressing_style": _addressing(settings)},
         # Other stores refuse the checksums that boto3 adds by itself. Ours are the SHA-256 of put and read.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
@@ -192,6 +188,14 @@ def _new_client(settings: Settings) -> Any:
             region_name=settings.objects_region,
             config=config,
         )
+
+
+def _addressing(settings: Settings) -> str:
+    """Return where requests name the bucket, in the words of boto3."""
+    if settings.objects_path_style is None:
+        # Few stores but AWS have a host name for each bucket. At AWS, boto3 chooses by its name.
+        return "path" if settings.objects_endpoint else "auto"
+    return "path" if settings.objects_path_style else "virtual"
 
 
 def _encryption(settings: Settings) -> dict[str, str]:
