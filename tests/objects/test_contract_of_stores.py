@@ -347,8 +347,8 @@ def test_the_check_of_a_store_leaves_nothing(place: ObjectPlace) -> None:
     if place.server is None:
         assert not [path for path in place.settings.objects_path.iterdir() if path.name.startswith(".probe")]
     else:
-        listing = place.server.client().list_objects_v2(Bucket=place.settings.objects_bucket)
-        assert "Contents" not in listing
+        answer = place.server.client().list_objects_v2(Bucket=place.settings.objects_bucket)
+        assert "Contents" not in answer
 
 
 def test_what_is_no_object_is_not_listed(place: ObjectPlace) -> None:
