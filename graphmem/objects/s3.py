@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -48,17 +48,16 @@ class S3Backend(Backend):
         return self._waiting.stage()
 
     def commit(self, key: str, staged: Staged) -> None:
-        """Send the temporary file."""
-        found = self._head(key)
-        now = time.time_ns() // 1_000
+        """Send the temporary file, unless the server says that it got these bytes lately."""
+        digest = base64.b64encode(bytes.fromhex(staged.stored().sha256)).decode()
+        answer = self._head(key, ChecksumMode="ENABLED")
         if (
-            found is not None
-            and found.size == staged.size
-            and abs(now - found.modified_at) < RECENT_MICROSECONDS
+            answer is not None
+            and (answer["ContentLength"], answer.get("ChecksumSHA256")) == (staged.size, digest)
+            and abs(time.time_ns() // 1_000 - _microseconds(answer["LastModified"])) < RECENT_MICROSECONDS
         ):
             return
         staged.file.seek(0)
-        digest = base64.b64encode(bytes.fromhex(staged.stored().sha256)).decode()
         with s3_errors():
             self._client().put_object(
                 Bucket=self._bucket,
@@ -90,10 +89,11 @@ class S3Backend(Backend):
 
     def find(self, key: str) -> Found | None:
         """Return size and modified time of an object, ``None`` if there is none."""
-        found = self._head(key)
-        if found is None:
+        answer = self._head(key)
+        if answer is None:
             self._check_bucket()
-        return found
+            return None
+        return Found(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
 
     def delete(self, key: str, modified_before: int | None = None) -> bool:
         """Delete an object if it was modified before a time; return whether it was deleted."""
@@ -124,14 +124,13 @@ class S3Backend(Backend):
         if self._opened is not None:
             self._opened.close()
 
-    def _head(self, key: str) -> Found | None:
-        """Return size and modified time of an object, ``None`` if there is none, or no bucket."""
+    def _head(self, key: str, **more: str) -> Mapping[str, Any] | None:
+        """Return what the server says of an object, ``None`` if there is none, or no bucket."""
         try:
             with s3_errors():
-                answer = self._client().head_object(Bucket=self._bucket, Key=self._prefix + key)
+                return self._client().head_object(Bucket=self._bucket, Key=self._prefix + key, **more)
         except ObjectMissing:
             return None
-        return Found(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
 
     def _check_bucket(self) -> None:
         """Raise if the bucket is missing: the answer about a key does not tell which of the two is."""

@@ -264,6 +264,20 @@ def test_a_truncated_object_is_noticed_and_replaced(place: ObjectPlace, kept: in
     place.run(work)
 
 
+def test_a_put_repairs_an_object_with_a_wrong_byte(place: ObjectPlace) -> None:
+    content = random_bytes(3_000_000)
+
+    async def work(store: ObjectStore) -> None:
+        await store.put(OWNER, parts(content))
+        place.overwrite(OWNER, sha256(content), content[:-1] + bytes([content[-1] ^ 1]))
+        with pytest.raises(ObjectDamaged):
+            await whole(store, OWNER, sha256(content))
+        await store.put(OWNER, parts(content))
+        assert await whole(store, OWNER, sha256(content)) == content
+
+    place.run(work)
+
+
 def test_the_same_bytes_are_not_written_twice(place: ObjectPlace) -> None:
     content = random_bytes(CHUNK_BYTES + 1)
 

@@ -66,20 +66,6 @@ def test_only_this_user_reads_the_objects(local: ObjectPlace) -> None:
     assert stat.S_IMODE(local.settings.data_path.stat().st_mode) == 0o700
 
 
-def test_a_put_repairs_an_object_with_a_wrong_byte(local: ObjectPlace) -> None:
-    content = random_bytes(3_000_000)
-
-    async def work(store: ObjectStore) -> None:
-        await store.put(OWNER, parts(content))
-        local.overwrite(OWNER, sha256(content), content[:-1] + bytes([content[-1] ^ 1]))
-        with pytest.raises(ObjectDamaged):
-            await whole(store, OWNER, sha256(content))
-        await store.put(OWNER, parts(content))
-        assert await whole(store, OWNER, sha256(content)) == content
-
-    local.run(work)
-
-
 def test_a_file_that_shrinks_while_it_is_read_is_damage(local: ObjectPlace) -> None:
     content = random_bytes(5_000_000)
 
