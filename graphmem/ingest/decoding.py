@@ -18,6 +18,11 @@ MARKS = (
 )
 GUESS_BYTES = 65_536
 """How much of a file a guess of its encoding looks at."""
+GUESSED = (
+    "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874", "koi8_r",
+    "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr",
+)  # fmt: skip
+"""The encodings among which a guess chooses: among all of Python, short texts would get rare ones."""
 CONTROL_SHARE_LIMIT = 0.02
 """A text has fewer control characters than this share of its first bytes."""
 CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B})
@@ -92,7 +97,7 @@ def _utf_16(data: bytes) -> str | None:
 def _guess(sample: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    best = from_bytes(sample).best()
+    best = from_bytes(sample, cp_isolation=list(GUESSED)).best()
     return "windows-1252" if best is None else best.encoding
 
 

@@ -54,6 +54,22 @@ def test_a_document_is_the_same_after_the_pipe(file: Path) -> None:
         assert read_lines(lines(parsed), Limits()) == parsed
 
 
+def test_a_message_without_its_boundary_is_text() -> None:
+    data = b"Subject: x\nFrom: a@b.c\nTo: d@e.f\nContent-Type: multipart/mixed; boundary=no\n\nthe body\n"
+    parsed = parsed_here(data, None, "a.eml", Limits())
+    assert {field.name: field.value for field in parsed.parts[0].fields}["body"] == "the body"
+
+
+def test_damaged_lines_of_a_calendar_and_of_contacts_are_named() -> None:
+    for name, text in {
+        "a.ics": "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:A\nDTSTART:never\nEND:VEVENT\nEND:VCALENDAR\n",
+        "a.vcf": "BEGIN:VCARD\nVERSION:3.0\nFN:A\ngarbage\nEND:VCARD\n",
+    }.items():
+        parsed = parsed_here(text.encode(), None, name, Limits())
+        assert "cannot be read" in parsed.warnings[0]
+        assert "A" in [field.value for field in parsed.parts[0].fields]
+
+
 @given(data=st.data())
 @settings(
     max_examples=150,

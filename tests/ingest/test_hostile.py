@@ -61,6 +61,14 @@ def with_xml(file: str, member: str, content: bytes) -> bytes:
     return archive({**members_of(file), member: content})
 
 
+def far_row() -> bytes:
+    """A workbook whose last row claims a number that no sheet has."""
+    name = "xl/worksheets/sheet1.xml"
+    sheet = members_of("staff.xlsx")[name]
+    place = sheet.rindex(b"<row r=") + len(b'<row r="')
+    return with_xml("staff.xlsx", name, sheet[:place] + b"99999999999" + sheet[place + 1 :])
+
+
 def nested() -> bytes:
     inner = archive({"bomb.docx": bomb()})
     for _ in range(5):
@@ -130,6 +138,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str, str]] = {
         "damaged",
         "entities",
     ),
+    "far.xlsx": (far_row, "limit_exceeded", "cells"),
     "nested.zip": (nested, "unsupported", "archive"),
     "pages.pdf": (many_pages, "limit_exceeded", "pages"),
     "encrypted.pdf": (encrypted_pdf, "encrypted", "password"),

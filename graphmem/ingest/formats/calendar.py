@@ -53,6 +53,10 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
     for calendar in calendars:
         _describe(builder, calendar)
         for entry in calendar.walk():
+            for name, reason in entry.errors:
+                builder.warn(
+                    f"A line ({name or 'no property'}) cannot be read, it is left out: {reason}"[:300]
+                )
             if entry.name in ENTRIES:
                 _add(builder, entry)
     return builder.document(BY_NAME["ics"])

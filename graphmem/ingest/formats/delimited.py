@@ -85,7 +85,8 @@ def sniffed(sample: str, suffix: str) -> Dialect:
         return Dialect(most_regular(whole_lines))
     if guess.delimiter not in whole_lines.partition("\n")[0]:
         return Dialect(most_regular(whole_lines))
-    return Dialect(guess.delimiter, bool(guess.skipinitialspace))
+    # A space after the delimiter matters only before a quote: elsewhere it stands in the value.
+    return Dialect(guess.delimiter, f'{guess.delimiter} "' in whole_lines and bool(guess.skipinitialspace))
 
 
 def most_regular(sample: str) -> str:

@@ -123,6 +123,10 @@ def _contents(message: Message) -> tuple[list[dict[str, Any]], list[Message]]:
         file = _file_name(part)
         if part.get_content_maintype() == "multipart" and isinstance(payload, list):
             waiting.extend(reversed([member for member in payload if isinstance(member, Message)]))
+        elif part.get_content_maintype() == "multipart":
+            # A multipart without its boundary: all of it is text.
+            part.set_type("text/plain")
+            bodies.append(part)
         elif (
             file or part.get_content_disposition() == "attachment" or kind not in ("text/plain", "text/html")
         ):

@@ -65,7 +65,8 @@ def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
 
 def _rows(builder: Builder, sheet: Any) -> Iterator[Row]:
     for row in sheet.iter_rows():
-        builder.count_cells(len(row))
+        # Rows that the sheet leaves out come as empty ones: a claimed number of rows must not cost time.
+        builder.count_cells(len(row) or 1)
         cells = [(cell.column, value) for cell in row if (value := _value(cell)) is not None]
         if cells:
             number = next(cell.row for cell in row if getattr(cell, "row", None) is not None)

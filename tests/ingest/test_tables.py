@@ -1,0 +1,88 @@
+"""Tables with delimiters: what a program wrote comes back, each cell with its place; and the header rule."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.ingest.building import normal
+from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.formats.delimited import DELIMITERS, parse
+from graphmem.ingest.tabular import Columns, is_header
+
+NAMES = ["aa", "bb", "cc"]
+CELLS = st.text(st.sampled_from("ab é1\n,;\t|\"'"), max_size=8)
+
+
+def document_of(rows: list[list[str]], delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> Document:
+    stream = io.StringIO(newline="")
+    csv.writer(stream, delimiter=delimiter, quoting=quoting).writerows(rows)  # type: ignore[arg-type]
+    return parse(stream.getvalue().encode(), "a.csv", Limits())
+
+
+@given(
+    rows=st.lists(st.lists(CELLS, min_size=3, max_size=3), max_size=8),
+    delimiter=st.sampled_from(DELIMITERS),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+)
+def test_the_cells_that_were_written_come_back_with_their_places(
+    rows: list[list[str]], delimiter: str, quoting: int
+) -> None:
+    document = document_of([NAMES, *rows], delimiter, quoting)
+    assert document.metadata["delimiter"] == delimiter
+    read = {part.span.row: {field.name: field for field in part.fields} for part in document.parts}
+    for number, row in enumerate(rows, 2):
+        fields = read.get(number, {})
+        values = [fields[name].value if name in fields else "" for name in NAMES]
+        # Where cells look like a file with a space after each delimiter, spaces at the beginning are skipped.
+        assert [value.lstrip(" ") for value in values] == [normal(cell).lstrip(" ") for cell in row]
+        for field in fields.values():
+            place = document.text[field.span.start : field.span.end]
+            assert place in (field.value, field.value.replace('"', '""'))
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["name", "mail"], True),
+        (["", "name", "mail"], True),
+        (["Name"], True),
+        (["name", ""], False),
+        (["name", "12.50"], False),
+        (["Ada", "2024-01-05"], False),
+        (["Ada", "ada@example.org"], False),
+        (["Ada", "https://example.org"], False),
+        (["Ada", "yes"], False),
+        (["x" * 101, "name"], False),
+        (["", ""], False),
+    ],
+)
+def test_the_first_row_is_the_header_by_rule(cells: list[str], expected: bool) -> None:
+    assert is_header(cells) is expected
+
+
+def test_columns_get_names_of_their_own() -> None:
+    columns = Columns(["name", "", "name", "name_2"])
+    assert columns.upto(5) == ["name", "column_2", "name_2", "name_2_2", "column_5"]
+
+
+def test_a_table_of_blank_lines_is_empty() -> None:
+    with pytest.raises(ParseFailed, match="no row"):
+        parse(b"\n\n", "a.csv", Limits())
+
+
+def test_quotes_after_a_space_are_quotes() -> None:
+    document = parse(b'name, mail\n"Ada, L", "a@example.org"\n"Bob", "b@example.org"\n', "a.csv", Limits())
+    assert [field.value for field in document.parts[0].fields] == ["Ada, L", "a@example.org"]
+
+
+def test_irregular_quotes_have_the_place_of_their_row() -> None:
+    document = parse(b'a,b\n"x"y,z\n', "a.csv", Limits())
+    assert [(field.value, field.span.start, field.span.end) for field in document.parts[0].fields] == [
+        ("xy", 4, 10),
+        ("z", 4, 10),
+    ]
