@@ -66,7 +66,7 @@ def opened(data: bytes, limits: Limits) -> zipfile.ZipFile:
     return archive
 
 
-def member(data: bytes, name: str, limits: Limits) -> bytes:
+def content_of(data: bytes, name: str, limits: Limits) -> bytes:
     """Return the bytes of a member of an archive that was checked; nothing if there is no such member."""
     archive = opened(data, limits)
     return archive.read(name) if name in archive.namelist() else b""

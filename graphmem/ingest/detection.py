@@ -33,10 +33,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 BEGINNINGS = (
     (re.compile(r"BEGIN:VCALENDAR\s", re.IGNORECASE), "ics"),
     (re.compile(r"BEGIN:VCARD\s", re.IGNORECASE), "vcf"),
-    (
-        re.compile(r"(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.I | re.S),
-        "html",
-    ),
+    (re.compile(r"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE), "html"),
     (re.compile(r"From \S+ .*\d\d:\d\d.*\n(?:>?[A-Za-z-]+: |\n)"), "mbox"),
 )
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
@@ -112,14 +109,29 @@ def _binary(data: bytes, limits: Limits) -> str | None:
 
 def _text(data: bytes, hint: Format | None) -> str:
     head = beginning(data[:HEAD_BYTES]).lstrip()
+    element = _first_element(head)
     for pattern, found in BEGINNINGS:
-        if pattern.match(head):
+        if pattern.match(head, element if found == "html" else 0):
             return found
     if _is_mail(head):
         return "eml"
     if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
         return hint.name
     return _json(data, head, hint) or ("text" if hint is None or hint.name not in TEXT_FORMATS else hint.name)
+
+
+def _first_element(head: str) -> int:
+    """Return the offset of what follows an XML declaration and comments."""
+    position = 0
+    for begin, end in (("<?xml", "?>"), ("<!--", "-->")):
+        while head.startswith(begin, position):
+            stop = head.find(end, position)
+            if stop < 0:
+                return position
+            position = stop + len(end)
+            while head[position : position + 1].isspace():
+                position += 1
+    return position
 
 
 def _is_mail(head: str) -> bool:

@@ -5,26 +5,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 FailureCode = Literal[
     "unsupported", "damaged", "encrypted", "empty", "too_large", "limit_exceeded", "timed_out", "crashed"
 ]
-FAILURE_CODES: tuple[FailureCode, ...] = (
-    "unsupported",
-    "damaged",
-    "encrypted",
-    "empty",
-    "too_large",
-    "limit_exceeded",
-    "timed_out",
-    "crashed",
-)
+FAILURE_CODES: tuple[FailureCode, ...] = get_args(FailureCode)
 PART_KINDS = (
-    "cell",
     "contact",
     "conversation",
     "event",
@@ -36,7 +25,6 @@ PART_KINDS = (
     "property",
     "record",
     "row",
-    "section",
     "sheet",
     "slide",
     "table",
@@ -71,10 +59,6 @@ class Limits:
     cpu_seconds: int = 30
     address_space_bytes: int = 1 << 30
     output_bytes: int = 64 << 20
-
-    def as_json(self) -> str:
-        """Return the limits as one JSON object."""
-        return json.dumps({member.name: getattr(self, member.name) for member in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)

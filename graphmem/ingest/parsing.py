@@ -100,8 +100,9 @@ class _Run:
         pending: list[bytes] = []
         size = 0
         while True:
-            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
-            if not ready:
+            left = deadline - time.monotonic()
+            # A process that writes byte after byte is over its time as well as a silent one.
+            if left <= 0 or not select.select([pipe], [], [], left)[0]:
                 raise ParseFailed(
                     f"The file was not parsed within {self._limits.wall_seconds:g} s.", "timed_out"
                 )

@@ -20,6 +20,7 @@ from graphmem.ingest.document import (
     Part,
     Span,
 )
+from graphmem.ingest.table import BY_NAME
 
 
 class DocumentInvalid(ValueError):
@@ -53,6 +54,8 @@ def read_lines(data: Iterable[bytes], limits: Limits) -> Document:
     received = iter(data)
     try:
         head = json.loads(next(received, b""), parse_constant=_no_constant)
+        if head["format"] not in BY_NAME:
+            raise DocumentInvalid("the format is unknown")
         reader = _Reader(head["text"], limits)
         parts = Parts(list(received), reader)
         parts.check()

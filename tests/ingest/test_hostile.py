@@ -254,6 +254,7 @@ def test_nothing_of_a_file_stays_in_the_server(tmp_path: Path) -> None:
         pytest.skip("this system has no fork server")
     fails(tmp_path, "b.json", b"{")
     fails(tmp_path, "c.txt", b"text", Limits(wall_seconds=0.0))
+    fails(tmp_path, "d.txt", b"text", Limits(address_space_bytes=1 << 20))
     descriptors = list(Path(f"/proc/{server.pid}/fd").iterdir())
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text()
     assert processes.SERVER._process is server
@@ -299,6 +300,13 @@ def test_an_answer_that_is_no_document_is_a_failure(
     monkeypatch.setattr("graphmem.ingest.parsing.start", processes.NewInterpreter)
     error = fails(tmp_path, "a.txt", b"text")
     assert (error.code, "no valid document" in error.reason) == ("crashed", True)
+
+
+def test_a_process_that_drips_is_over_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "import os, time\nwhile True: os.write(1, b' '); time.sleep(0.01)"
+    monkeypatch.setattr(processes, "COMMAND", [*processes.COMMAND[:1], "-c", script])
+    monkeypatch.setattr("graphmem.ingest.parsing.start", processes.NewInterpreter)
+    assert fails(tmp_path, "a.txt", b"text", Limits(wall_seconds=0.5)).code == "timed_out"
 
 
 def test_a_process_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,8 @@ def test_a_declared_type_that_says_little_contradicts_nothing(
         ("a.csv", b"<!DOCTYPE html><html><p>x</p></html>", "html"),
         ("a", b"\xff\xfe" + "BEGIN:VCARD\nFN:A\nEND:VCARD\n".encode("utf-16-le"), "vcf"),
         ("a", "[1, 2]".encode("utf-16-le"), "json"),
+        ("a.txt", b"<?xml version='1.0'?> <!-- a --> <!-- b --><HTML><p>x</p></HTML>", "html"),
+        ("a.txt", b"<!-- a -->" * 5_000 + b"text", "text"),
         ("a.pdf", b"no PDF", "text"),
         ("a.txt", b"From: a@b.c\nTo: d@e.f\nSubject: hi\n\nbody", "eml"),
         ("a.txt", b"Note: to: from: subject:\n", "text"),
@@ -114,7 +116,7 @@ def test_too_much_output_ends_the_child(tmp_path: Path) -> None:
 
 
 def test_a_child_over_its_wall_time_is_killed(tmp_path: Path) -> None:
-    error = failure(written(tmp_path, "a.txt", b"x"), wall_seconds=0.001)
+    error = failure(written(tmp_path, "a.md", b"*a* [b](c)\n" * 400_000), wall_seconds=0.1)
     assert error.code == "timed_out"
 
 

@@ -26,7 +26,7 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
     """Return the text of a document with its blocks."""
     builder = Builder(limits)
     archives.check(data, limits, builder)
-    if b"encryption-data" in archives.member(data, "META-INF/manifest.xml", limits):
+    if b"encryption-data" in archives.content_of(data, "META-INF/manifest.xml", limits):
         raise ParseFailed("The document is encrypted: a password is needed to read it.", "encrypted")
     try:
         document = odfdo.Document(io.BytesIO(data))
