@@ -59,6 +59,7 @@ class DirectoryBackend(Backend):
                     return
                 assert staged.path is not None
                 os.replace(staged.path, path)
+                staged.path = None
                 _flush_directory(folder)
 
     def open(self, key: str, start: int = 0, end: int | None = None) -> _FileReader:
