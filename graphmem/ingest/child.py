@@ -17,7 +17,6 @@ import resource
 import signal
 import socket
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
@@ -35,7 +34,6 @@ IDLE_SECONDS = 300.0
 MESSAGE_BYTES = 65_536
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
-TRACEBACK_VARIABLE = "GRAPHMEM_PARSER_TRACEBACK"
 
 
 def main() -> None:
@@ -177,8 +175,6 @@ def _guarded(step: Callable[[], T], title: str) -> T:
     except RecursionError:
         raise ParseFailed(f"The {title} is nested too deeply.", "limit_exceeded") from None
     except Exception as exc:
-        if os.environ.get(TRACEBACK_VARIABLE):
-            traceback.print_exc()
         reason = f"The {title} is damaged: {type(exc).__name__}: {exc}"
         raise ParseFailed(reason[:REASON_CHARACTERS_LIMIT], "damaged") from exc
 

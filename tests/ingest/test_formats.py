@@ -54,6 +54,32 @@ def test_a_document_is_the_same_after_the_pipe(file: Path) -> None:
         assert read_lines(lines(parsed), Limits()) == parsed
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("12:30", "12:30"),
+        ("0123", "0123"),
+        ("no", "no"),
+        ("2026-07-03", "2026-07-03"),
+        ("2026-07-03 10:00:00", "2026-07-03 10:00:00"),
+        ("-12", -12),
+        ("1.50", 1.5),
+        ("true", True),
+        ("~", None),
+        ("", None),
+        ('"12"', "12"),
+        ("!!python/object/apply:os.system [ls]", None),
+    ],
+)
+def test_values_of_front_matter_are_those_that_people_mean(text: str, expected: Any) -> None:
+    parsed = parsed_here(f"---\nkey: {text}\n---\nbody\n".encode(), None, "a.md", Limits())
+    if text.startswith("!!"):
+        assert "front matter is left as text" in parsed.warnings[0]
+    else:
+        assert parsed.parts[0].fields[0].value == expected
+        assert type(parsed.parts[0].fields[0].value) is type(expected)
+
+
 def test_a_message_without_its_boundary_is_text() -> None:
     data = b"Subject: x\nFrom: a@b.c\nTo: d@e.f\nContent-Type: multipart/mixed; boundary=no\n\nthe body\n"
     parsed = parsed_here(data, None, "a.eml", Limits())

@@ -1,12 +1,13 @@
 """Markdown with front matter: headings, paragraphs, list items, code, tables with their rows.
 
 The text is that of the file. The front matter (YAML between `---`) is one record, whose fields are its
-members. Dates in it stay texts. Front matter with aliases or without valid YAML is left as text, with a
-warning.
+members. Dates and times in it stay texts. Front matter with aliases or without valid YAML is left as text,
+with a warning.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import yaml
@@ -21,18 +22,24 @@ from graphmem.ingest.table import BY_NAME
 from graphmem.ingest.tabular import Columns
 
 BLOCKS = {"paragraph_open", "fence", "code_block", "html_block"}
-
 FRONT_MATTER_CHARACTERS_LIMIT = 65_536
 
 
 class PlainLoader(yaml.SafeLoader):
-    """Reads YAML without times: a date keeps the text that the file has."""
+    """Reads as values what YAML 1.2 and people take for values; the rest keeps the text that the file has.
+
+    By YAML 1.1, the rules of the library, `12:30` is 750, `0123` is 83, `no` is false and a date is no text.
+    """
 
 
-PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
+PlainLoader.yaml_implicit_resolvers = {}
+for tag, pattern, first in (
+    ("null", r"~|null|Null|NULL|", [*"~nN", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?", "-+0123456789"),
+):
+    PlainLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
 
 
 def parse(data: bytes, name: str, limits: Limits) -> Document:
@@ -112,6 +119,7 @@ class _Blocks:
         self._tokens: list[Token] = MarkdownIt("commonmark").enable("table").parse(body)
         self._columns = Columns([])
         self._cells: list[tuple[str, Span]] = []
+        self._header = False
 
     def add(self) -> None:
         """Add every block as a part."""
@@ -157,8 +165,6 @@ class _Blocks:
                 self._builder.part("row", row, fields)
         elif token.type in ("thead_open", "thead_close"):
             self._header = token.type == "thead_open"
-
-    _header = False
 
     def _cell(self, token: Token, content: Token) -> Span:
         """Return the place of a cell: its text is searched after the cell before it."""
