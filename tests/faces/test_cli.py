@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from graphmem.auth import accounts
 from graphmem.cli import in_process, session
 from graphmem.cli.listing import example_line
 from graphmem.cli.main import app
@@ -36,7 +37,7 @@ def command(
 ) -> Command:
     """Run a command as a person would, and return what it printed where."""
     share_services(monkeypatch, loop, services)
-    monkeypatch.setattr(in_process, "local_actor", lambda client: full_actor(owner, client="test"))
+    monkeypatch.setattr(accounts, "local_actor", lambda *_: full_actor(owner, client="test"))
     where = environment(settings, settings.data_path)
 
     def run(*words: str, stdin: bytes | None = None, **more: str) -> Result:

@@ -24,8 +24,7 @@ from graphmem import worker
 from graphmem.api import openapi
 from graphmem.api.app import create_app
 from graphmem.arguments import BODY_METHODS
-from graphmem.auth import Actor
-from graphmem.cli import in_process
+from graphmem.auth import Actor, accounts
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.defaults import defaults_of
@@ -268,7 +267,7 @@ def by_commands(*words: str) -> Callable[[World], Outcomes]:
 
         with pytest.MonkeyPatch.context() as patch:
             share_services(patch, world.loop, world.services)
-            patch.setattr(in_process, "local_actor", lambda client: world.actor)
+            patch.setattr(accounts, "local_actor", lambda *_: world.actor)
             return world.each(Face.CLI, ask)
 
     return every

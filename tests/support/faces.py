@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from graphmem import runtime
 from graphmem.arguments import BODY_METHODS
+from graphmem.auth import accounts
 from graphmem.cli import in_process
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
@@ -124,7 +125,7 @@ def by_cli(loop: Loop, services: Services, monkeypatch: Any, owner: str) -> Call
     """Call a command, in this process, on the same database."""
     settings = services.settings
     share_services(monkeypatch, loop, services)
-    monkeypatch.setattr(in_process, "local_actor", lambda client: full_actor(owner, client="test"))
+    monkeypatch.setattr(accounts, "local_actor", lambda *_: full_actor(owner, client="test"))
     environment = {
         "NEO4J_URI": settings.neo4j_uri,
         "NEO4J_USERNAME": settings.neo4j_username,
