@@ -6,11 +6,13 @@ GraphmemError                     500  exit 1
 │   ├── InvalidJson                             INVALID_JSON
 │   ├── UnsupportedMediaType                    UNSUPPORTED_MEDIA_TYPE
 │   ├── InvalidCursor                           INVALID_CURSOR
+│   ├── FileContentInvalid                      FILE_CONTENT_INVALID
 │   ├── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
 │   ├── SchemaRefused                           SCHEMA_VALIDATION_FAILED
 │   ├── DumpRefused                             DUMP_REFUSED
 │   └── DumpDamaged                             DUMP_DAMAGED
 ├── PayloadTooLarge               413  exit 2   PAYLOAD_TOO_LARGE
+│   ├── FileTooLarge                            INGESTION_FILE_TOO_LARGE
 │   └── TransactionTooLarge                     TRANSACTION_TOO_LARGE
 ├── AuthRequired                  401  exit 3   AUTH_REQUIRED
 ├── AuthInvalid                   401  exit 3   AUTH_INVALID
@@ -172,6 +174,12 @@ class InvalidCursor(InvalidInput):
     code = "INVALID_CURSOR"
 
 
+class FileContentInvalid(InvalidInput):
+    """The file cannot be read from the request: send its bytes in base64 (RFC 4648), at least one byte."""
+
+    code = "FILE_CONTENT_INVALID"
+
+
 class StoreRefused(InvalidInput):
     """Nothing was stored: details.issues names each item or relationship that was refused, by index."""
 
@@ -200,6 +208,12 @@ class PayloadTooLarge(GraphmemError):
     """The body is larger than details.max_size bytes: split it into several requests."""
 
     code, status, exit_code = "PAYLOAD_TOO_LARGE", 413, 2
+
+
+class FileTooLarge(PayloadTooLarge):
+    """The file is larger than details.max_size bytes: split it into several files."""
+
+    code = "INGESTION_FILE_TOO_LARGE"
 
 
 class TransactionTooLarge(PayloadTooLarge):

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 # Paths are not checked here: opening the file reports permission errors.
 File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
+BYTES_ELSEWHERE = (
+    "The dump names the files that were stored, and does not hold their bytes: back up the object store as "
+    "well. `graphmem storage info` says where it is."
+)
 STAGES = {
     "create": "writing observations",
     "verify": "verifying the file",
@@ -64,7 +68,8 @@ def create(
     """Write the facts of every owner into one file, compressed and with checksums.
 
     Equal facts give equal files. Services may write meanwhile: the facts of an owner are those of one moment.
-    The file has facts only; restoring derives everything else from them.
+    The file has facts only; restoring derives everything else from them. It names the files that were stored,
+    and does not hold their bytes: back up the object store as well.
 
     \b
     Examples:
@@ -80,6 +85,8 @@ def create(
             path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
         made = run_async(_create(chosen, path, owner or (), force))
         show(made, as_json or session.as_json)
+        if made["sources"]:
+            stderr.print(BYTES_ELSEWHERE, style="yellow", highlight=False)
 
 
 @app.command()
@@ -181,12 +188,13 @@ def _counted(contents: dict[str, Any]) -> dict[str, Any]:
     from graphmem.model import times
 
     owners = contents["owners"]
-    names = "schemas", "transactions", "observations"
+    names = "schemas", "transactions", "sources", "observations"
     newest = max((owner["recorded_at"] for owner in owners), default=None)
     return {
         "owners": len(owners),
         "relationship_types": contents["relationship_types"],
-        **{name: sum(owner[name] for owner in owners) for name in names},
+        # Format 1 has no sources.
+        **{name: sum(owner.get(name, 0) for owner in owners) for name in names},
         "recorded_at": None if newest is None else times.render(newest),
     }
 

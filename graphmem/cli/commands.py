@@ -40,6 +40,7 @@ GROUP_HELPS: Mapping[str, str] = {
     "schemas": "Read and change the schemas of entity types: their fields, and what identifies an entity.",
     "search": "Explain how a search found and ordered its entities.",
     "snapshots": "Check the stored snapshots against their observations, and repair them.",
+    "sources": "List and read the files that were stored.",
     "timeline": "List and read events: the dates in the fields of entities.",
 }
 """The help of each group of commands that are operations, by the words that its commands begin with."""

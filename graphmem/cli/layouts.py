@@ -277,6 +277,15 @@ def _events(answer: Row) -> List:
     return table
 
 
+def _sources(answer: Row) -> List:
+    """Return sources, one a line, the last stored first."""
+    table = List(None, ("name", "type", "bytes", "stored", "source"), optional=("stored",))
+    for row in answer["sources"]:
+        cells = row["original_filename"] or "", row["mime_type"], str(row["file_size"])
+        _add(table, *map(short, cells), time_text(row["created_at"]), row["source_id"])
+    return table
+
+
 def _types(answer: Row) -> List:
     columns = "relationship", "inverse", "origin", "count", "description"
     table = List(None, columns, optional=("origin",))
@@ -358,6 +367,7 @@ LAYOUTS: dict[str, Layout] = {
     "schemas.get": _layout(_schema, "fields", "field_names"),
     "schemas.list": _layout(_schemas, "schemas"),
     "search.explain": _layout(_ranked, "entities", "strategies"),
+    "sources.list": _layout(_sources, "sources"),
     "store": _layout(_stored, "entities", "relationships_created"),
     "timeline.get": _layout(_event, "event"),
     "timeline.list": _layout(_events, "events"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from graphmem.dump.records import Observation, Owner, Record, RelationshipType, Schema, Transaction
+from graphmem.dump.records import Observation, Owner, Record, RelationshipType, Schema, Source, Transaction
 from graphmem.model import facts
 
 BATCH_TRANSACTIONS_LIMIT: Final = 1_000
@@ -17,10 +17,11 @@ BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 
 @dataclass(slots=True)
 class Part:
-    """A transaction with its observations."""
+    """A transaction with its observations and its files."""
 
     transaction: Transaction
     observations: list[Observation] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
 
     @property
     def has_merge(self) -> bool:
@@ -121,6 +122,10 @@ def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Sch
         if isinstance(record, Observation):
             assert part is not None
             part.observations.append(record)
+            continue
+        if isinstance(record, Source):
+            assert part is not None
+            part.sources.append(record)
             continue
         if part is not None:
             yield part

@@ -152,7 +152,10 @@ def find_missing(
         missing.observations += len(writable)
         missing.late |= stored is not None and bool(writable)
         if stored is None or writable:
-            missing.parts.append(Part(transaction, sorted(writable, key=lambda observation: observation.id)))
+            # The files of a known transaction were written with it.
+            sources = part.sources if stored is None else []
+            observations = sorted(writable, key=lambda observation: observation.id)
+            missing.parts.append(Part(transaction, observations, sources))
     if last:
         missing.conflicts = unresolved
     return missing

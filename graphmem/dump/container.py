@@ -19,7 +19,8 @@ from graphmem.model import canonical, times
 
 MAGIC: Final = b"\x89graphmem-dump\r\n\x1a\n"
 """The first bytes of a dump. A transfer that changes line ends or cuts the eighth bit changes them."""
-FORMAT: Final = 1
+FORMAT: Final = 2
+"""The format that is written. Every format up to it is read."""
 CHUNK_LINES_LIMIT: Final = 1_000
 CHUNK_BYTES: Final = 1 << 20
 """A chunk ends with the line that reaches this many bytes."""
@@ -227,15 +228,15 @@ class Reader:
     def _header(self, data: bytes) -> Header:
         header = self._object(data, "header")
         version, graphmem = header.get("format"), header.get("graphmem")
-        if version != FORMAT:
+        if type(version) is not int or not 1 <= version <= FORMAT:
             raise DumpDamaged(
                 f"this dump has format {version}, made by graphmem {graphmem}, and this version reads "
-                f"format {FORMAT}: install that version or a newer one",
+                f"formats 1 to {FORMAT}: install that version or a newer one",
                 format=version,
                 known=FORMAT,
             )
         try:
-            return Header(FORMAT, str(graphmem), times.parse(header["created_at"]))
+            return Header(version, str(graphmem), times.parse(header["created_at"]))
         except (KeyError, ValueError, TypeError) as exc:
             raise self._damaged("the header has no valid time") from exc
 

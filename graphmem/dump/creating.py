@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from graphmem.database.driver import Database
 from graphmem.dump import container, records
-from graphmem.dump.stored import OBSERVATION, StoredTransaction
+from graphmem.dump.stored import OBSERVATION, StoredSource, StoredTransaction
 from graphmem.errors import DatabaseFull, DumpRefused
 from graphmem.model.schema import version_order
 from graphmem.writing.state import LockedOwner
@@ -38,6 +38,7 @@ class OwnerContents:
     recorded_at: int = 0
     schemas: int = 0
     transactions: int = 0
+    sources: int = 0
     observations: int = 0
 
 
@@ -138,9 +139,10 @@ class _SchemaRows(NamedTuple):
 
 
 class _TransactionRow(NamedTuple):
-    """A transaction with its observations, each as :data:`OBSERVATION` names its columns."""
+    """A transaction with its files and its observations, each as :data:`OBSERVATION` names its columns."""
 
     transaction: StoredTransaction
+    sources: list[StoredSource]
     observations: list[list[Any]]
 
 
@@ -208,8 +210,11 @@ class _Creator:
             for schema in versions:
                 self._add("schema", {"entity_type": kind, **schema._asdict()})
                 contents.schemas += 1
-        async for transaction, observations in self._transactions(owner, sequence):
+        async for transaction, sources, observations in self._transactions(owner, sequence):
             self._add("transaction", transaction._asdict())
+            for source in sources:
+                self._add("source", source._asdict())
+            contents.sources += len(sources)
             for observation in observations:
                 self._add("observation", dict(zip(OBSERVATION, observation, strict=True)))
             contents.transactions += 1

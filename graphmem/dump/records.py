@@ -107,6 +107,21 @@ class Transaction(_Record):
         return (1, self.recorded_at, self.id)
 
 
+class Source(_Record):
+    """A file that the transaction before it stored, under the name that the transaction gave it.
+
+    ``mime_type`` is what the bytes are, ``declared_type`` what the caller said; ``size`` is in bytes.
+    """
+
+    record: Literal["source"] = "source"
+    id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")]
+    content_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=0)]
+    mime_type: ShortText
+    name: str | None = None
+    declared_type: ShortText | None = None
+
+
 class Observation(_Record):
     """An observation of one subject, an entity or a relationship.
 
@@ -130,6 +145,7 @@ class Observation(_Record):
     specificity: float
     observation_source: ShortText
     agent: ShortText
+    source_id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")] | None = None
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse an observation that the database could not hold."""
@@ -142,7 +158,7 @@ class Observation(_Record):
             canonical.encode(canonical.decode(value))
 
 
-Record = RelationshipType | Owner | Schema | Transaction | Observation
+Record = RelationshipType | Owner | Schema | Transaction | Source | Observation
 _READ: Final = TypeAdapter(Annotated[Record, Field(discriminator="record")])
 
 
@@ -184,14 +200,15 @@ class RecordOrder:
     """Checks the order of the records of a dump.
 
     Relationship types come by name, then owners by id. An owner has its schema versions, then its
-    transactions, each with its observations by id. So the order does not depend on the database.
+    transactions, each with its sources by id, then its observations by id. So the order does not depend on
+    the database.
     """
 
     def __init__(self) -> None:
         self._place: tuple[Any, ...] = (-1,)
         self._owner: str | None = None
         self._transaction: str | None = None
-        self._observation = ""
+        self._source = self._observation = ""
 
     def check(self, record: Record) -> None:
         """Check the next record.
@@ -199,12 +216,17 @@ class RecordOrder:
         Raises:
             ValueError: the record is out of order.
         """
+        if isinstance(record, Source):
+            if self._transaction is None or self._observation or record.id <= self._source:
+                raise ValueError("a source is out of order")
+            self._source = record.id
+            return
         if isinstance(record, Observation):
             if self._transaction is None or record.id <= self._observation:
                 raise ValueError("an observation is out of order")
             self._observation = record.id
             return
-        self._transaction, self._observation = None, ""
+        self._transaction, self._source, self._observation = None, "", ""
         if isinstance(record, Owner):
             if self._owner is not None and record.id <= self._owner:
                 raise ValueError("an owner is out of order")

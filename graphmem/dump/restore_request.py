@@ -16,17 +16,19 @@ from graphmem.model.schema import Active
 from graphmem.writing import Merging, Receipt, WriteRequest, merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.requests import Touched
+from graphmem.writing.sources import NewSource
 from graphmem.writing.state import State
 
 
 @dataclass(frozen=True, slots=True)
 class DumpedTransaction:
-    """A transaction of a dump: its properties, its writer, its observations and schema versions."""
+    """A transaction of a dump: its properties, writer, observations, schema versions and files."""
 
     properties: Mapping[str, Any]
     agent: str
     observations: tuple[Observation, ...] = ()
     versions: tuple[Mapping[str, Any], ...] = ()
+    sources: tuple[NewSource, ...] = ()
 
     @property
     def id(self) -> str:
@@ -85,6 +87,7 @@ class RestoreRequest(WriteRequest):
         """Add everything that the transactions and schemas name."""
         for transaction in self.transactions:
             touched.transactions.add(transaction.id)
+            touched.sources.update(source.id for source in transaction.sources)
             touched.types.update(version["entity_type"] for version in transaction.versions)
             if key := transaction.properties.get("idempotency_key"):
                 touched.keys.add(key)
@@ -112,6 +115,8 @@ class RestoreRequest(WriteRequest):
                     self._observe(draft, observation)
             is_new = transaction.id not in state.transactions
             if is_new:
+                for source in transaction.sources:
+                    draft.add_source(source, transaction.id)
                 for version in transaction.versions:
                     draft.versions.append({"transaction_id": transaction.id, "properties": dict(version)})
                     # The head is final already; this changes the time of its last change.

@@ -28,6 +28,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
 from graphmem.writing import Writers, refolding
+from graphmem.writing.sources import NewSource
 from graphmem.writing.state import LockedOwner
 
 REPORTED_CONFLICTS_LIMIT: Final = 200
@@ -308,6 +309,7 @@ class _Restorer:
                 part.transaction.agent,
                 tuple(_observation(record, part.transaction.id) for record in part.observations),
                 tuple(self._versions.get(part.transaction.id, ())),
+                tuple(_source(owner, record) for record in part.sources),
             )
             for part in parts
         )
@@ -345,6 +347,18 @@ def _request(owner: str, **parts: Any) -> RestoreRequest:
     return RestoreRequest(owner=owner, transaction_id=ids.transaction_id(), **parts)
 
 
+def _source(owner: str, record: records.Source) -> NewSource:
+    """Return a file as the writer expects it."""
+    return NewSource(
+        owner=owner,
+        content_hash=record.content_hash,
+        size=record.size,
+        mime_type=record.mime_type,
+        name=record.name,
+        declared_type=record.declared_type,
+    )
+
+
 def _observation(record: records.Observation, transaction_id: str) -> reduction.Observation:
     """Return an observation as the writer expects it."""
     fields = dict(zip(record.fields, record.values, strict=True))
@@ -367,4 +381,5 @@ def _observation(record: records.Observation, transaction_id: str) -> reduction.
         agent=record.agent,
         basis=record.identity_basis,
         shapes=shapes,
+        source_id=record.source_id,
     )

@@ -36,6 +36,18 @@ class StoredObservation(NamedTuple):
     specificity: float
     observation_source: str
     agent: str | None
+    source_id: str | None
+
+
+class StoredSource(NamedTuple):
+    """A file of a transaction as ``dump/_source.cypher`` reads it; a dump has the same names."""
+
+    id: str
+    content_hash: str
+    size: int
+    mime_type: str
+    name: str | None
+    declared_type: str | None
 
 
 OBSERVATION: Final = tuple("home" if name == "subject_id" else name for name in StoredObservation._fields)
@@ -43,7 +55,7 @@ OBSERVATION: Final = tuple("home" if name == "subject_id" else name for name in 
 
 CONTENT: Final = (
     "home", "kind", "observed_at", "fields", "values", "priority", "specificity", "observation_source",
-    "agent",
+    "agent", "source_id",
 )  # fmt: skip
 """The names of :func:`content`, as a dump has them."""
 
@@ -56,5 +68,5 @@ def content(observation: Observation | StoredObservation) -> tuple[Any, ...]:
     return (
         observation.subject_id, observation.kind, observation.observed_at, tuple(observation.fields),
         tuple(observation.values), observation.priority, observation.specificity,
-        observation.observation_source, observation.agent,
+        observation.observation_source, observation.agent, observation.source_id,
     )  # fmt: skip

@@ -15,7 +15,9 @@ from graphmem.errors import DumpRefused
 
 Progress = Callable[[int], None]
 """Called with the bytes of the file that were read since the last call."""
-_COUNT_NAMES: Final = {"schema": "schemas", "transaction": "transactions", "observation": "observations"}
+_COUNT_NAMES: Final = {
+    "schema": "schemas", "transaction": "transactions", "source": "sources", "observation": "observations",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def _records(reader: Reader, progress: Progress) -> Iterator[Record]:
                 raise damaged(f"the line is not a valid record: {exc}", line=line) from exc
             if record.line() != text:
                 raise damaged("the record is not in its canonical form", line=line)
-            _count(counts, record)
+            _count(counts, record, reader.header.format)
             yield record
         progress(reader.position - reported)
         reported = reader.position
@@ -86,14 +88,17 @@ def _records(reader: Reader, progress: Progress) -> Iterator[Record]:
         raise damaged("the manifest counts other records than the dump holds", line=line)
 
 
-def _count(counts: dict[str, Any], record: Record) -> None:
+def _count(counts: dict[str, Any], record: Record, dump_format: int) -> None:
     if isinstance(record, records.RelationshipType):
         counts["relationship_types"] += 1
     elif isinstance(record, records.Owner):
         owner = {"owner": record.id, "recorded_at": 0, "schemas": 0, "transactions": 0, "observations": 0}
+        if dump_format > 1:
+            owner["sources"] = 0
         counts["owners"].append(owner)
     else:
         owner = counts["owners"][-1]
-        owner[_COUNT_NAMES[record.record]] += 1
+        name = _COUNT_NAMES[record.record]
+        owner[name] = owner.get(name, 0) + 1
         if isinstance(record, records.Transaction):
             owner["recorded_at"] = record.recorded_at

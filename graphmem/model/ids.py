@@ -5,6 +5,7 @@ entity            ``ent_`` + 24 hex of SHA-256 over ``[owner, type, basis, value
 observation       ``obs_`` + 32 hex; see :func:`observation_id` and :func:`unplaced_observation_id`
 relationship      key ``TYPE:source:target``; id ``rel_`` + 24 hex of SHA-256 over ``[key]``
 transaction       ``txn_`` + 32 hex, drawn at random by the process that writes
+source            ``src_`` + 24 hex of SHA-256 over ``[owner, content hash]``
 schema, agent     ``sch_`` / ``agt_`` + 24 hex of SHA-256 over owner and name
 timeline event    ``evt_`` + 24 hex of SHA-256 over ``[owner, entity, field, text]``
 ================  ==========================================================================
@@ -23,6 +24,7 @@ from graphmem.model import canonical
 
 ENTITY_ID = re.compile(r"ent_[0-9a-f]{24}", re.ASCII)
 RELATIONSHIP_KEY = re.compile(r"[A-Z][A-Z0-9_]{0,63}:ent_[0-9a-f]{24}:ent_[0-9a-f]{24}", re.ASCII)
+SOURCE_ID = re.compile(r"src_[0-9a-f]{24}", re.ASCII)
 OBSERVATION_ID = re.compile(r"obs_[0-9a-f]{32}", re.ASCII)
 
 
@@ -51,7 +53,8 @@ def observation_id(
         observed_at: microseconds.
         fields: canonical JSON by field name.
         agent: thumbprint of the writer's key, ``anonymous`` without one.
-        source_id, interpretation_id: part of every id, so that ids stay the same once there are sources.
+        source_id: the file that it was stored with, if any.
+        interpretation_id: part of every id, so that ids stay the same once there are interpretations.
     """
     content = canonical.assemble(fields.items())
     rest = [kind, priority, specificity, observation_source, agent, source_id, interpretation_id]
@@ -92,6 +95,11 @@ def relationship_id(key: str) -> str:
 def transaction_id() -> str:
     """Return a new transaction id."""
     return f"txn_{uuid.uuid4().hex}"
+
+
+def source_id(owner: str, content_hash: str) -> str:
+    """Return the id of a file as ``owner`` has it; ``content_hash`` is the SHA-256 of its bytes, in hex."""
+    return "src_" + canonical.digest([owner, content_hash])[:24]
 
 
 def schema_id(owner: str, entity_type: str, version: str | None) -> str:

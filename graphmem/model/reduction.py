@@ -112,7 +112,8 @@ class OwnState(NamedTuple):
 class Observation:
     """One immutable fact about one subject, an entity or a relationship, at one time.
 
-    ``observed_at`` and ``recorded_at`` are microseconds; ``fields`` holds canonical JSON by field name.
+    ``observed_at`` and ``recorded_at`` are microseconds; ``fields`` holds canonical JSON by field name;
+    ``source_id`` is the file that it was stored with.
     """
 
     id: str
@@ -129,6 +130,7 @@ class Observation:
     agent: str = "anonymous"
     basis: str | None = None
     shapes: Mapping[str, str | None] = field(default_factory=dict)
+    source_id: str | None = None
 
     def claim(self, name: str, value: str, rules: Rules) -> Winner:
         """Return this observation as a winner of a field; ``value`` is the converted value."""

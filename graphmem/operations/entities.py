@@ -57,6 +57,7 @@ from graphmem.reading.shaping import (
 )
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
+from graphmem.reading.sources import SourceReference, as_reference, read_sources
 from graphmem.registry import Context, Scope, operation
 
 
@@ -186,7 +187,7 @@ class Provenance(Budgeted):
     version: int
     observation_ids: list[str]
     observations: list[answers.Observation]
-    sources: list[dict[str, Any]]
+    sources: list[SourceReference]
 
 
 @operation(
@@ -214,6 +215,8 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
             fields=list(winners_by_field),
         )
     observations = await shaping.observations(context, set(winners_by_field[arguments.field].split(",")))
+    source_ids = {each["source_id"] for each in observations.values() if each["source_id"] is not None}
+    files = await read_sources(context, source_ids)
     return {
         "entity_id": arguments.entity_id,
         "field": arguments.field,
@@ -223,7 +226,7 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
         "observations": [
             observations[observation_id] for observation_id in winners_by_field[arguments.field].split(",")
         ],
-        "sources": [],
+        "sources": [as_reference(row) for row in files],
     }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
@@ -33,6 +32,7 @@ from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRows, ObservationsOfEntity
+from graphmem.reading.sources import SourceReference, as_reference, read_source, read_sources
 from graphmem.reading.timeline_pages import Event
 from graphmem.reading.walk import Place, WalkRequest, walk
 from graphmem.registry import Context, Scope, operation
@@ -70,12 +70,6 @@ class Neighbourhood(Arguments):
     max_characters: MaxCharacters = None
 
 
-class SourceNode(TypedDict):
-    """A source, by its id."""
-
-    source_id: str
-
-
 class _StoredSource(NamedTuple):
     """The row of ``source/get.cypher``; ``known`` is the latest recorded_at that was read."""
 
@@ -98,11 +92,11 @@ class NeighbourhoodPage(AsOf, Shaped, Budgeted):
     node_id: str
     node_type: str
     entity: NotRequired[answers.Entity]
-    source: NotRequired[SourceNode]
+    source: NotRequired[SourceReference]
     relationships: NotRequired[list[answers.Relationship]]
     related_entities: NotRequired[list[answers.Entity]]
     observations: NotRequired[list[answers.Observation]]
-    sources: NotRequired[list[SourceNode]]
+    sources: NotRequired[list[SourceReference]]
     events: NotRequired[list[Event]]
     total_count: int
     limit: int
@@ -128,7 +122,7 @@ async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> Neig
     """Return the neighbours of an entity or a source: relationships, related entities, observations, sources.
 
     Pages have an exact total. `at` and `at_ingested` answer the neighbours of that time. Deleted ones are
-    left out. No files are stored yet, so every source is unknown. Events are the entity's own.
+    left out. Events are the entity's own.
     """
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if arguments.node_type == "source":
@@ -178,7 +172,7 @@ async def _of_entity(
             context, arguments, around.subject_ids, around.clocks.bounds
         )
     if arguments.include_sources:
-        answer["sources"] = [{"source_id": source_id} for source_id in around.sources]
+        answer["sources"] = [as_reference(row) for row in await read_sources(context, around.sources)]
     if arguments.include_events:
         answer["events"] = [timeline_pages.event(row) for row in around.events]
     return answer, len(around.relationships)
@@ -220,7 +214,7 @@ async def _of_source(
     if row is None:
         raise NotFound(f"there is no source {arguments.node_id}", source_id=arguments.node_id)
     answer = _answer(arguments, row.total)
-    answer["source"] = {"source_id": arguments.node_id}
+    answer["source"] = as_reference(await read_source(context, arguments.node_id))
     then = clocks if clocks.now else clocks.pinned(row.known)
     size = len(row.entities)
     if arguments.include_relationships:

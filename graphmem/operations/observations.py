@@ -123,7 +123,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
 
 
 class _PageRows(NamedTuple):
-    """The row of ``observation/page.cypher`` and ``observation/page_by_type.cypher``."""
+    """The row of ``observation/page.cypher``, ``page_by_type.cypher`` and ``page_by_source.cypher``."""
 
     page: list[ObservationRow]
     truncated: bool
@@ -212,8 +212,10 @@ async def _page(context: Context, arguments: QueryObservations, query: str) -> _
         "limit": arguments.limit,
     }
     reach, entity_type = arguments.offset + arguments.limit + 1, filters.entity_type
-    if filters.observation_id is not None or filters.source_id is not None:
+    if filters.observation_id is not None:
         return await _named_observation(context, arguments)
+    if filters.source_id is not None:
+        return await _of_source(context, arguments, window)
     if filters.entity_id is not None:
         return await _of_entity(context, filters, reach, window)
     if filters.created_since is not None:
@@ -260,14 +262,26 @@ async def _of_entity(
     return _Listed(row.page, row.truncated, row.more, row.total, row)
 
 
-async def _named_observation(context: Context, arguments: QueryObservations) -> _Listed:
-    """Return the observation that the filters name, if it fits the other filters.
-
-    No observation has a source yet, so a page of a source is empty.
-    """
+async def _of_source(context: Context, arguments: QueryObservations, window: dict[str, Any]) -> _Listed:
+    """Return a page of the observations that were stored with a source."""
     filters = arguments.filters
-    if filters.observation_id is None:
-        return _Listed([])
+    row = await context.graph.only(
+        "observation.page_by_source",
+        _PageRows,
+        source_id=filters.source_id,
+        entity_id=filters.entity_id,
+        entity_type=filters.entity_type,
+        recorded_since=times.EARLIEST if filters.created_since is None else filters.created_since,
+        observed_until=times.LATEST if filters.observed_until is None else filters.observed_until,
+        counted=arguments.include_total_count,
+        **window,
+    )
+    return _Listed(*row)
+
+
+async def _named_observation(context: Context, arguments: QueryObservations) -> _Listed:
+    """Return the observation that the filters name, if it fits the other filters."""
+    filters = arguments.filters
     row = await context.graph.only(
         "observation.by_id",
         ObservationRows,

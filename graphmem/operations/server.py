@@ -133,6 +133,7 @@ class Stats(Budgeted):
     total_observations: int
     total_relationships: int
     total_events: int
+    sources_count: int
     entities_by_type: dict[str, int]
     observations_by_type: dict[str, int]
     relationships_by_type: dict[str, int]
@@ -162,6 +163,7 @@ class _OwnerStats(NamedTuple):
     pending: list[str]
     semantic_pending: int
     events: int
+    sources: int
 
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
@@ -178,6 +180,7 @@ async def stats(context: Context, arguments: CountStats) -> Stats:
         "total_observations": sum(count.observations for count in entities),
         "total_relationships": sum(count.total for count in relationships),
         "total_events": row.events,
+        "sources_count": row.sources,
         "entities_by_type": {count.type: count.total for count in entities},
         "observations_by_type": {count.type: count.observations for count in entities},
         "relationships_by_type": {count.type: count.total for count in relationships},

@@ -6,12 +6,19 @@ from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, NoBool
-from graphmem.errors import IdempotencyMismatch, StoreRefused
+from graphmem.arguments import Arguments, NoBool, invalid
+from graphmem.errors import (
+    FileContentInvalid,
+    FileTooLarge,
+    IdempotencyMismatch,
+    ObjectStoreUnavailable,
+    StoreRefused,
+)
 from graphmem.model import items, times
 from graphmem.model.items import Reader
 from graphmem.reading import duplicate_candidates
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.files import StoredFile, WithFile, received, stored_file
 from graphmem.reading.receipts import (
     Observing,
     Parts,
@@ -30,7 +37,7 @@ Index = Annotated[int, Field(description="Position in `entities`, from 0."), NoB
 
 
 class NewRelationship(Arguments):
-    """One relationship of a store. Each end is the index of an item or the id of an entity."""
+    """Each end is the index of an item or the id of an entity."""
 
     relationship_type: str = Field(max_length=200, description="Such as WORKS_AT; any case.")
     source_index: Index | None = None
@@ -40,29 +47,25 @@ class NewRelationship(Arguments):
     metadata: dict[str, Any] | None = None
 
 
-class Store(Observing):
+class Store(Observing, WithFile):
     """The arguments of ``store``."""
 
     entities: list[Any] = Field(
-        min_length=1,
+        default=[],
         max_length=ENTITY_LIMIT,
-        description="Items, each with entity_type and any fields. Reserved keys: "
-        + ", ".join(sorted(items.RESERVED)),
+        description="Reserved keys: " + ", ".join(sorted(items.RESERVED)),
         json_schema_extra={"items": {"type": "object"}},
     )
     relationships: list[NewRelationship] = Field(
-        default=[], max_length=RELATIONSHIP_LIMIT, description="Typed relationships between entities."
+        default=[], max_length=RELATIONSHIP_LIMIT, description="Relationships between entities."
     )
-    commit: bool = Field(
-        default=True, description="False: answer what the store would do, and write nothing."
-    )
-    find_duplicates: bool = Field(
-        default=True, description="Whether the answer names likely duplicates of created entities."
-    )
+    commit: bool = Field(default=True, description="False: only answer what would happen.")
+
+    find_duplicates: bool = Field(default=True, description="Whether to name duplicates.")
     max_characters: MaxCharacters = None
 
 
-class Stored(Budgeted):
+class Stored(StoredFile, Budgeted):
     """The receipt of a store. What it names is durable, and every read sees it.
 
     A replay answers the ids and actions of the first call, with ``replayed`` true and nothing created.
@@ -93,19 +96,19 @@ class Stored(Budgeted):
     tool="store",
     command="store",
     scope=Scope.WRITE,
-    errors=(StoreRefused, IdempotencyMismatch),
+    errors=(StoreRefused, IdempotencyMismatch, FileContentInvalid, FileTooLarge, ObjectStoreUnavailable),
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},
 )
 @within_budget(is_receipt=True)
 async def store(context: Context, arguments: Store) -> Stored:
-    """Store observations about entities, and relationships between them: the whole request, or nothing.
+    """Store observations of entities, and relationships between them: the whole request, or nothing.
 
     Each item has an `entity_type` and any fields, e.g. `{"entity_type": "person", "name": "Ada Lovelace"}`.
     Items with the same identity (an e-mail, a name, a title: see `identity_basis`) are one entity, and each
     item is one observation of it. `relationships` connect items by `source_index` and `target_index`, or
     entities by `source_entity_id` and `target_entity_id`. With an `idempotency_key` a repeat is stored once.
-    `commit: false` answers what would happen and writes nothing. A created entity lists its likely duplicates
-    in `duplicate_candidates`: proposals for review, read after the write, and again for a repeat.
+    `file_content` keeps a file. `commit: false` answers what would happen and writes nothing. A
+    created entity lists its likely duplicates in `duplicate_candidates`.
     """
 
     def read(reader: Reader) -> Parts:
@@ -117,8 +120,15 @@ async def store(context: Context, arguments: Store) -> Stored:
         ]
         return items, relationships
 
+    if not arguments.entities and arguments.file_content is None:
+        raise invalid(
+            [{"path": "$.entities", "message": "there is nothing to store: give entities, a file, or both"}]
+        )
     types = [link.relationship_type for link in arguments.relationships]
-    receipt = await accept(context, "store", arguments, read, types=types, commit=arguments.commit)
+    file = await received(context, arguments, commit=arguments.commit)
+    receipt = await accept(
+        context, "store", arguments, read, types=types, source=file, commit=arguments.commit
+    )
     fresh = not receipt.replayed
     stored = entries(receipt)
     if not arguments.commit and fresh:
@@ -143,4 +153,5 @@ async def store(context: Context, arguments: Store) -> Stored:
         "entities": stored,
         "relationships_created": links(receipt),
         "store_warnings": receipt.warnings + warnings,
+        **stored_file(receipt),
     }

@@ -21,6 +21,7 @@ from graphmem.model.schema import Change, Document
 from graphmem.reading import answers, recomputed
 from graphmem.registry import Context
 from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, StoreRequest, WriteRequest
+from graphmem.writing.sources import NewSource
 
 Key = Annotated[
     Annotated[str, Field(min_length=1, max_length=255)] | None,
@@ -154,6 +155,7 @@ async def accept(
     parts: Callable[[Reader], Parts],
     *,
     types: Iterable[str] = (),
+    source: NewSource | None = None,
     commit: bool = True,
 ) -> Receipt:
     """Hand items and links to the owner's writer; return the receipt with snapshots as of its transaction.
@@ -161,6 +163,7 @@ async def accept(
     Args:
         parts: reads the items and links; the reader collects the issues.
         types: the relationship types that the links name.
+        source: the file that they are stored with.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
@@ -183,6 +186,7 @@ async def accept(
         observed_at=defaults.observed_at,
         priority=defaults.priority,
         observation_source=defaults.observation_source,
+        source=source,
         commit=commit,
     )
     return await submit(context, request)

@@ -13,6 +13,7 @@ from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
 from graphmem.writing.schema_heads import Head
+from graphmem.writing.sources import NewSource
 from graphmem.writing.state import NameKey, State, WrittenTransaction
 from graphmem.writing.things import Thing, Things
 
@@ -39,6 +40,7 @@ class Draft:
     aliases: dict[str, str | None] = field(default_factory=dict)
     bumped: set[str] = field(default_factory=set)
     created_names: dict[NameKey, list[str]] = field(default_factory=dict)
+    source_rows: list[dict[str, Any]] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -140,6 +142,11 @@ class Draft:
             },
         })  # fmt: skip
 
+    def add_source(self, source: NewSource, transaction_id: str) -> dict[str, Any]:
+        """Add a file that a transaction stores; return what its receipt says of the file."""
+        self.source_rows.append(source.row(transaction_id, self.recorded_at))
+        return source.result(known=source.id in self.state.source_ids)
+
     def accept(self, transaction: dict[str, Any] | None) -> None:
         """Make what this draft holds part of the state.
 
@@ -155,6 +162,8 @@ class Draft:
         state.heads.update(self.heads)
         state.changed_heads.update(dict.fromkeys(self.heads, self.recorded_at))
         state.versions.extend(self.versions)
+        state.source_rows.extend(self.source_rows)
+        state.source_ids.update(row["id"] for row in self.source_rows)
         state.changed_aliases.update(self.aliases)
         for key, entity_ids in self.created_names.items():
             state.created_names.setdefault(key, []).extend(entity_ids)

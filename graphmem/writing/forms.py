@@ -36,6 +36,9 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     """Write a turn; return whether it is written: not if another process wrote meanwhile."""
     if _needs_whole(params):
         written = await queries.one("write.turn", WrittenTurn, edge_types=edge_types(params), **params)
+    elif params["sources"] or params["sourced"]:
+        sourced = _parameters("write.turn[sourced]", params)
+        written = await queries.one("write.turn[sourced]", WrittenTurn, **sourced)
     elif params["relationships"] or params["events"] or params["superseded"] or params["renewed"]:
         linked = _parameters("write.turn[linked]", params)
         written = await queries.one("write.turn[linked]", WrittenTurn, **linked)

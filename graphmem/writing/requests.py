@@ -42,6 +42,7 @@ class Touched:
     entities: set[str] = field(default_factory=set)
     observations: set[str] = field(default_factory=set)
     relationships: set[str] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
     names: set[NameKey] = field(default_factory=set)
     merging: Merging | None = None
@@ -65,6 +66,7 @@ class Touched:
             "entities": sorted(self.entities),
             "observations": sorted(self.observations),
             "relationships": sorted([key, *key.split(":")] for key in self.relationships),
+            "sources": sorted(self.sources),
             "types": sorted(self.types),
             "names": sorted(map(list, self.names)),
             "initials": sorted({name[:1] for name in self.types if shipped(name) is None}),

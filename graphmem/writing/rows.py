@@ -89,6 +89,10 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             for kind, changed_at in sorted(state.changed_heads.items())
         ],
         "versions": state.versions,
+        "sources": state.source_rows,
+        "sourced": [
+            {"id": each.id, "source_id": each.source_id} for each in state.added if each.source_id is not None
+        ],
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.changed_aliases.items())],
         "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
@@ -331,6 +335,7 @@ def _observation_row(owner: str, observation: Observation, is_entity: bool) -> d
         "specificity": observation.specificity,
         "observation_source": observation.observation_source,
         "agent": observation.agent,
+        "source_id": observation.source_id,
     }
     if is_entity:
         properties["entity_id"] = observation.subject_id

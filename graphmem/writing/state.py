@@ -65,6 +65,8 @@ class State:
     transaction_rows: list[dict[str, Any]] = field(default_factory=list)
     changed_heads: dict[str, int] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
+    source_ids: set[str] = field(default_factory=set)
+    source_rows: list[dict[str, Any]] = field(default_factory=list)
     aliases: Mapping[str, str] = field(default_factory=dict)
     changed_aliases: dict[str, str | None] = field(default_factory=dict)
     namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
@@ -130,6 +132,7 @@ class LookRow(NamedTuple):
     aliases: list[AliasRow]
     namesakes: list[NamesakeRow]
     types_in_use: list[str]
+    sources: list[str]
 
 
 def of_look(look: LookRow, *, whole: bool = True) -> State | None:
@@ -164,6 +167,7 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
         aliases={row.name: row.entity_type for row in look.aliases},
         namesakes=namesakes,
         types_in_use=look.types_in_use,
+        source_ids=set(look.sources),
     )
 
 

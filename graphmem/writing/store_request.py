@@ -12,13 +12,14 @@ from graphmem.writing import namesakes, store_items, store_links
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.requests import Touched
+from graphmem.writing.sources import NewSource
 from graphmem.writing.state import State
 from graphmem.writing.transaction import TransactionRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRequest(TransactionRequest):
-    """Items and links that are stored together, or refused together.
+    """Items and links that are stored together, or refused together, with the file that they came with.
 
     ``observed_at`` (microseconds), ``priority`` and ``observation_source`` are those of the links. A plan
     (``commit`` false) is decided and not written.
@@ -29,6 +30,7 @@ class StoreRequest(TransactionRequest):
     observed_at: int | None = None
     priority: float = DEFAULT_PRIORITY
     observation_source: str = DEFAULT_SOURCE
+    source: NewSource | None = None
     commit: bool = True
 
     @property
@@ -53,11 +55,14 @@ class StoreRequest(TransactionRequest):
             "items": list(map(_item_content, self.items)),
             "links": list(map(_link_content, self.links)),
             "of_links": [self.observed_at, self.priority, self.observation_source] if self.links else [],
+            **({"file": self.source.content_hash} if self.source else {}),
         }
 
     def touch(self, touched: Touched) -> None:
         """Add the entities, names, relationships and types of its parts, and what may be repeated."""
         TransactionRequest.touch(self, touched)
+        if self.source is not None:
+            touched.sources.add(self.source.id)
         for item in self.items:
             touched.entities.add(item.entity_id)
             touched.names |= namesakes.names_of(item)
@@ -89,6 +94,7 @@ class StoreRequest(TransactionRequest):
         items = [store_items.apply(draft, self, item) for item in self.items]
         links = [store_links.apply(draft, self, link) for link in self.links]
         draft.raise_issues()
+        result = draft.add_source(self.source, self.transaction_id) if self.source else {}
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.key) for link in links if link]
         return Receipt(
@@ -99,6 +105,7 @@ class StoreRequest(TransactionRequest):
             folds=[entity.fold for entity in entities if entity],
             names=[entity.name for entity in entities if entity],
             link_folds=[relationship.fold for relationship in relationships if relationship],
+            result=result,
         )
 
     def link_key(self, link: Link) -> str:
@@ -141,6 +148,7 @@ class StoreRequest(TransactionRequest):
             specificity=specificity,
             observation_source=origin.observation_source,
             agent=self.agent,
+            source_id=self._source_id,
         )
 
     def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:
@@ -160,6 +168,7 @@ class StoreRequest(TransactionRequest):
             agent=self.agent,
             basis=item.basis,
             shapes=item.shapes,
+            source_id=self._source_id,
         )
 
     def link_observation(
@@ -183,7 +192,12 @@ class StoreRequest(TransactionRequest):
             priority=self.priority,
             observation_source=self.observation_source,
             agent=self.agent,
+            source_id=self._source_id,
         )
+
+    @property
+    def _source_id(self) -> str | None:
+        return self.source.id if self.source else None
 
 
 def _item_content(item: Item) -> list[Any]:

@@ -112,10 +112,12 @@ def store(http: Application) -> dict[str, str]:
     asked("POST", "/entities/merge", merge | {"merge_reason": ORDER})
     (created,) = stored["relationships_created"]
     event = http("GET", "/timeline").json()["events"][0]
+    file = {"file_content": "YSxiCjEsMgo=", "mime_type": "text/csv", "original_filename": ORDER}
+    source = asked("POST", "/store", file)
     return {
         "entity_id": first, "source_entity_id": first, "target_entity_id": second, "node_id": first,
         "relationship_id": created["relationship_id"], "relationship_key": created["relationship_key"],
-        "event_id": event["id"], "entity_type": "person",
+        "event_id": event["id"], "entity_type": "person", "source_id": source["source_id"],
     }  # fmt: skip
 
 

@@ -162,8 +162,9 @@ def test_every_property_of_a_fact_is_in_the_dump(
         "Observation": (
             {"owner", "size", "entity_id", "relationship_key"},
             {"id", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
-             "priority", "specificity", "observation_source", "agent"},
+             "priority", "specificity", "observation_source", "agent", "source_id"},
         ),
+        "Source": ({"owner", "recorded_at"}, {"id", "content_hash", "size", "mime_type"}),
         "Transaction": (
             {"owner", "sequence"},
             {"id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer"},

@@ -16,6 +16,7 @@ STORED = {
     arguments.EXAMPLE_OTHER_ENTITY_ID: "$acme",
     arguments.EXAMPLE_RELATIONSHIP_ID: "$link_id",
     arguments.EXAMPLE_EVENT_ID: "$event",
+    arguments.EXAMPLE_SOURCE_ID: "$source",
     arguments.EXAMPLE_KEY_ID: "$key",
     arguments.EXAMPLE_CONNECTION_ID: "$connection",
 }
@@ -39,6 +40,11 @@ STORE = {
 }
 
 
+FILE = {
+    "file_content": "RGVhciBBZGE=",
+    "original_filename": "letter.txt",
+    "idempotency_key": "a file",
+}
 WINE = {"entity_type": "wine", "fields": {"name": {"type": "string"}, "year": "number"}}
 ENDS = {"relationship_type": "WORKS_AT", "source_entity_id": "$ada", "target_entity_id": "$acme"}
 
@@ -77,6 +83,13 @@ SPECIAL = [
     Row("store", {**STORE, "commit": False}),
     Row("store", {**STORE, "idempotency_key": "parity"}),
     Row("store", {"entities": STORE["entities"], "idempotency_key": "parity"}, "ERR_IDEMPOTENCY_MISMATCH"),
+    Row("store", FILE),
+    Row("store", {**FILE, "file_content": "RGVhciBBZGE"}, "FILE_CONTENT_INVALID"),
+    Row("store", {"relationships": []}, "VALIDATION_INVALID_FORMAT"),
+    Row("sources.list", {"search": "LETTER", "include_total_count": True}),
+    Row("sources.list", {"cursor": "nonsense"}, "INVALID_CURSOR"),
+    Row("sources.get", {"source_id": "$source"}),
+    Row("sources.get", {"source_id": "src_" + "0" * 24}, "RESOURCE_NOT_FOUND"),
     Row("store", {"entities": [{"name": "x"}, 7]}, "ERR_STORE_RESOLUTION_FAILED"),
     Row("store", {"entities": STORE["entities"], "idempotency_key": "k" * 256}, "VALIDATION_INVALID_FORMAT"),
     Row("observations.create", {"entity_id": "$ada", "fields": {"x": {"y": []}}, "observed_at": AT}),

@@ -60,10 +60,11 @@ def odd_ids(run: Call) -> list[str]:
     """The ids of entities, a relationship and an event of which every text tries to steer a terminal."""
     odd = {"entity_type": "thing", "name": ODD, ODD: ODD, "x": [ODD, {ODD: ODD}], f"{ODD} date": "2026-01-31"}
     links = [{"relationship_type": "OWNS", "source_index": 0, "target_index": 1, "metadata": {ODD: ODD}}]
-    answer = run("store", entities=[odd, ADA], relationships=links)
+    file = {"file_content": "YWJj", "original_filename": ODD}
+    answer = run("store", entities=[odd, ADA], relationships=links, **file)
     (link,) = answer["relationships_created"]
     (event,) = run("timeline.list")["events"]
-    return [*ids(answer), link["relationship_key"], link["relationship_id"], event["id"]]
+    return [*ids(answer), link["relationship_key"], link["relationship_id"], event["id"], answer["source_id"]]
 
 
 ENDS = {"relationship_type": "OWNS", "source_entity_id": "$one", "target_entity_id": "$two"}
@@ -101,6 +102,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.restore": {"entity_id": "$one", "reason": ODD},
     "entities.merge": {"source_entity_id": "$one", "target_entity_id": "$two", "merge_reason": ODD},
     "entities.unmerge": {"source_entity_id": "$one", "reason": ODD},
+    "sources.list": {},
+    "sources.get": {"source_id": "$source"},
     "timeline.list": {},
     "timeline.get": {"event_id": "$event"},
     "auth.whoami": {},
@@ -113,7 +116,8 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def words(name: str, odd_ids: list[str]) -> list[str]:
-    known: dict[str, str] = dict(zip(("$one", "$two", "$key", "$link", "$event"), odd_ids, strict=True))
+    names = "$one", "$two", "$key", "$link", "$event", "$source"
+    known: dict[str, str] = dict(zip(names, odd_ids, strict=True))
 
     def fill(value: Any) -> Any:
         if isinstance(value, dict):

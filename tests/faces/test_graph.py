@@ -465,39 +465,31 @@ def test_a_source_that_is_not_stored_is_404(call: Call) -> None:
         assert refused.value.details == {"source_id": missing}
 
 
-def test_a_source_has_the_entities_observed_from_it(
-    loop: Loop, services: Services, run: Call, owner: str
-) -> None:
-    nodes = sorted(things(run, 4))
-    source = f"src_{uuid.uuid4().hex[:24]}"
-    loop.run(services.database.script("CREATE (:Source {id: $id, owner: $owner})", id=source, owner=owner))
-    loop.run(
-        services.database.script(
-            "MATCH (s:Source {id: $id}) UNWIND $nodes AS n MATCH (o:Observation {entity_id: n}) "
-            "CREATE (o)-[:FROM_SOURCE]->(s)",
-            id=source,
-            nodes=nodes[:3],
-        )
-    )
+def test_a_source_has_the_entities_observed_from_it(loop: Loop, services: Services, run: Call) -> None:
+    stored = run("store", entities=[{"entity_type": "thing", "name": f"from a file {i}"} for i in range(3)],
+                 file_content="YWJj", original_filename="abc.txt")  # fmt: skip
+    nodes, source = sorted(item["entity_id"] for item in stored["entities"]), stored["source_id"]
+    things(run, 1)
     run("entities.delete", entity_id=nodes[0])
-    try:
-        for as_of in ({}, {"at": "2100-01-01"}):
-            answer = run("graph.neighborhood", node_id=source, node_type="source", limit=1,
-                        include_observations=True, **as_of)  # fmt: skip
-            assert [entity["entity_id"] for entity in answer["related_entities"]] == nodes[1:2]
-            assert (answer["total_count"], answer["has_more"], answer["next_offset"]) == (2, True, 1)
-            assert (answer["source"], answer["relationships"]) == ({"source_id": source}, [])
-            assert {observation["entity_id"] for observation in answer["observations"]} <= set(nodes[1:3])
-            around = run("graph.neighborhood", node_id=nodes[1], **as_of)
-            assert around["sources"] == [{"source_id": source}]
-        smaller = run("graph.neighborhood", node_id=source, node_type="source", include_relationships=False,
-                   include_related=False, include_events=False)  # fmt: skip
-        assert (smaller["source"], smaller["total_count"]) == ({"source_id": source}, 2)
-        assert smaller.keys().isdisjoint({"relationships", "related_entities", "events", "observations"})
-        early = run("graph.neighborhood", node_id=source, node_type="source", at="2020-01-01")
-        assert (early["related_entities"], early["total_count"]) == ([], 0)
-        stranger = by_runner(loop, services, str(uuid.uuid4()))
-        with pytest.raises(NotFound):
-            stranger("graph.neighborhood", node_id=source, node_type="source")
-    finally:
-        loop.run(services.database.script("MATCH (s:Source {id: $id}) DETACH DELETE s", id=source))
+    reference = {
+        "source_id": source, "content_hash": stored["content_hash"], "mime_type": "text/plain",
+        "original_filename": "abc.txt", "created_at": stored["recorded_at"],
+    }  # fmt: skip
+    for as_of in ({}, {"at": "2100-01-01"}):
+        answer = run("graph.neighborhood", node_id=source, node_type="source", limit=1,
+                    include_observations=True, **as_of)  # fmt: skip
+        assert [entity["entity_id"] for entity in answer["related_entities"]] == nodes[1:2]
+        assert (answer["total_count"], answer["has_more"], answer["next_offset"]) == (2, True, 1)
+        assert (answer["source"], answer["relationships"]) == (reference, [])
+        assert {observation["entity_id"] for observation in answer["observations"]} <= set(nodes[1:3])
+        around = run("graph.neighborhood", node_id=nodes[1], **as_of)
+        assert around["sources"] == [reference]
+    smaller = run("graph.neighborhood", node_id=source, node_type="source", include_relationships=False,
+               include_related=False, include_events=False)  # fmt: skip
+    assert (smaller["source"], smaller["total_count"]) == (reference, 2)
+    assert smaller.keys().isdisjoint({"relationships", "related_entities", "events", "observations"})
+    early = run("graph.neighborhood", node_id=source, node_type="source", at="2020-01-01")
+    assert (early["related_entities"], early["total_count"]) == ([], 0)
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
+    with pytest.raises(NotFound):
+        stranger("graph.neighborhood", node_id=source, node_type="source")

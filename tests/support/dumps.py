@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, LiteralString
 
 from graphmem import dump
-from graphmem.dump import CreateResult, RestoreResult, verifying
+from graphmem.dump import CreateResult, RestoreResult, container, verifying
 from graphmem.dump.container import Writer
 from graphmem.dump.records import Record
 from graphmem.registry import Services
@@ -62,6 +63,9 @@ def store_rich_example(call: Call) -> dict[str, str]:
     call("entities.delete", entity_id=ids[6])
     call("entities.restore", entity_id=ids[6])
     call("store", entities=items[:1], idempotency_key="again")
+    letter = base64.b64encode(b"Dear Ada").decode()
+    call("store", file_content=letter, mime_type="text/plain", original_filename="letter.txt")
+    call("store", entities=[{"target_id": ada, "seen": True}], file_content=letter, original_filename="copy")
     names = "ada", "byron", "king", "company", "wine"
     return dict(zip(names, (ada, byron, king, company, wine), strict=True))
 
@@ -74,6 +78,7 @@ def all_answers(call: Call) -> dict[str, Any]:
         "relationships": call("relationships.list", include_deleted=True, **page),
         "observations": call("observations.query", include_deleted=True, **page),
         "schemas": call("schemas.list"),
+        "sources": call("sources.list", **page),
         "stats": call("server.stats"),
     }
     # It depends on when the worker ran.
@@ -154,6 +159,6 @@ def forge(made: CreateResult, change: Callable[[Record], Record | None]) -> Path
         writer = Writer(out)
         for record in filter(None, map(change, verifying.read(file))):
             writer.add(record.line())
-            verifying._count(contents, record)
+            verifying._count(contents, record, container.FORMAT)
         writer.finish(contents)
     return path

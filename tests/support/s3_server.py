@@ -29,7 +29,7 @@ from tests.support.service import free_port
 VERSION = "v1.8.0"
 """The version of docker/compose.yaml."""
 MODULE = f"github.com/versity/versitygw/cmd/versitygw@{VERSION}"
-BUILD_SECONDS = 900
+BUILD_SECONDS = 480
 START_SECONDS = 60.0
 ENDPOINT_VARIABLE = "GRAPHMEM_TEST_S3_ENDPOINT"
 LACKING = (

@@ -160,6 +160,12 @@ def test_a_schema_has_this_id(vector):
     assert vector["id"] == "sch_" + hashed(vector["over"], 24)
 
 
+@vectors("sources")
+def test_a_source_has_this_id(vector):
+    assert ids.source_id(vector["owner"], vector["content_hash"]) == vector["id"]
+    assert vector["id"] == "src_" + hashed(vector["over"], 24)
+
+
 @vectors("agents")
 def test_an_agent_has_this_id(vector):
     assert ids.agent_id(DEFAULT_OWNER, vector["thumbprint"]) == vector["id"]

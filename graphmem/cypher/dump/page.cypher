@@ -23,6 +23,11 @@ WITH stretch, <entity._fitting> AS fitting
 RETURN [transaction IN stretch[..fitting] |
   [<dump._transaction>,
     COLLECT {
+      MATCH (transaction)-[stored:stored]->(source:Source)
+      WITH source, stored ORDER BY source.id
+      RETURN <dump._source>
+    },
+    COLLECT {
       MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
       WITH observation ORDER BY observation.id
       RETURN <dump._observation>

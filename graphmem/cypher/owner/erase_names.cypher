@@ -1,9 +1,10 @@
-// owner.erase_names: erase some of an owner's identifiers, schemas and type aliases.
+// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases and sources.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
 // mode    write
-// index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name)
+// index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name),
+//         source_by_recorded (owner, recorded_at, id)
 // cost    light
 // `limit` bounds how many of each are erased. Their edges are gone with the entities and transactions.
 CALL () {
@@ -30,4 +31,12 @@ CALL () {
   DETACH DELETE alias
   RETURN count(*) AS aliases
 }
-RETURN identifiers + schemas + aliases AS erased
+CALL () {
+  MATCH (source:Source)
+  USING INDEX SEEK source:Source(owner, recorded_at, id)
+  WHERE source.owner = $owner AND source.recorded_at IS NOT NULL AND source.id IS NOT NULL
+  WITH source LIMIT $limit
+  DETACH DELETE source
+  RETURN count(*) AS sources
+}
+RETURN identifiers + schemas + aliases + sources AS erased

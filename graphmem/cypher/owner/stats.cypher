@@ -3,10 +3,10 @@
 //
 // params  empty: STRING, model: STRING
 // returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER, state_hash: STRING, pending: LIST<STRING>,
-//         semantic_pending: INTEGER, events: INTEGER
+//         semantic_pending: INTEGER, events: INTEGER, sources: INTEGER
 // mode    read
 // index   owner_id, count_type (owner, kind, type), schema_head (owner, head), meaning_by_type (owner, type, model),
-//         event_by_time (owner, listed_at, id)
+//         event_by_time (owner, listed_at, id), source_by_recorded (owner, recorded_at, id)
 // cost    light
 OPTIONAL MATCH (owner:Owner {id: $owner})
 CALL () {
@@ -44,6 +44,12 @@ CALL () {
   WHERE event.owner = $owner AND event.listed_at IS NOT NULL AND event.id IS NOT NULL
   RETURN count(event) AS events
 }
-RETURN pending, counts, events, semantic_pending, coalesce(owner.sequence, 0) AS sequence,
+CALL () {
+  MATCH (source:Source)
+  USING INDEX SEEK source:Source(owner, recorded_at, id)
+  WHERE source.owner = $owner AND source.recorded_at IS NOT NULL AND source.id IS NOT NULL
+  RETURN count(source) AS sources
+}
+RETURN pending, counts, events, sources, semantic_pending, coalesce(owner.sequence, 0) AS sequence,
   coalesce(owner.recorded_at, 0) AS recorded_at,
   CASE WHEN owner IS NULL THEN $empty ELSE owner.state_hash END AS state_hash

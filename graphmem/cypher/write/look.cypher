@@ -2,13 +2,13 @@
 //
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, names: LIST<LIST>, initials: LIST<STRING>,
-//         moved: LIST<STRING>, onto: STRING
+//         sources: LIST<STRING>, moved: LIST<STRING>, onto: STRING
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
-//         types_in_use: LIST<STRING>
+//         types_in_use: LIST<STRING>, sources: LIST<STRING>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
-//         type_alias_name, identifier_value (owner, kind, value), relationship_by_source and relationship_by_target
+//         source_id, type_alias_name, identifier_value (owner, kind, value), relationship_by_source and relationship_by_target
 //         (owner, end, last_observation_at, id)
 // cost    light
 // forms   plain
@@ -161,4 +161,10 @@ RETURN owner,
     USING INDEX SEEK schema:Schema(owner, head)
     WHERE schema.owner = $owner AND schema.head STARTS WITH initial
     RETURN schema.head LIMIT 200
-  } AS types_in_use
+  } AS types_in_use,
+  COLLECT {
+    UNWIND $sources AS id
+    MATCH (source:Source {id: id})
+    WHERE source.owner = $owner
+    RETURN source.id
+  } AS sources

@@ -3,15 +3,18 @@
 //
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
-//         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>
+//         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
+//         sources: LIST<MAP>, sourced: LIST<MAP>
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
 // cost    light
-// forms   plain, linked
+// forms   plain, linked, sourced
 // Planning the whole query on a server that has just started takes seconds. So a turn runs the least form that it
-// needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well. Merges,
-// relationships that are deleted or restored, versions of schemas and aliases need the whole query.
+// needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well,
+// `sourced` files as well. Merges, relationships that are deleted or restored, versions of schemas and aliases need the
+// whole query. The edge `stored` came later than relationship types that anybody may register, so its name is in lower
+// case: no registered type meets it. A restored transaction may be older than the source that the database has.
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
 // without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
 // plan does not depend on Neo4j's counts. `replan=skip` keeps the plan: otherwise a writer would wait half a second
@@ -81,10 +84,10 @@ CALL () {
   MERGE (entity)-[:MERGED]->(into)
 }
 // end
-// only linked, whole
+// only linked, sourced, whole
 <write._events>
 // end
-// only linked, whole
+// only linked, sourced, whole
 CALL () {
   UNWIND $relationships AS row
   MERGE (relationship:Relationship {key: row.subject_id})
@@ -132,6 +135,24 @@ CALL () {
   MATCH (relationship:Relationship {key: row.subject_id})
   MATCH (survivor:Relationship {key: row.survivor_key})
   CREATE (relationship)-[:SHOWN_AS]->(survivor)
+}
+// end
+// only sourced, whole
+CALL () {
+  UNWIND $sources AS row
+  MATCH (transaction:Transaction {id: row.transaction_id})
+  MERGE (source:Source {id: row.id})
+  ON CREATE SET source += row.properties
+  ON MATCH SET source.recorded_at = CASE WHEN row.properties.recorded_at < source.recorded_at
+    THEN row.properties.recorded_at ELSE source.recorded_at END
+  CREATE (transaction)-[stored:stored]->(source)
+  SET stored = row.stored
+}
+CALL () {
+  UNWIND $sourced AS row
+  MATCH (observation:Observation {id: row.id})
+  MATCH (source:Source {id: row.source_id})
+  CREATE (observation)-[:FROM_SOURCE]->(source)
 }
 // end
 CALL () {

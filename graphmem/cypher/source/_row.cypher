@@ -1,0 +1,9 @@
+// One source with the names that stores gave it, the last 20, newest first; in Python: graphmem.reading.sources.SourceRow.
+// Takes `source`.
+[source.id, source.content_hash, source.size, source.mime_type, source.recorded_at,
+ COUNT { (source)<-[:FROM_SOURCE]-(:Observation) },
+ COLLECT {
+   MATCH (source)<-[stored:stored]-(transaction:Transaction)
+   WITH stored, transaction ORDER BY stored.recorded_at DESC, transaction.id DESC LIMIT 20
+   RETURN [stored.name, stored.declared_type, stored.recorded_at, transaction.id, transaction.client]
+ }]

@@ -1,0 +1,58 @@
+"""What bytes are: their mime type by their content, and among texts by what the caller says."""
+
+from __future__ import annotations
+
+import mimetypes
+
+from graphmem.ingest.decoding import is_text
+from graphmem.ingest.detection import GENERIC_TYPES, essence, hinted
+
+HEAD_BYTES = 8_192
+"""How much of a file is looked at."""
+UNKNOWN = "application/octet-stream"
+TEXTS = ("application/json", "application/xml", "application/x-ndjson", "message/rfc822", "image/svg+xml")
+"""Types of texts beside ``text/…``."""
+
+
+def media_type(data: bytes, declared: str | None, name: str) -> str:
+    """Return the mime type of a file. The content decides whether it is a text, and what kind it is if not.
+
+    Args:
+        declared: the mime type that the caller gives.
+        name: the name of the file; its suffix says what a text without a declared type is.
+    """
+    head = data[:HEAD_BYTES]
+    return _of_text(declared, name) if is_text(head) else _of_binary(head, declared, name)
+
+
+def _of_text(declared: str | None, name: str) -> str:
+    stated = essence(declared)
+    if stated is not None and stated not in GENERIC_TYPES and _is_text_type(stated):
+        return stated
+    hint = hinted(declared, name)
+    if hint is not None:
+        return hint.media_types[0]
+    guessed = mimetypes.guess_type(name)[0]
+    return guessed if guessed is not None and _is_text_type(guessed) else "text/plain"
+
+
+def _is_text_type(media_type: str) -> bool:
+    return media_type.startswith("text/") or media_type in TEXTS or media_type.endswith(("+json", "+xml"))
+
+
+def _of_binary(head: bytes, declared: str | None, name: str) -> str:
+    import puremagic
+
+    stated = essence(declared)
+    try:
+        matches = puremagic.magic_string(head, name)
+    except (puremagic.PureError, ValueError, IndexError):
+        matches = []
+    types = [match.mime_type for match in matches if match.mime_type]
+    if stated is None:
+        return types[0] if types else UNKNOWN
+    if stated in types:
+        return stated
+    if types:
+        return types[0]
+    return UNKNOWN if _is_text_type(stated) else stated

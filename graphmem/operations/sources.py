@@ -1,0 +1,123 @@
+"""Sources: the files that were stored, and where each came from."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from pydantic import Field
+
+from graphmem.arguments import (
+    EXAMPLE_SOURCE_ID,
+    PAGE_DEFAULT,
+    Arguments,
+    Limit,
+    NotBlank,
+    Offset,
+    Spelled,
+    Total,
+)
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.reading import cursors
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.sources import Source, SourceRow, as_source, read_source
+from graphmem.registry import Context, Scope, operation
+
+SourceId = Annotated[
+    str, Field(min_length=1, max_length=200, description="Id of the source: src_ and 24 hexadecimal digits.")
+]
+
+
+class ListSources(Arguments):
+    """The arguments of ``sources.list``."""
+
+    search: Annotated[
+        Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None,
+        Field(description="A part of the name of the file, in any case."),
+    ] = None
+    mime_type: Annotated[
+        Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None,
+        Field(description="What the bytes are, such as application/pdf."),
+    ] = None
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    cursor: Cursor = None
+    include_total_count: Total = False
+    max_characters: MaxCharacters = None
+
+
+class SourcePage(PageEnvelope):
+    """A page of sources, the last stored first. ``next_cursor`` stands where more follow."""
+
+    sources: list[Source]
+
+
+class _PageRow(NamedTuple):
+    """The row of ``source/page.cypher``."""
+
+    sources: list[SourceRow]
+    total: int
+
+
+@operation(
+    "sources.list",
+    "GET /sources",
+    tool="list_sources",
+    command="sources list",
+    scope=Scope.READ,
+    heavy=True,
+    errors=(InvalidCursor,),
+    example={"mime_type": "text/csv", "limit": 20},
+)
+@within_budget("sources", is_page=True)
+async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
+    """List the files that were stored, the newest first, by a part of their names or by mime type.
+
+    The order is by the time of the first store, then by id. Give `next_cursor` as `cursor` for the next page;
+    `include_total_count` adds `total`.
+    """
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    query = cursors.fingerprint(context, "sources.list", arguments)
+    at, after = cursors.newest_first(query, arguments.cursor)
+    row = await context.graph.only(
+        "source.page",
+        _PageRow,
+        at=at,
+        after=after,
+        search=arguments.search.lower() if arguments.search else None,
+        mime_type=arguments.mime_type.lower() if arguments.mime_type else None,
+        offset=arguments.offset,
+        limit=arguments.limit + 1,
+        counted=arguments.include_total_count,
+    )
+    rows = row.sources[: arguments.limit]
+    place = {"at": rows[-1].recorded_at, "id": rows[-1].id} if len(row.sources) > len(rows) else None
+    page = Page(rows, place, total=row.total)
+    return {"sources": [as_source(each) for each in rows], **page.envelope(arguments, query)}
+
+
+class GetSource(Arguments):
+    """The arguments of ``sources.get``."""
+
+    source_id: Annotated[SourceId, Spelled("id")]
+    max_characters: MaxCharacters = None
+
+
+class OneSource(Source, Budgeted):
+    """One source."""
+
+
+@operation(
+    "sources.get",
+    "GET /sources/{source_id}",
+    tool="get_source",
+    command="sources get",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example={"source_id": EXAMPLE_SOURCE_ID},
+)
+@within_budget()
+async def get_source(context: Context, arguments: GetSource) -> OneSource:
+    """Return what is known of one file: its hash, size and mime type, and the names it was stored under."""
+    return {**as_source(await read_source(context, arguments.source_id))}

@@ -1,0 +1,133 @@
+"""The file of a request: its arguments, its bytes in the object store, and its source."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import io
+from typing import Annotated, Final, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import NotBlank, invalid
+from graphmem.errors import FileContentInvalid, FileTooLarge
+from graphmem.ingest.media_types import media_type
+from graphmem.reading.receipts import Writing
+from graphmem.registry import Context
+from graphmem.writing import Receipt
+from graphmem.writing.sources import NewSource
+
+FILE_BYTES_LIMIT: Final = 52_428_800
+"""Largest file, in bytes."""
+NAME_LIMIT: Final = 1_000
+TYPE_LIMIT: Final = 255
+
+FileContent = Annotated[str | None, Field(description="A file in base64.")]
+FileType = Annotated[
+    Annotated[str, Field(min_length=1, max_length=TYPE_LIMIT), NotBlank] | None,
+    Field(description="Such as text/csv."),
+]
+FileName = Annotated[
+    Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), NotBlank] | None,
+    Field(description="Its name."),
+]
+
+
+class WithFile(Writing):
+    """The arguments of an operation that stores a file."""
+
+    file_content: FileContent = None
+    mime_type: FileType = None
+    original_filename: FileName = None
+
+
+class StoredFile(TypedDict):
+    """The part of a receipt that is about a file.
+
+    ``content_hash`` is the SHA-256 of its bytes, ``file_size`` their number, ``mime_type`` what they are.
+    ``deduplicated`` is true if the same bytes were stored before.
+    """
+
+    source_id: NotRequired[str]
+    content_hash: NotRequired[str]
+    file_size: NotRequired[int]
+    mime_type: NotRequired[str]
+    deduplicated: NotRequired[bool]
+
+
+def stored_file(receipt: Receipt) -> StoredFile:
+    """Return the part of a receipt that is about its file; empty if it has none."""
+    if "source" not in receipt.result:
+        return {}
+    source = receipt.result["source"]
+    return {
+        "source_id": source["source_id"],
+        "content_hash": source["content_hash"],
+        "file_size": source["file_size"],
+        "mime_type": source["mime_type"],
+        "deduplicated": source["deduplicated"] or receipt.replayed,
+    }
+
+
+async def received(context: Context, arguments: WithFile, *, commit: bool = True) -> NewSource | None:
+    """Keep the file of a request in the object store; return the source that its transaction writes.
+
+    The bytes are stored before the graph names them. If the request is refused, they stay without a name
+    until `graphmem storage gc` removes them.
+
+    Args:
+        commit: false for a plan: nothing is stored.
+
+    Raises:
+        FileContentInvalid: the content is no base64, or holds no byte.
+        FileTooLarge: the file has more than 52,428,800 bytes.
+        ObjectStoreUnavailable: the object store cannot be written to.
+    """
+    if arguments.file_content is None:
+        if arguments.mime_type is not None or arguments.original_filename is not None:
+            name = "mime_type" if arguments.mime_type is not None else "original_filename"
+            raise invalid([{"path": f"$.{name}", "message": "there is no file: give file_content with it"}])
+        return None
+    data = await asyncio.to_thread(_decoded, arguments.file_content)
+    owner = context.actor.owner
+    if commit:
+        content_hash = (await context.services.objects.put(owner, io.BytesIO(data))).sha256
+    else:
+        content_hash = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
+    name, declared = arguments.original_filename, arguments.mime_type
+    detected = media_type(data, declared, name or "")
+    return NewSource(owner, content_hash, len(data), detected, name, declared)
+
+
+def _no_file(message: str) -> FileContentInvalid:
+    issue = {"path": "$.file_content", "message": message}
+    return FileContentInvalid(f"$.file_content: {message}", issues=[issue])
+
+
+def _too_large(size: int) -> FileTooLarge:
+    return FileTooLarge(
+        f"the file has {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
+        file_size=size,
+        max_size=FILE_BYTES_LIMIT,
+    )
+
+
+def _decoded(content: str) -> bytes:
+    # Four characters of base64 stand for three bytes: most that is too large is refused unread.
+    if len(content) // 4 * 3 > FILE_BYTES_LIMIT + 2:
+        raise _too_large(len(content) // 4 * 3)
+    try:
+        # The library takes more padding than the standard allows.
+        if len(content) % 4:
+            raise ValueError(f"{len(content)} characters are no multiple of 4")
+        data = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as exc:
+        raise _no_file(f"this is no base64 (RFC 4648): {exc}") from exc
+    if len(data) > FILE_BYTES_LIMIT:
+        raise _too_large(len(data))
+    if not data:
+        raise _no_file("the file is empty: give at least one byte")
+    return data

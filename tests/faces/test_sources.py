@@ -1,0 +1,252 @@
+"""Sources: files that are stored alone or with entities, each once, under every name they were given."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import dataclasses
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from graphmem.errors import (
+    FileContentInvalid,
+    FileTooLarge,
+    IdempotencyMismatch,
+    InvalidInput,
+    NotFound,
+    ObjectStoreUnavailable,
+    StoreRefused,
+)
+from graphmem.model import ids
+from graphmem.objects import new_object_store
+from graphmem.reading import files
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import load
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace"}
+LETTER = b"Dear Ada,\nyours, Charles"
+
+
+def encoded(data: bytes) -> str:
+    """Return bytes as a request has them."""
+    return base64.b64encode(data).decode()
+
+
+def with_file(data: bytes = LETTER, name: str | None = "letter.txt", **more: Any) -> dict[str, Any]:
+    """Return the arguments of a file."""
+    return {"file_content": encoded(data), **({"original_filename": name} if name else {}), **more}
+
+
+def kept(loop: Loop, services: Services, owner: str) -> list[str]:
+    """Return the hashes of the objects of an owner."""
+
+    async def listed() -> list[str]:
+        return [each.sha256 async for each in services.objects.keys(owner)]
+
+    return loop.run(listed())
+
+
+def test_a_file_is_stored_alone(run: Call, loop: Loop, services: Services, owner: str) -> None:
+    answer = run("store", **with_file(mime_type="text/plain"))
+    digest = hashlib.sha256(LETTER).hexdigest()
+    assert answer["source_id"] == ids.source_id(owner, digest)
+    assert (answer["content_hash"], answer["file_size"]) == (digest, len(LETTER))
+    assert (answer["mime_type"], answer["deduplicated"]) == ("text/plain", False)
+    assert (answer["entities"], answer["entities_created"], answer["observations_created"]) == ([], 0, 0)
+    assert kept(loop, services, owner) == [digest]
+    source = run("sources.get", source_id=answer["source_id"])
+    assert source["names"] == [{
+        "name": "letter.txt", "mime_type": "text/plain", "stored_at": answer["recorded_at"],
+        "transaction_id": answer["transaction_id"], "client": "test",
+    }]  # fmt: skip
+    assert (source["original_filename"], source["created_at"]) == ("letter.txt", answer["recorded_at"])
+    assert source["storage_url"] == f"graphmem://{answer['source_id']}"
+    assert run("server.stats")["sources_count"] == 1
+
+
+def test_what_is_stored_with_a_file_names_the_source(run: Call) -> None:
+    company = {"entity_type": "company", "name": "Acme", "observed_at": "1843-07-01"}
+    link = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+    answer = run("store", entities=[ADA, company], relationships=[link], **with_file())
+    ada, acme = (item["entity_id"] for item in answer["entities"])
+    source_id = answer["source_id"]
+    for entity_id in (ada, acme):
+        (observation,) = run("observations.query", entity_id=entity_id)["observations"]
+        assert (observation["source_id"], observation["source_priority"]) == (source_id, 100)
+        assert observation["interpretation_id"] is None
+        provenance = run("entities.provenance", entity_id=entity_id, field="name")
+        assert [source["source_id"] for source in provenance["sources"]] == [source_id]
+        around = run("graph.neighborhood", node_id=entity_id)
+        assert [source["original_filename"] for source in around["sources"]] == ["letter.txt"]
+    snapshot = run(
+        "relationships.snapshot", relationship_key=answer["relationships_created"][0]["relationship_key"]
+    )
+    assert [each["source_id"] for each in snapshot["observations"]] == [source_id]
+    of_source = run("graph.neighborhood", node_id=source_id, node_type="source")
+    assert {entity["entity_id"] for entity in of_source["related_entities"]} == {ada, acme}
+    assert run("sources.get", source_id=source_id)["observation_count"] == 3
+    listed = run("observations.query", source_id=source_id)["observations"]
+    assert {each["entity_id"] for each in listed} == {ada, acme}
+
+
+def test_the_same_bytes_are_one_source_with_every_name(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    first = run("store", **with_file(name="first.txt"))
+    second = run("store", **with_file(name="second.txt", mime_type="text/markdown"))
+    assert (second["source_id"], second["deduplicated"]) == (first["source_id"], True)
+    run("store", **with_file(name=None))
+    source = run("sources.get", source_id=first["source_id"])
+    assert [each["name"] for each in source["names"]] == [None, "second.txt", "first.txt"]
+    assert (source["original_filename"], source["mime_type"]) == ("second.txt", "text/plain")
+    assert source["created_at"] == first["recorded_at"]
+    assert len(kept(loop, services, owner)) == 1
+    assert run("sources.list", include_total_count=True)["total"] == 1
+
+
+def test_an_observation_of_another_file_is_another_observation(run: Call) -> None:
+    dated = {**ADA, "observed_at": "1843-01-01"}
+    (plain,) = run("store", entities=[dated])["entities"]
+    (from_file,) = run("store", entities=[dated], **with_file())["entities"]
+    (again,) = run("store", entities=[dated], **with_file(name="copy.txt"))["entities"]
+    assert plain["observation_id"] != from_file["observation_id"] == again["observation_id"]
+    assert (from_file["deduplicated"], again["deduplicated"]) == (False, True)
+
+
+def test_a_file_is_part_of_what_an_idempotency_key_stands_for(run: Call) -> None:
+    first = run("store", entities=[ADA], idempotency_key="k", **with_file())
+    again = run("store", entities=[ADA], idempotency_key="k", **with_file(name="other.txt"))
+    assert again["replayed"]
+    names = "transaction_id", "source_id", "content_hash", "file_size", "mime_type"
+    assert [again[name] for name in names] == [first[name] for name in names]
+    assert again["deduplicated"]
+    for arguments in (with_file(b"other bytes"), {}):
+        with pytest.raises(IdempotencyMismatch):
+            run("store", entities=[ADA], idempotency_key="k", **arguments)
+    assert len(run("sources.get", source_id=first["source_id"])["names"]) == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["", "a", "!!!!", "YWJj\n", "YW Jj", "YWJj=", "data:text/plain;base64,YWJj", "ÿÿÿÿ"], ids=ascii
+)
+def test_what_is_no_file_in_base64_is_refused(run: Call, content: str) -> None:
+    with pytest.raises(FileContentInvalid) as refused:
+        run("store", entities=[ADA], file_content=content)
+    assert "$.file_content" in str(refused.value)
+    assert [issue["path"] for issue in refused.value.details["issues"]] == ["$.file_content"]
+    stats = run("server.stats")
+    assert (stats["total_entities"], stats["sources_count"]) == (0, 0)
+
+
+def test_a_file_above_the_limit_is_refused(
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "FILE_BYTES_LIMIT", 100)
+    assert run("store", **with_file(b"x" * 100))["file_size"] == 100
+    for size in (101, 102, 103, 1_000):
+        with pytest.raises(FileTooLarge) as refused:
+            run("store", **with_file(b"x" * size))
+        assert refused.value.details["max_size"] == 100
+        assert abs(refused.value.details["file_size"] - size) <= 2
+    assert len(kept(loop, services, owner)) == 1
+
+
+@pytest.mark.parametrize("arguments", [{}, {"entities": []}, {"relationships": []}])
+def test_a_store_needs_entities_or_a_file(run: Call, arguments: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="entities, a file, or both"):
+        run("store", **arguments)
+
+
+@pytest.mark.parametrize("name", ["mime_type", "original_filename"])
+def test_what_describes_a_file_needs_one(run: Call, name: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"\$\.{name}: there is no file"):
+        run("store", entities=[ADA], **{name: "text/plain"})
+
+
+def test_a_plan_keeps_no_file(run: Call, loop: Loop, services: Services, owner: str) -> None:
+    planned = run("store", entities=[ADA], commit=False, **with_file())
+    assert planned["source_id"] == ids.source_id(owner, hashlib.sha256(LETTER).hexdigest())
+    assert kept(loop, services, owner) == []
+    assert run("sources.list")["sources"] == []
+
+
+def test_a_refused_store_writes_no_source(run: Call) -> None:
+    with pytest.raises(StoreRefused):
+        run("store", entities=[ADA, {"name": "no type"}], **with_file())
+    assert run("sources.list")["sources"] == []
+
+
+def test_if_the_object_store_is_down_nothing_is_written(
+    loop: Loop, services: Services, owner: str, tmp_path: Path
+) -> None:
+    (tmp_path / "objects").write_text("a file where the directory should be")
+    objects = new_object_store(load(env="test", data_dir=tmp_path))
+    run = by_runner(loop, dataclasses.replace(services, objects=objects), owner)
+    with pytest.raises(ObjectStoreUnavailable):
+        run("store", entities=[ADA], **with_file())
+    stats = run("server.stats")
+    assert (stats["total_entities"], stats["sources_count"], stats["sequence"]) == (0, 0, 0)
+
+
+def test_sources_are_listed_newest_first_in_pages(run: Call) -> None:
+    stored = [run("store", **with_file(f"file {number}".encode()))["source_id"] for number in range(5)]
+    listed: list[str] = []
+    cursor = None
+    while True:
+        page = run("sources.list", limit=2, include_total_count=True, cursor=cursor)
+        assert page["total"] == 5
+        listed += [source["source_id"] for source in page["sources"]]
+        cursor = page.get("next_cursor")
+        if cursor is None:
+            break
+    assert listed == stored[::-1]
+    assert [each["source_id"] for each in run("sources.list", limit=2, offset=3)["sources"]] == stored[1::-1]
+
+
+def test_sources_are_found_by_a_part_of_any_name_and_by_mime_type(run: Call) -> None:
+    letter = run("store", **with_file(name="Letter to Ada.txt"))["source_id"]
+    run("store", **with_file(name="kopie.txt"))
+    table = run("store", **with_file(b"a,b\n1,2\n", name="numbers.csv"))["source_id"]
+
+    def listed(**filters: Any) -> list[str]:
+        page = run("sources.list", include_total_count=True, **filters)
+        assert page["total"] == len(page["sources"])
+        return [source["source_id"] for source in page["sources"]]
+
+    assert listed(search="to ada") == listed(search="KOPIE") == [letter]
+    assert listed(search="%") == listed(search=".*") == []
+    assert listed(mime_type="text/csv") == listed(mime_type="TEXT/CSV") == [table]
+    assert listed(mime_type="text/csv", search="kopie") == []
+
+
+def test_a_source_of_another_owner_is_not_there(run: Call, loop: Loop, services: Services) -> None:
+    source_id = run("store", **with_file())["source_id"]
+    stranger = by_runner(loop, services, "somebody-else")
+    with pytest.raises(NotFound):
+        stranger("sources.get", source_id=source_id)
+    with pytest.raises(NotFound):
+        stranger("graph.neighborhood", node_id=source_id, node_type="source")
+    assert stranger("sources.list")["sources"] == []
+    assert stranger("observations.query", source_id=source_id)["observations"] == []
+
+
+def test_many_stores_of_one_file_at_once_make_one_source(loop: Loop, services: Services, owner: str) -> None:
+    async def store_all() -> list[dict[str, Any]]:
+        actor = full_actor(owner)
+        calls = (
+            REGISTRY["store"].run(services, actor, with_file(name=f"{number}.txt")) for number in range(20)
+        )
+        return [orjson.loads(answer) for answer in await asyncio.gather(*calls)]
+
+    answers = loop.run(store_all())
+    assert len({answer["source_id"] for answer in answers}) == 1
+    assert sum(not answer["deduplicated"] for answer in answers) == 1
+    run = by_runner(loop, services, owner)
+    assert len(run("sources.get", source_id=answers[0]["source_id"])["names"]) == 20
