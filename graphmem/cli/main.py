@@ -220,7 +220,7 @@ def doctor(
 app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")
 app.add_typer(server.app, name="server", help="Start, stop and inspect the local service.")
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
-app.add_typer(storage.app, name="storage", help="Show where files are kept, and count them.")
+app.add_typer(storage.app, name="storage", help="Count the stored files, and remove those that nothing uses.")
 app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
 app.add_typer(account_app, name="account", help="Create, list, disable and delete accounts: who may call.")
 add_commands(app, {"auth": auth.app})

@@ -1,21 +1,36 @@
-"""``graphmem storage``: where the bytes of files are kept, and how many."""
+"""``graphmem storage``: where the bytes of files are kept, how many, and removing those that nothing uses."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from graphmem.cli.db import Json, show
-from graphmem.cli.session import Session, current, require_database, run_async, stderr, telling_errors
+from graphmem.cli.session import (
+    Session,
+    current,
+    fetching,
+    require_database,
+    run_async,
+    stderr,
+    tell_progress,
+    telling_errors,
+)
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from graphmem.checking.unreferenced import Removal
     from graphmem.settings import Settings
+
+UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400}
+GRACE_MIN_SECONDS: Final = 3_600
+"""Least grace time: longer than a store takes from the object to its source."""
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -40,6 +55,89 @@ def info(context: typer.Context, as_json: Json = False) -> None:
         with _counting("counting objects") as tell:
             answer = run_async(_info(chosen, tell))
         show(answer, as_json or session.as_json)
+
+
+def _seconds(text: str) -> int:
+    """Return the seconds of a time such as 24h."""
+    match = re.fullmatch(r"([0-9]{1,6})([mhd])", text.strip())
+    if match is None:
+        raise typer.BadParameter("write a number of minutes, hours or days, such as 90m, 24h or 7d")
+    seconds = int(match[1]) * UNITS[match[2]]
+    if seconds < GRACE_MIN_SECONDS:
+        raise typer.BadParameter("give at least 1h: a younger file may be about to be stored")
+    return seconds
+
+
+@app.command()
+def gc(
+    context: typer.Context,
+    grace: Annotated[
+        # The text is parsed to seconds.
+        int,
+        typer.Option(
+            parser=_seconds, metavar="TIME", help="Age from which an unused object is removed, 1h or more."
+        ),
+    ] = "24h",  # pyright: ignore[reportArgumentType]
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")
+    ] = False,
+    all_owners: Annotated[
+        bool, typer.Option("--all-owners", help="Remove also objects of owners without any source.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove the objects that no source refers to, such as after a crash, and uploads that did not end.
+
+    Objects younger than --grace stay: their source may be about to be written. Objects of owners who have no
+    source in this database stay too, because they may belong to another database. Services may run meanwhile.
+
+    \b
+    Examples:
+      graphmem storage gc --dry-run
+      graphmem storage gc --grace 7d
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        chosen = _local_settings(session)
+        require_database(chosen)
+        session.log_to_file(chosen)
+        removal = run_async(_gc(chosen, grace, dry_run, all_owners))
+        show(_report(removal, grace), as_json or session.as_json)
+        if removal.foreign.objects and not (as_json or session.as_json):
+            line = (
+                f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
+                "database keeps files there, remove them with graphmem storage gc --all-owners."
+            )
+            stderr.print(line, highlight=False, soft_wrap=True)
+
+
+async def _gc(chosen: Settings, grace: int, dry_run: bool, all_owners: bool) -> Removal:
+    from graphmem.checking.unreferenced import remove_unreferenced
+    from graphmem.model import times
+    from graphmem.runtime import open_services
+
+    async with open_services(chosen, fetching(), waiting=tell_progress) as services:
+        with _counting("looking at objects") as tell:
+            return await remove_unreferenced(
+                services.database, services.objects, times.now() - grace * 1_000_000,
+                dry_run=dry_run, foreign=all_owners, progress=tell,
+            )  # fmt: skip
+
+
+def _report(removal: Removal, grace: int) -> dict[str, Any]:
+    return {
+        "dry_run": removal.dry_run,
+        "grace_seconds": grace,
+        "used": removal.used.objects,
+        "recent": removal.recent.objects,
+        "removed": removal.removed.objects,
+        "removed_bytes": removal.removed.size,
+        "unfinished": removal.unfinished.objects,
+        "unfinished_bytes": removal.unfinished.size,
+        "owners_without_sources": len(removal.foreign_segments),
+        "objects_without_sources": removal.foreign.objects,
+        "bytes_without_sources": removal.foreign.size,
+    }
 
 
 async def _info(chosen: Settings, tell: Callable[[int], None]) -> dict[str, Any]:

@@ -1,0 +1,140 @@
+"""Removing objects that no source refers to: what a crash between the object store and the graph left behind.
+
+An object is stored before its source is written, so one that was put lately may be about to get its source. A
+put of bytes that are there already makes their object recent again. So nobody uses an object that is older
+than the grace time and has no source, and it is removed.
+
+The objects of an owner without any source stay. Such a store seldom holds remains alone: rather it belongs to
+another database, or this one was restored without its sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from graphmem.database.driver import Database
+from graphmem.model import ids
+from graphmem.objects import ListedObject, ObjectStore
+from graphmem.objects.keys import owner_segment
+
+PAGE_OBJECTS: Final = 1_000
+"""Objects whose sources one query looks up."""
+PAGE_OWNERS: Final = 1_000
+
+
+@dataclass(slots=True)
+class Amount:
+    """A number of objects and their bytes."""
+
+    objects: int = 0
+    size: int = 0
+
+    def add(self, listed: ListedObject) -> None:
+        """Count an object."""
+        self.objects += 1
+        self.size += listed.size
+
+
+@dataclass(slots=True)
+class Removal:
+    """What was found and removed. With ``dry_run``, ``removed`` is what would be.
+
+    Attributes:
+        used: objects with a source.
+        recent: objects younger than the grace time; their sources were not looked up.
+        foreign: objects of owners without any source; they stay.
+        foreign_segments: the path segments of these owners.
+        unfinished: temporary files of puts that did not end.
+    """
+
+    dry_run: bool
+    used: Amount = field(default_factory=Amount)
+    recent: Amount = field(default_factory=Amount)
+    removed: Amount = field(default_factory=Amount)
+    foreign: Amount = field(default_factory=Amount)
+    foreign_segments: set[str] = field(default_factory=set)
+    unfinished: Amount = field(default_factory=Amount)
+
+
+class _Referenced(NamedTuple):
+    """The row of ``source/referenced.cypher``."""
+
+    referenced: list[str]
+    has_sources: bool
+
+
+class _OwnerPage(NamedTuple):
+    owners: list[str]
+    last: str | None
+
+
+async def remove_unreferenced(
+    database: Database,
+    store: ObjectStore,
+    modified_before: int,
+    *,
+    dry_run: bool,
+    foreign: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Removal:
+    """Remove the objects that no source refers to and that were put before a time.
+
+    Args:
+        modified_before: microseconds.
+        foreign: remove those of owners without any source as well.
+        progress: called with the number of objects that were looked at since the last call.
+    """
+    removal = Removal(dry_run)
+    owners = {owner_segment(owner): owner async for owner in _owners(database)}
+    async for page in _pages(store):
+        old = [listed for listed in page if listed.modified_at < modified_before]
+        for listed in page:
+            if listed.modified_at >= modified_before:
+                removal.recent.add(listed)
+        if old:
+            segment = old[0].segment
+            found = await _referenced(database, old[0].owner or owners.get(segment), old)
+            for listed in old:
+                if listed.sha256 in found.referenced:
+                    removal.used.add(listed)
+                elif not found.has_sources and not foreign:
+                    removal.foreign.add(listed)
+                    removal.foreign_segments.add(segment)
+                elif dry_run or await store.remove(listed, modified_before=modified_before):
+                    removal.removed.add(listed)
+        progress(len(page))
+    left = await store.leftovers(modified_before, remove=not dry_run)
+    removal.unfinished = Amount(left.count, left.size)
+    return removal
+
+
+async def _referenced(database: Database, owner: str | None, objects: Sequence[ListedObject]) -> _Referenced:
+    """Return the hashes of those objects of one owner that have a source."""
+    if owner is None:
+        return _Referenced([], False)
+    source_ids = [ids.source_id(owner, listed.sha256) for listed in objects]
+    return await database.reads(owner).only("source.referenced", _Referenced, ids=source_ids)
+
+
+async def _pages(store: ObjectStore) -> AsyncIterator[list[ListedObject]]:
+    """Yield the objects in pages, each of one owner."""
+    page: list[ListedObject] = []
+    async for listed in store.keys():
+        if page and (listed.segment != page[0].segment or len(page) == PAGE_OBJECTS):
+            yield page
+            page = []
+        page.append(listed)
+    if page:
+        yield page
+
+
+async def _owners(database: Database) -> AsyncIterator[str]:
+    """Yield every owner who has written something."""
+    after: str | None = ""
+    while after is not None:
+        page = await database.reads(None).only("dump.owners", _OwnerPage, after=after, limit=PAGE_OWNERS)
+        for owner in page.owners:
+            yield owner
+        after = page.last
