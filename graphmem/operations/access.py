@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
-from graphmem.auth import FIRST_CREDENTIAL
+from graphmem.auth import FIRST_CREDENTIAL, Method
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.errors import Forbidden, NotFound
 from graphmem.model import times
@@ -22,12 +22,20 @@ _DAY: Final = 86_400_000_000
 _NO_MODEL: Final = "a secret would stand in the conversation of a model, and in its logs"
 
 
+class Storage(TypedDict):
+    """Where this machine's instance keeps its data."""
+
+    storage_backend: str
+    data_dir: str
+
+
 class Me(TypedDict):
     """The caller: ``user_id`` is the id of the account, ``owner`` that of the data it works on.
 
     ``authentication`` says how the caller authenticated: none, token (SERVICE_BEARER_TOKEN), key, oauth,
     socket (the Unix socket of this machine) or process (a command that works on the database itself).
-    ``credential`` is the id of the API key or of the OAuth connection.
+    ``credential`` is the id of the API key or of the OAuth connection. Callers by the socket or in process
+    have ``storage``.
     """
 
     user_id: str
@@ -38,6 +46,7 @@ class Me(TypedDict):
     credential: NotRequired[str]
     client: str
     sandbox_mode: bool
+    storage: NotRequired[Storage]
 
 
 @operation("auth.whoami", "GET /me", tool="get_authenticated_user", command="auth whoami", scope=Scope.READ)
@@ -53,6 +62,9 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
         "client": actor.client,
         "sandbox_mode": context.services.settings.sandbox,
     }
+    if actor.method in (Method.SOCKET, Method.PROCESS):
+        data_dir = context.services.settings.data_path
+        answer["storage"] = {"storage_backend": "neo4j", "data_dir": str(data_dir)}
     if actor.credential:
         answer["credential"] = actor.credential
     return answer

@@ -57,6 +57,8 @@ def test_a_request_over_the_socket_acts_as_the_account_that_its_header_names(ins
     call = {"operation": "auth.whoami", "arguments": {}}
     me = socket("POST", greeting.OPERATION_PATH, headers=headers, json=call).json()
     assert (me["account"], me["owner"], me["authentication"]) == (account.name, account.owner, "socket")
+    data_dir = str(instance.services.settings.data_path)
+    assert me["storage"] == {"storage_backend": "neo4j", "data_dir": data_dir}
     assert socket("GET", "/metrics", headers=headers).status_code == 403
     assert socket("GET", "/metrics").status_code == 200
     assert socket("GET", "/stats", headers=account_headers("nobody")).status_code == 404

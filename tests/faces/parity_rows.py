@@ -256,5 +256,5 @@ MAY_DIFFER = {
     "keys.create": {"key", "secret"},
     "keys.list": {"keys"},
     # The account is that of the face.
-    "auth.whoami": {"account", "authentication", "client", "user_id"},
+    "auth.whoami": {"account", "authentication", "client", "storage", "user_id"},
 }
