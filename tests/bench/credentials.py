@@ -2,7 +2,8 @@
 
 Each kind of credential asks ``GET /me``, which reads no data: what a request takes beyond that of an open
 service is the look-up of the credential. A credential that was seen in the last seconds is not looked up
-again; a new one is. All are measured in turns in one run, because machines are noisy.
+again; a new one is. All are measured in turns in one run, because machines are noisy. Requests without a
+credential are measured before that, on an open service.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -34,12 +35,15 @@ WARMING_ROUNDS, ROUNDS, CALLS = 20, 20, 20
 CLIENTS, CALLS_OF_CLIENT = 8, 150
 NEW_KEYS = (WARMING_ROUNDS + ROUNDS) * CALLS
 SCOPES = ["read", "write"]
+NOBODY = "no authentication"
+Credentials = Sequence[str | None]
+"""What the requests of one kind send in turn; None: no credential."""
 
 
 class Caller:
     """A connection that sends one of some credentials with each request, in turn."""
 
-    def __init__(self, credentials: Sequence[str]) -> None:
+    def __init__(self, credentials: Credentials) -> None:
         self._http = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
         self._credentials = credentials
         self._calls = 0
@@ -48,14 +52,15 @@ class Caller:
         """Ask who the caller is."""
         credential = self._credentials[self._calls % len(self._credentials)]
         self._calls += 1
-        self._http.request("GET", "/me", headers={"Authorization": f"Bearer {credential}"})
+        headers = {"Authorization": f"Bearer {credential}"} if credential is not None else {}
+        self._http.request("GET", "/me", headers=headers)
         answer = self._http.getresponse()
         body = answer.read()
         if answer.status != 200:
             raise SystemExit(f"GET /me: {answer.status} {body[:300]!r}")
 
 
-def medians(kinds: dict[str, Sequence[str]]) -> dict[str, float]:
+def medians(kinds: Mapping[str, Credentials]) -> dict[str, float]:
     """Return the median of a request with each kind of credential, in milliseconds, measured in turns."""
     callers = {name: Caller(credentials) for name, credentials in kinds.items()}
     milliseconds: dict[str, list[float]] = {name: [] for name in kinds}
@@ -69,7 +74,7 @@ def medians(kinds: dict[str, Sequence[str]]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in milliseconds.items()}
 
 
-def requests_a_second(credentials: Sequence[str]) -> float:
+def requests_a_second(credentials: Credentials) -> float:
     """Return the requests a second of several clients at once."""
 
     def work() -> None:
@@ -86,7 +91,7 @@ def requests_a_second(credentials: Sequence[str]) -> float:
     return CLIENTS * CALLS_OF_CLIENT / (time.perf_counter() - start)
 
 
-async def issued(services: Services, resource: str) -> dict[str, Sequence[str]]:
+async def issued(services: Services, resource: str) -> dict[str, Credentials]:
     """Return new credentials of the local account, by kind."""
     accounts, grants = Accounts(services.database), Grants(services.database)
     keys = [(await accounts.create_key(LOCAL_ACCOUNT, "bench", SCOPES, None))[0] for _ in range(NEW_KEYS + 1)]
@@ -106,7 +111,7 @@ async def issued(services: Services, resource: str) -> dict[str, Sequence[str]]:
     }
 
 
-async def credentials(chosen: Settings) -> dict[str, Sequence[str]]:
+async def credentials(chosen: Settings) -> dict[str, Credentials]:
     """Return new credentials of the instance that is served with these settings."""
     async with open_services(chosen) as services:
         return await issued(services, chosen.advertised_url())
@@ -115,12 +120,15 @@ async def credentials(chosen: Settings) -> dict[str, Sequence[str]]:
 def main() -> None:
     """Measure and print a table."""
     with tempfile.TemporaryDirectory() as folder:
+        with serving(settings.load(data_dir=Path(folder), port=PORT)):
+            p50 = medians({NOBODY: [None]})
+            rates = {NOBODY: requests_a_second([None])}
         os.environ["SERVICE_BEARER_TOKEN"] = TOKEN
         chosen = settings.load(data_dir=Path(folder), port=PORT)
         with serving(chosen):
             kinds = asyncio.run(credentials(chosen))
-            p50 = medians(kinds)
-            rates = {name: requests_a_second(values) for name, values in kinds.items() if len(values) == 1}
+            p50 |= medians(kinds)
+            rates |= {name: requests_a_second(values) for name, values in kinds.items() if len(values) == 1}
     table = Table(title="credentials on this machine", title_justify="left")
     for column in ("GET /me with", "p50 ms", "times SERVICE_BEARER_TOKEN", "requests a second, 8 clients"):
         table.add_column(column, justify="left" if column.startswith("GET") else "right")
