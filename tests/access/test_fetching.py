@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from graphmem.auth import fetching
 from graphmem.auth.fetching import (
     DOCUMENT_BYTES_LIMIT,
     KEPT_SECONDS_DEFAULT,
@@ -41,6 +42,12 @@ TEST_SECONDS = 8.0
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     """The authority that the fetches of this module trust."""
     return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a connection take as long as a fetch: the machine of the tests may be busy."""
+    monkeypatch.setattr(fetching, "CONNECT_SECONDS", 3.0)
 
 
 def fetch(

@@ -60,11 +60,21 @@ class Alternating(httpx.AsyncBaseTransport):
         await self.inner.aclose()
 
 
+def wait_until_guarded(service: Service) -> None:
+    """Wait until a service knows of the first password: it looks again after some seconds."""
+    deadline = time.monotonic() + 60
+    while httpx.get(f"{service.url}/stats", timeout=60).status_code != 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 @pytest.mark.timeout(300)
 def test_the_client_of_the_sdk_discovers_registers_and_calls_and_refreshes(
     loop: Loop, services_of_two: tuple[Service, Service], alice: Person
 ) -> None:
     base, storage, redirects = services_of_two[0].url, Storage(), list[dict[str, str]]()
+    for service in services_of_two:
+        wait_until_guarded(service)
 
     async def visit(url: str) -> None:
         async with httpx.AsyncClient(base_url=base, timeout=60) as http:

@@ -96,6 +96,7 @@ async def write_account(services: Services) -> None:
     assert await accounts.prove("", code) is None
     await accounts.close(name)
     await services.database.write("owner.close", account.owner, erased_at=1)
+    await accounts.delete(name)
 
 
 async def write_connection(services: Services, account: Account) -> None:

@@ -15,6 +15,7 @@ from graphmem.api.app import create_app
 from graphmem.auth import Actor, Method, authenticator
 from graphmem.errors import AuthInvalid, AuthRequired
 from graphmem.registry import Services
+from graphmem.settings import LOCAL_ACCOUNT
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
@@ -66,7 +67,8 @@ class Looked:
         if not token.startswith("good"):
             raise AuthInvalid
         owner, _, credential = token.removeprefix("good-").partition("/")
-        return replace(full_actor(owner), method=Method.KEY, credential=credential)
+        # The local account: none of these owners has an account in the database.
+        return replace(full_actor(owner), account=LOCAL_ACCOUNT, method=Method.KEY, credential=credential)
 
 
 @pytest.fixture
