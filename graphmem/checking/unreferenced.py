@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from graphmem.database.driver import Database
+from graphmem.database.owners import every_owner
 from graphmem.model import ids
 from graphmem.objects import ListedObject, ObjectStore
 from graphmem.objects.keys import owner_segment
 
 PAGE_OBJECTS: Final = 1_000
 """Objects whose sources one query looks up."""
-PAGE_OWNERS: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -65,11 +65,6 @@ class _Referenced(NamedTuple):
     has_sources: bool
 
 
-class _OwnerPage(NamedTuple):
-    owners: list[str]
-    last: str | None
-
-
 async def remove_unreferenced(
     database: Database,
     store: ObjectStore,
@@ -87,7 +82,7 @@ async def remove_unreferenced(
         progress: called with the number of objects that were looked at since the last call.
     """
     removal = Removal(dry_run)
-    owners = {owner_segment(owner): owner async for owner in _owners(database)}
+    owners = {owner_segment(owner): owner async for owner in every_owner(database)}
     async for page in _pages(store):
         old = [listed for listed in page if listed.modified_at < modified_before]
         for listed in page:
@@ -128,13 +123,3 @@ async def _pages(store: ObjectStore) -> AsyncIterator[list[ListedObject]]:
         page.append(listed)
     if page:
         yield page
-
-
-async def _owners(database: Database) -> AsyncIterator[str]:
-    """Yield every owner who has written something."""
-    after: str | None = ""
-    while after is not None:
-        page = await database.reads(None).only("dump.owners", _OwnerPage, after=after, limit=PAGE_OWNERS)
-        for owner in page.owners:
-            yield owner
-        after = page.last

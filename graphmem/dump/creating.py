@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from graphmem.database.driver import Database
+from graphmem.database.owners import every_owner
 from graphmem.dump import container, records
 from graphmem.dump.stored import OBSERVATION, StoredSource, StoredTransaction
 from graphmem.errors import DatabaseFull, DumpRefused
@@ -22,8 +23,6 @@ from graphmem.writing.state import LockedOwner
 
 PAGE_TRANSACTIONS: Final = 500
 """Transactions that one query reads; fewer where their values are large."""
-PAGE_OWNERS: Final = 1_000
-"""Owners that one query reads."""
 ABANDONED_AFTER_SECONDS: Final = 86_400.0
 """A partial file that nobody has written to for this long belongs to no backup under way."""
 Progress = Callable[[int, int | None], None]
@@ -100,13 +99,6 @@ class _Cut:
     counts: _Counts
 
 
-class _OwnerPage(NamedTuple):
-    """A stretch of owners; ``last`` is the id to continue after."""
-
-    owners: list[str]
-    last: str | None
-
-
 class _TypeRow(NamedTuple):
     """A relationship type, with the keys of :class:`graphmem.dump.records.RelationshipType`."""
 
@@ -156,7 +148,7 @@ class _Creator:
         self._database, self._writer, self._progress = database, writer, progress
 
     async def run(self, chosen: Sequence[str]) -> CreateResult:
-        owners = sorted(set(chosen) or [owner async for owner in self._owners()])
+        owners = sorted(set(chosen) or [owner async for owner in every_owner(self._database)])
         cuts = {owner: await self._cut(owner) for owner in owners}
         for owner in chosen:
             if not cuts[owner].sequence:
@@ -185,16 +177,6 @@ class _Creator:
         """Return how many transactions an owner has; 0 for an owner whose data is erased."""
         locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
         return 0 if locked is None or locked.revision is None else locked.sequence
-
-    async def _owners(self) -> AsyncIterator[str]:
-        after: str | None = ""
-        while after is not None:
-            page = await self._database.reads(None).only(
-                "dump.owners", _OwnerPage, after=after, limit=PAGE_OWNERS
-            )
-            for owner in page.owners:
-                yield owner
-            after = page.last
 
     async def _relationship_types(self, names: set[str] | None) -> int:
         rows = await self._database.reads(None).only("dump.relationship_types", _TypeRows)
