@@ -21,7 +21,7 @@ from graphmem.cli.session import (
     tell_progress,
     telling_errors,
 )
-from graphmem.errors import AccountConflict, ConfigurationInvalid, InvalidInput
+from graphmem.errors import AccountConflict, InvalidInput
 
 if TYPE_CHECKING:
     from graphmem.auth.accounts import Account, Accounts, Deleted
@@ -41,13 +41,10 @@ def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable
         ConfigurationInvalid: ``--base-url`` names another service.
         DataDirectoryRefused: there is no database.
     """
-    chosen = session.settings()
-    if chosen.base_url is not None:
-        raise ConfigurationInvalid(
-            f"accounts are managed on the machine of their database, not at {chosen.base_url}: run this "
-            "command there, without --base-url",
-            setting="GRAPHMEM_BASE_URL",
-        )
+    chosen = session.local_settings(
+        "accounts are managed on the machine of their database, not at {}: run this command there, without "
+        "--base-url"
+    )
     session.log_to_file(chosen)
 
     async def run() -> T:

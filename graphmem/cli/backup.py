@@ -13,7 +13,6 @@ import typer
 
 from graphmem.cli.db import Json, show
 from graphmem.cli.session import (
-    Session,
     current,
     fetching,
     require_database,
@@ -22,7 +21,7 @@ from graphmem.cli.session import (
     tell_progress,
     telling_errors,
 )
-from graphmem.errors import ConfigurationInvalid, DumpConflicts
+from graphmem.errors import DumpConflicts
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 # Paths are not checked here: opening the file reports permission errors.
 File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
+ELSEWHERE = "backup works on the data of this machine, not at {}: run it there"
 BYTES_ELSEWHERE = (
     "The dump names the files that were stored, and does not hold their bytes: back up the object store as "
     "well. `graphmem storage info` says where it is."
@@ -78,7 +78,7 @@ def create(
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
-        chosen = _local_settings(session)
+        chosen = session.local_settings(ELSEWHERE)
         require_database(chosen)
         session.log_to_file(chosen)
         if os.path.isdir(path):
@@ -132,7 +132,7 @@ def restore(
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
-        chosen = _local_settings(session)
+        chosen = session.local_settings(ELSEWHERE)
         session.log_to_file(chosen)
         result = run_async(_restore(chosen, path, dry_run))
         conflicts = [conflict.report() for conflict in result.conflicts]
@@ -172,16 +172,6 @@ async def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult
         with _bars() as bars:
             where = services.database, services.vocabulary, services.writers
             return await dump.restore(*where, path, dry_run=dry_run, progress=bars.advance)
-
-
-def _local_settings(session: Session) -> Settings:
-    chosen = session.settings()
-    if chosen.base_url is not None:
-        raise ConfigurationInvalid(
-            f"backup works on the data of this machine, not at {chosen.base_url}: run it there",
-            setting="GRAPHMEM_BASE_URL",
-        )
-    return chosen
 
 
 def _counted(contents: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from graphmem.auth import local_actor
 from graphmem.cli.progress import counted_progress
 from graphmem.cli.session import Session, fetching, require_database, run_async, tell_progress
-from graphmem.errors import ConfigurationInvalid
 from graphmem.operations.server import SnapshotHealth, health_of
 from graphmem.reading.snapshot_check import StoredTypes, audit
 from graphmem.registry import Context
@@ -13,13 +12,10 @@ from graphmem.registry import Context
 
 def rebuild(session: Session) -> SnapshotHealth:
     """Derive everything of the local owner again, with a progress bar; return what was repaired."""
-    chosen = session.settings()
-    if chosen.base_url is not None:
-        raise ConfigurationInvalid(
-            f"rebuild works on the data of this machine, not at {chosen.base_url}: run it there, or repair "
-            "the data of that service with `graphmem snapshots check --auto-fix`",
-            setting="GRAPHMEM_BASE_URL",
-        )
+    chosen = session.local_settings(
+        "rebuild works on the data of this machine, not at {}: run it there, or repair the data of that "
+        "service with `graphmem snapshots check --auto-fix`"
+    )
     require_database(chosen)
     session.log_to_file(chosen)
 

@@ -71,6 +71,20 @@ class Session:
 
         return settings.load(**(self.overrides | more))
 
+    def local_settings(self, refusal: str) -> Settings:
+        """Return the settings of a command that works on the data of this machine.
+
+        Args:
+            refusal: the message where ``--base-url`` names another service; ``{}`` stands for its address.
+
+        Raises:
+            ConfigurationInvalid: it names one.
+        """
+        chosen = self.settings()
+        if chosen.base_url is not None:
+            raise ConfigurationInvalid(refusal.format(chosen.base_url), setting="GRAPHMEM_BASE_URL")
+        return chosen
+
     def run(self, operation: Call, raw: dict[str, Any]) -> bytes:
         """Run an operation by the local service, at ``--base-url``, or in this process with ``--offline``.
 

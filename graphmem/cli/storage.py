@@ -11,7 +11,6 @@ import typer
 
 from graphmem.cli.db import Json, show
 from graphmem.cli.session import (
-    Session,
     current,
     fetching,
     require_database,
@@ -20,7 +19,6 @@ from graphmem.cli.session import (
     tell_progress,
     telling_errors,
 )
-from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from graphmem.checking.unreferenced import Removal
     from graphmem.settings import Settings
 
+ELSEWHERE: Final = "storage works on the data of this machine, not at {}: run it there"
 UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400}
 GRACE_MIN_SECONDS: Final = 3_600
 """Least grace time: longer than a store takes from the object to its source."""
@@ -48,7 +47,7 @@ def info(context: typer.Context, as_json: Json = False) -> None:
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
-        chosen = _local_settings(session)
+        chosen = session.local_settings(ELSEWHERE)
         if chosen.objects_bucket is None:
             require_database(chosen)
         session.log_to_file(chosen)
@@ -98,7 +97,7 @@ def gc(
     """
     session = current(context)
     with telling_errors(as_json or session.as_json):
-        chosen = _local_settings(session)
+        chosen = session.local_settings(ELSEWHERE)
         require_database(chosen)
         session.log_to_file(chosen)
         removal = run_async(_gc(chosen, grace, dry_run, all_owners))
@@ -164,16 +163,6 @@ async def _info(chosen: Settings, tell: Callable[[int], None]) -> dict[str, Any]
         "unfinished": unfinished.count,
         "unfinished_bytes": unfinished.size,
     }
-
-
-def _local_settings(session: Session) -> Settings:
-    chosen = session.settings()
-    if chosen.base_url is not None:
-        raise ConfigurationInvalid(
-            f"storage works on the data of this machine, not at {chosen.base_url}: run it there",
-            setting="GRAPHMEM_BASE_URL",
-        )
-    return chosen
 
 
 @contextmanager
