@@ -96,8 +96,8 @@ def greet(where: Place) -> Greeting | None:
 def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
     """Return the greeting of a ready service; start the service if there is none.
 
-    A service of another version is stopped, after its running requests, and replaced. ``tell`` gets a line of
-    progress at least every 5 s.
+    A service of another version is stopped, after its running requests, and replaced; one that had failed
+    before this call is replaced as soon as it has ended. ``tell`` gets a line of progress at least every 5 s.
 
     Raises:
         ConfigurationInvalid: the service has other settings; the message names them. Nothing was done.
@@ -109,8 +109,10 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
     child: subprocess.Popen[bytes] | None = None
     starts = 0
     replaced: set[int] = set()
+    answer = greet(where)
+    # What made that service fail may be mended by now. It ends once its failure is read.
+    failed = answer["pid"] if answer and answer["state"] == greeting.FAILED else None
     while True:
-        answer = greet(where)
         if answer is not None and answer["version"] != __version__:
             _replace(where, answer, replaced)
         elif answer is not None:
@@ -118,7 +120,7 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
             if answer["state"] == greeting.READY:
                 _start_stopped_database(settings)
                 return answer
-            if answer["state"] == greeting.FAILED:
+            if answer["state"] == greeting.FAILED and answer["pid"] != failed:
                 raise GraphmemError.of(answer["error"])
         if answer is None and child is None and not is_locked(where):
             _check_starts(starts, where)
@@ -128,6 +130,7 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
             if code != HELD_EXIT_CODE and answer is None and not is_locked(where):
                 _check_starts(STARTS_LIMIT if code > 0 else starts, where)
         wait.turn(str(answer["doing"]) if answer and answer.get("doing") else "starting the local service")
+        answer = greet(where)
 
 
 def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:

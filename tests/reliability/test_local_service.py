@@ -208,6 +208,16 @@ def test_a_failed_start_is_told_to_the_caller(local: Settings) -> None:
     assert store(local)["entities_created"] == 1
 
 
+def test_a_start_that_failed_before_a_call_is_tried_again(spawned: Settings) -> None:
+    spawned.data_path.mkdir()
+    (spawned.data_path / "logs").touch()
+    where = place(spawned)
+    calling.start(spawned, where)
+    wait_for(lambda: "cannot start" in where.console.read_text())
+    (spawned.data_path / "logs").unlink()
+    assert store(spawned)["entities_created"] == 1
+
+
 def test_a_service_that_ends_at_its_start_is_reported_with_its_last_lines(
     spawned: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
