@@ -30,6 +30,8 @@ PART_KINDS = (
     "table",
 )
 REASON_CHARACTERS_LIMIT = 500
+FILE_BYTES_LIMIT = 52_428_800
+"""Bytes of the largest file that is stored or parsed."""
 
 
 class ParseFailed(Exception):
@@ -45,7 +47,7 @@ class ParseFailed(Exception):
 class Limits:
     """What a file may cost. What exceeds a limit is a :class:`ParseFailed` that names it."""
 
-    file_bytes: int = 52_428_800
+    file_bytes: int = FILE_BYTES_LIMIT
     text_characters: int = 10_000_000
     parts: int = 200_000
     pages: int = 5_000

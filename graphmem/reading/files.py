@@ -7,21 +7,20 @@ import base64
 import binascii
 import hashlib
 import io
-from typing import Annotated, Final, NotRequired
+from typing import Annotated, Final, NotRequired, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import NotBlank, invalid
 from graphmem.errors import FileContentInvalid, FileTooLarge
+from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.ingest.media_types import media_type
 from graphmem.reading.receipts import Writing
 from graphmem.registry import Context
 from graphmem.writing import Receipt
 from graphmem.writing.sources import NewSource
 
-FILE_BYTES_LIMIT: Final = 52_428_800
-"""Largest file, in bytes."""
 NAME_LIMIT: Final = 1_000
 TYPE_LIMIT: Final = 255
 
@@ -63,13 +62,7 @@ def stored_file(receipt: Receipt) -> StoredFile:
     if "source" not in receipt.result:
         return {}
     source = receipt.result["source"]
-    return {
-        "source_id": source["source_id"],
-        "content_hash": source["content_hash"],
-        "file_size": source["file_size"],
-        "mime_type": source["mime_type"],
-        "deduplicated": source["deduplicated"] or receipt.replayed,
-    }
+    return cast(StoredFile, {**source, "deduplicated": source["deduplicated"] or receipt.replayed})
 
 
 async def received(context: Context, arguments: WithFile, *, commit: bool = True) -> NewSource | None:
@@ -83,7 +76,7 @@ async def received(context: Context, arguments: WithFile, *, commit: bool = True
 
     Raises:
         FileContentInvalid: the content is no base64, or holds no byte.
-        FileTooLarge: the file has more than 52,428,800 bytes.
+        FileTooLarge: the file has more bytes than the limit.
         ObjectStoreUnavailable: the object store cannot be written to.
     """
     if arguments.file_content is None:
