@@ -14,6 +14,7 @@ GraphmemError                     500  exit 1
 ├── PayloadTooLarge               413  exit 2   PAYLOAD_TOO_LARGE
 │   ├── FileTooLarge                            INGESTION_FILE_TOO_LARGE
 │   └── TransactionTooLarge                     TRANSACTION_TOO_LARGE
+├── RangeNotSatisfiable           416  exit 2   RANGE_NOT_SATISFIABLE
 ├── AuthRequired                  401  exit 3   AUTH_REQUIRED
 ├── AuthInvalid                   401  exit 3   AUTH_INVALID
 ├── OAuthRefused                  400  exit 2   OAUTH_REFUSED
@@ -222,6 +223,17 @@ class TransactionTooLarge(PayloadTooLarge):
     """
 
     code = "TRANSACTION_TOO_LARGE"
+
+
+class RangeNotSatisfiable(GraphmemError):
+    """The file has none of the requested bytes: details.size is how many it has."""
+
+    code, status, exit_code = "RANGE_NOT_SATISFIABLE", 416, 2
+    headers: ClassVar[dict[str, str]] = {"Content-Range": ""}
+
+    def answer_headers(self) -> dict[str, str]:
+        """Return ``Content-Range`` with the size of the file."""
+        return {"Content-Range": f"bytes */{self.details['size']}"}
 
 
 class AuthRequired(GraphmemError):

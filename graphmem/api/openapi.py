@@ -46,7 +46,8 @@ ERRORS_OF_ALL = (
 )  # fmt: skip
 ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, Forbidden)
 _STATUSES = {
-    200: "OK", 201: "Created", 302: "Found", 303: "See Other", 400: "", 403: "",
+    200: "OK", 201: "Created", 206: "Partial Content", 302: "Found", 303: "See Other", 304: "Not Modified",
+    400: "", 403: "",
 }  # fmt: skip
 ERRORS_OF_BODIES = (InvalidJson, UnsupportedMediaType, PayloadTooLarge)
 
@@ -92,11 +93,14 @@ def _describe_rest(route: RestRoute) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": route.name, "summary": route.summary, "tags": [route.tag],
     }  # fmt: skip
-    if route.query:
-        described["parameters"] = [
-            _parameter(name, copy.deepcopy(dict(schema)), "query", False)
-            for name, schema in route.query.items()
-        ]
+    places = {"path": route.path_parameters, "query": route.query, "header": route.headers}
+    parameters = [
+        _parameter(name, copy.deepcopy(dict(schema)), place, place == "path")
+        for place, schemas in places.items()
+        for name, schema in schemas.items()
+    ]
+    if parameters:
+        described["parameters"] = parameters
     if route.bodies:
         content = {
             media_type: {"schema": copy.deepcopy(dict(schema))} for media_type, schema in route.bodies.items()

@@ -1,4 +1,4 @@
-"""The routes that REST alone has: pages, documents, redirects. Operations have theirs in the registry.
+"""The routes that REST alone has: pages, documents, redirects, files. Operations have theirs in the registry.
 
 :mod:`graphmem.api.app` adds the routes of :data:`ROUTES`, and :mod:`graphmem.api.openapi` describes them. An
 endpoint finds the services of its process at ``request.app.state.services``.
@@ -25,10 +25,15 @@ from graphmem.errors import (
     GraphmemError,
     InvalidInput,
     InvalidJson,
+    NotFound,
     OAuthClientUnknown,
     OAuthRefused,
     OAuthStateInvalid,
+    ObjectDamaged,
+    ObjectMissing,
+    ObjectStoreUnavailable,
     PayloadTooLarge,
+    RangeNotSatisfiable,
     UnknownField,
     UnsupportedMediaType,
 )
@@ -58,7 +63,9 @@ class RestRoute:
         name: the ``operationId``.
         scope: the scope that its caller needs; None: any caller may call it.
         rate_class: the limit that counts it.
+        path_parameters: the schema of each parameter of the path.
         query: the schema of each parameter of the query string.
+        headers: the schema of each header that it reads.
         bodies: the schema of the body of each media type.
         errors: the errors that it answers beyond those of every route.
         is_oauth: whether its errors have the members of RFC 6749 beside those of the envelope.
@@ -74,7 +81,9 @@ class RestRoute:
     scope: Scope | None = None
     rate_class: RateClass = RateClass.READ
     answers: tuple[Answer, ...] = (Answer(),)
+    path_parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
     query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
+    headers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
     bodies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
     errors: tuple[type[GraphmemError], ...] = ()
     is_oauth: bool = False
@@ -226,6 +235,24 @@ _OAUTH: Final = (
     ),
 )  # fmt: skip
 
+_BYTES: Final = {"type": "string", "format": "binary"}
+_FILE: Final = (
+    *(Answer(status, "application/octet-stream", _BYTES) for status in (200, 206)),
+    Answer(304, ""),
+)
+"""The answers with the bytes of a file: all of them, a range, and none because the caller has them."""
+_FILE_ERRORS: Final = (
+    NotFound, RangeNotSatisfiable, ObjectMissing, ObjectDamaged, ObjectStoreUnavailable, *_DATABASE
+)  # fmt: skip
+_FILES: Final = (
+    RestRoute(
+        "GET", "/sources/{source_id}/content", "get_source_content", "The bytes of a stored file.",
+        _later("downloads", "content"), "sources", scope=Scope.READ, answers=_FILE,
+        path_parameters=_texts("source_id"), headers=_texts("Range", "If-None-Match", "If-Range"),
+        errors=_FILE_ERRORS,
+    ),
+)  # fmt: skip
+
 ROUTES: Final = (
     RestRoute(
         "GET", "/", "get_faces", "The paths of the faces.", _name_faces,
@@ -236,6 +263,7 @@ ROUTES: Final = (
         answers=(Answer(media_type="application/yaml"),),
     ),
     *_OAUTH,
+    *_FILES,
     RestRoute(
         "GET", "/metrics", "get_metrics",
         "The metrics of this process in the text format of Prometheus.", _measure,

@@ -16,7 +16,7 @@ from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 
 ROUTES = sorted({route for operation in REGISTRY.values() for route in operation.routes})
-STATUSES = {200, 201, 400, 401, 403, 404, 409, 413, 429, 500, 503}
+STATUSES = {200, 201, 400, 401, 403, 404, 409, 413, 416, 429, 500, 503}
 JSON = {"Content-Type": "application/json"}
 Http = Callable[..., httpx.Response]
 
