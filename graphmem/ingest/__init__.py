@@ -1,1 +1,6 @@
-"""From bytes to what can be stored: one module per format. No database and no network here."""
+"""From bytes to documents to what can be stored: a module per format. No database and no network here."""
+
+from graphmem.ingest.interpreters import interpreter_for, propose
+from graphmem.ingest.proposal import InterpretationFailed, Proposal
+
+__all__ = ["InterpretationFailed", "Proposal", "interpreter_for", "propose"]

@@ -36,7 +36,7 @@ DEFAULT_PRIORITY: Final = 100.0
 PRIORITY_LIMIT: Final = 1e15
 ISSUES_LIMIT: Final = 100
 """Faults of one request that an answer lists; the next attempt lists the others."""
-_WRAPPERS = frozenset({"attributes", "properties", "fields", "data", "snapshot"})
+WRAPPERS = frozenset({"attributes", "properties", "fields", "data", "snapshot"})
 
 
 class Issue(TypedDict):
@@ -181,7 +181,7 @@ class Reader:
             self.refuse("ERR_ITEM_NOT_OBJECT", path, "an item must be an object", index)
             return None
         fields = {n: v for n, v in raw.items() if n not in RESERVED or n == identity.CANONICAL_NAME}
-        if len(fields) == 1 and (only := next(iter(fields))) in _WRAPPERS and isinstance(raw[only], Mapping):
+        if len(fields) == 1 and (only := next(iter(fields))) in WRAPPERS and isinstance(raw[only], Mapping):
             message = f"fields are keys of the item itself: move those of {only} up one level"
             self.refuse("ERR_NESTED_FIELDS", f"{path}.{only}", message, index)
             return None

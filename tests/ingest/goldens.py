@@ -1,4 +1,7 @@
-"""The expected document of each fixture: `python -m tests.ingest.goldens --write` writes them anew."""
+"""The expected document and proposal of each fixture.
+
+`python -m tests.ingest.goldens --write` writes them anew.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from graphmem.ingest import InterpretationFailed, propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import Limits, ParseFailed
 
@@ -17,6 +21,11 @@ FILES = sorted(path for path in (FOLDER / "files").iterdir() if path.is_file())
 def golden(file: Path) -> Path:
     """Return where the expected document of a fixture stands."""
     return FOLDER / "golden" / f"{file.name}.json"
+
+
+def golden_proposal(file: Path) -> Path:
+    """Return where the expected proposal of a fixture stands."""
+    return FOLDER / "golden" / f"{file.name}.proposal.json"
 
 
 def document(file: Path) -> dict[str, Any]:
@@ -30,13 +39,23 @@ def document(file: Path) -> dict[str, Any]:
     return json.loads(json.dumps(value))
 
 
+def proposal(file: Path) -> dict[str, Any]:
+    """Return what the interpreter of its format proposes for a fixture."""
+    try:
+        parsed = parsed_here(file.read_bytes(), None, file.name, Limits())
+        value = propose(parsed, file_name=file.name).as_dict()
+    except (ParseFailed, InterpretationFailed) as exc:
+        return {"failed": exc.reason}
+    return json.loads(json.dumps(value))
+
+
 def main() -> None:
-    """Write every expected document."""
+    """Write every expected document and proposal."""
     if sys.argv[1:] != ["--write"]:
         raise SystemExit("usage: python -m tests.ingest.goldens --write")
     for file in FILES:
-        text = json.dumps(document(file), indent=1, ensure_ascii=False) + "\n"
-        golden(file).write_text(text, encoding="utf-8")
+        for path, value in ((golden(file), document(file)), (golden_proposal(file), proposal(file))):
+            path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,322 @@
+"""How an interpreter puts a proposal together: what could not be stored is left out, with a warning."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from graphmem.ingest.document import Document, Field, Span
+from graphmem.ingest.proposal import InterpretationFailed, Proposal, ProposedEntity, ProposedRelationship
+from graphmem.model import canonical, dates, identity, items, relationship, times
+
+ENTITIES_LIMIT = 100_000
+RELATIONSHIPS_LIMIT = 200_000
+FIELDS_LIMIT = 500
+VALUE_CHARACTERS_LIMIT = 100_000
+"""Characters of the canonical JSON of one value."""
+WARNINGS_LIMIT = 100
+SHOWN_CHARACTERS = 64
+"""How much of a name a warning shows."""
+SPELLINGS = {"e_mail": "email"}
+"""Field names that have two spellings."""
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class Member(NamedTuple):
+    """A value of an entity under the name of its field, and its place."""
+
+    name: str
+    value: Any
+    span: Span | None = None
+
+
+class Draft:
+    """Collects the entities, the relationships and the warnings of one proposal."""
+
+    def __init__(self) -> None:
+        self.entities: list[ProposedEntity] = []
+        self._relationships: dict[tuple[str, int, int], ProposedRelationship] = {}
+        self._warnings: dict[str, None] = {}
+
+    def warn(self, sentence: str) -> None:
+        """Add a warning once; beyond a bound one sentence stands for the others."""
+        more = len(self._warnings) >= WARNINGS_LIMIT
+        self._warnings["There are more warnings." if more else sentence] = None
+
+    def entity(
+        self,
+        entity_type: str,
+        members: Iterable[Member],
+        span: Span | None,
+        *,
+        canonical_name: Any = None,
+        observed_at: Any = None,
+    ) -> int | None:
+        """Add an entity and return its index; ``None`` if nothing of it can be stored.
+
+        Null and blank texts are no values. Of two members with one name the first one counts.
+        """
+        if len(self.entities) >= ENTITIES_LIMIT:
+            self.warn(f"There are more than {ENTITIES_LIMIT:,} entities: the others are left out.")
+            return None
+        where = place(span)
+        fields: dict[str, Any] = {}
+        spans: dict[str, Span] = {}
+        for name, value, value_span in members:
+            if is_empty(value) or name in fields or not self._is_storable(name, value, where):
+                continue
+            if len(fields) >= FIELDS_LIMIT:
+                self.warn(f"An entity{where} has more than {FIELDS_LIMIT} fields: the others are left out.")
+                break
+            fields[name] = value
+            if value_span is not None:
+                spans[name] = value_span
+        name = self._canonical_name(canonical_name, where)
+        if not fields and name is None:
+            return None
+        only = next(iter(fields)) if len(fields) == 1 and name is None else None
+        if only in items.WRAPPERS and isinstance(fields[only], Mapping):
+            self.warn(f"An entity{where} is left out: {only} is an object, and its only field.")
+            return None
+        at = None if is_empty(observed_at) else moment(observed_at)
+        if at is None and not is_empty(observed_at):
+            self.warn(f"A time{where} is left out: it is none.")
+        self.entities.append(ProposedEntity(entity_type, fields, spans, span, name, at))
+        return len(self.entities) - 1
+
+    def relate(
+        self,
+        relationship_type: str,
+        source: int | None,
+        target: int | None,
+        span: Span | None,
+        metadata: Mapping[str, Any] | None = None,
+        observed_at: str | None = None,
+    ) -> None:
+        """Add a relationship between two entities, unless one of them was left out.
+
+        A second one of the same type between the same entities adds what its metadata have: the elements of
+        lists, and members that the first one lacks.
+        """
+        if source is None or target is None:
+            return
+        if source == target or self._is_one(source, target):
+            self.warn(f"A relationship of an entity to itself{place(span)} is left out.")
+            return
+        key = (relationship_type, source, target)
+        known = self._relationships.get(key)
+        if known is not None:
+            self._relationships[key] = replace(known, metadata=_joined(known.metadata, metadata or {}))
+        elif len(self._relationships) >= RELATIONSHIPS_LIMIT:
+            self.warn(f"There are more than {RELATIONSHIPS_LIMIT:,} relationships: the others are left out.")
+        else:
+            storable = {n: v for n, v in (metadata or {}).items() if self._is_storable(n, v, place(span))}
+            self._relationships[key] = ProposedRelationship(*key, storable, span, observed_at)
+
+    def proposal(self) -> Proposal:
+        """Return what was collected."""
+        return Proposal(tuple(self.entities), tuple(self._relationships.values()), tuple(self._warnings))
+
+    def _is_one(self, source: int, target: int) -> bool:
+        """Return whether two items are the same entity by its type's identity rule."""
+        first, second = self.entities[source], self.entities[target]
+        return first.entity_type == second.entity_type and _identity(first) == _identity(second)
+
+    def _canonical_name(self, name: Any, where: str) -> str | None:
+        if is_empty(name):
+            return None
+        if not isinstance(name, str) or not self._is_storable(identity.CANONICAL_NAME, name, where):
+            self.warn(f"A canonical name{where} is left out: it is no text.")
+            return None
+        return name if identity.fold_text(name) else None
+
+    def _is_storable(self, name: str, value: Any, where: str) -> bool:
+        shown = name[:SHOWN_CHARACTERS]
+        if not 0 < len(name) <= identity.NAME_LIMIT or not is_text(name):
+            shown = shown.encode(errors="replace").decode()
+            self.warn(f"The field {shown!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
+            return False
+        if name in items.RESERVED and name != identity.CANONICAL_NAME:
+            self.warn(f"The field {shown!r} is left out: the name has a meaning of its own.")
+            return False
+        reason = refusal(value)
+        if reason is not None:
+            self.warn(f"A value of the field {shown!r}{where} is left out: {reason}.")
+        return reason is None
+
+
+def redrafted(proposal: Proposal) -> Proposal:
+    """Return a proposal after the rules of :class:`Draft`.
+
+    Raises:
+        ValueError: an entity type or a relationship type is none.
+    """
+    draft = Draft()
+    for warning in proposal.warnings:
+        draft.warn(str(warning))
+    places: list[int | None] = []
+    for entity in proposal.entities:
+        members = [Member(name, value, entity.spans.get(name)) for name, value in entity.fields.items()]
+        entity_type = entity_type_of(entity.entity_type)
+        if entity_type is None:
+            raise ValueError(f"{str(entity.entity_type)[:100]!r} is no entity type.")
+        places.append(
+            draft.entity(
+                entity_type,
+                members,
+                entity.span,
+                canonical_name=entity.canonical_name,
+                observed_at=entity.observed_at,
+            )
+        )
+    for link in proposal.relationships:
+        source, target = (
+            places[end] if 0 <= end < len(places) else None for end in (link.source, link.target)
+        )
+        if link.relationship_type not in relationship.BUILTIN:
+            raise ValueError(f"{str(link.relationship_type)[:100]!r} is no relationship type.")
+        draft.relate(
+            link.relationship_type, source, target, link.span, link.metadata, moment(link.observed_at)
+        )
+    return draft.proposal()
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a value says nothing: null, or a text of white space alone."""
+    return value is None or (isinstance(value, str) and (not value or value.isspace()))
+
+
+def refusal(value: Any) -> str | None:
+    """Return why a value cannot be stored, ``None`` if it can."""
+    if type(value) is str and value.isascii() and len(value) < VALUE_CHARACTERS_LIMIT // 8:
+        return None
+    try:
+        size = len(canonical.encode(value, levels=canonical.VALUE_DEPTH))
+    except canonical.NotCanonical as exc:
+        return exc.reason
+    except RecursionError:
+        return "too many levels of nesting"
+    if size > VALUE_CHARACTERS_LIMIT:
+        return f"it has more than {VALUE_CHARACTERS_LIMIT:,} characters"
+    return None
+
+
+def is_text(text: str) -> bool:
+    """Return whether a text has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def moment(text: Any) -> str | None:
+    """Return a time in the form that can be stored, ``None`` if a value is no time."""
+    if not isinstance(text, str):
+        return None
+    try:
+        times.parse(text)
+    except ValueError:
+        written = dates.parse(text.strip())
+        return times.render(written.at) if written is not None else None
+    return text.strip()
+
+
+def place(span: Span | None) -> str:
+    """Return where a span is, for a sentence: `` in row 3``; empty if it does not say."""
+    for name in ("cell", "row", "message", "line", "page"):
+        if span is not None and (value := getattr(span, name)) is not None:
+            return f" in {name} {value}"
+    return ""
+
+
+@lru_cache(maxsize=10_000)
+def field_name(label: str) -> str:
+    """Return the field name of a column or a member: ``"E-Mail"`` is ``email``, ``birthDate`` ``birth_date``.
+
+    Lower case; what is no letter, no digit and no mark becomes one underscore. A label without letters and
+    digits stays as it is.
+    """
+    spaced = "".join(
+        c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in _CAPITAL.sub(" ", label)
+    )
+    name = "_".join(spaced.lower().split())
+    return SPELLINGS.get(name, name) or label.strip()
+
+
+def named_members(fields: Iterable[Field]) -> list[Member]:
+    """Return the fields of a part under their field names; a name that comes again gets its number."""
+    members: dict[str, Member] = {}
+    for field in fields:
+        name = base = field_name(field.name)
+        number = 1
+        while name in members:
+            number += 1
+            name = f"{base}_{number}"
+        members[name] = Member(name, field.value, field.span)
+    return list(members.values())
+
+
+def entity_type_of(value: Any) -> str | None:
+    """Return the canonical spelling of an entity type, ``None`` if a value is none."""
+    try:
+        return identity.normalise_type(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def configured_type(configuration: Mapping[str, Any]) -> str | None:
+    """Return the entity type of a configuration, ``None`` if it has none.
+
+    Raises:
+        InterpretationFailed: it is no entity type.
+    """
+    value = configuration.get("entity_type")
+    entity_type = entity_type_of(value)
+    if value is not None and entity_type is None:
+        raise InterpretationFailed(f"The configuration has no entity type: {str(value)[:100]!r}.")
+    return entity_type
+
+
+def known_type(name: str | None) -> str | None:
+    """Return the shipped type that the name of a sheet or a file is, ``None`` if it is none."""
+    entity_type = entity_type_of(name)
+    return entity_type if entity_type in identity.SHIPPED else None
+
+
+def stem(file_name: str | None) -> str | None:
+    """Return the name of a file without its folders and its suffix."""
+    if file_name is None:
+        return None
+    name = file_name.replace("\\", "/").rpartition("/")[2]
+    return name.rpartition(".")[0] or name
+
+
+def values(part_fields: Iterable[Field]) -> dict[str, Field]:
+    """Return fields by name."""
+    return {field.name: field for field in part_fields}
+
+
+def whole(document: Document) -> Span | None:
+    """Return the place of all the text of a document, ``None`` if it has none."""
+    return Span(line=1, start=0, end=len(document.text)) if document.text else None
+
+
+def _identity(entity: ProposedEntity) -> identity.Identity:
+    fields = dict(entity.fields)
+    if entity.canonical_name is not None:
+        fields[identity.CANONICAL_NAME] = entity.canonical_name
+    return identity.identify("", entity.entity_type, fields)
+
+
+def _joined(known: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    joined = {**more, **known}
+    for name, value in more.items():
+        before = known.get(name)
+        if isinstance(before, list) and isinstance(value, list):
+            joined[name] = [*before, *(element for element in value if element not in before)]
+    return joined

@@ -1,0 +1,342 @@
+"""Proposals: those of the fixtures, the places of their values, and that each can be stored."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, propose
+from graphmem.ingest.child import parsed_here
+from graphmem.ingest.document import PART_KINDS, Document, Field, Limits, ParseFailed, Part, Span
+from graphmem.ingest.interpreters import Interpreter, Options, table
+from graphmem.ingest.interpreters.draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT, field_name
+from graphmem.ingest.proposal import ProposedEntity, ProposedRelationship
+from graphmem.ingest.table import BY_NAME
+from graphmem.model import items, times
+from tests.ingest.goldens import FILES, golden, golden_proposal, proposal
+from tests.ingest.test_formats import SMALL, damages, decoded, leaves, squashed
+from tests.ingest.test_table import PAGE
+
+FORMATS = sorted({format for interpreter in table.INTERPRETERS for format in interpreter.formats})
+INTERPRETED = [file for file in FILES if json.loads(golden(file).read_text())["format"] in FORMATS]
+LABELS = [
+    "name", "Name", "E-Mail", "type", "entity_type", "canonical_name", "observed_at", "data", "intent",
+    "value",
+]  # fmt: skip
+FUZZ = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]
+
+
+def interpreted(name: str, text: str, **more: Any) -> Proposal:
+    return propose(parsed_here(text.encode(), None, name, Limits()), file_name=name, **more)
+
+
+def types_and_fields(proposed: Proposal) -> list[tuple[str, dict[str, Any]]]:
+    return [(entity.entity_type, dict(entity.fields)) for entity in proposed.entities]
+
+
+def check_storable(proposed: Proposal) -> None:
+    """Check that no element would be refused, except for a time in the future."""
+    reader = items.Reader("owner", "txn")
+    for index, entity in enumerate(proposed.entities):
+        assert not set(entity.fields) & items.RESERVED
+        item: dict[str, Any] = {"entity_type": entity.entity_type, **entity.fields}
+        if entity.canonical_name is not None:
+            item["canonical_name"] = entity.canonical_name
+        if entity.observed_at is not None:
+            times.parse(entity.observed_at)
+        reader.item(index, item)
+        assert set(entity.spans) <= set(entity.fields)
+    for index, link in enumerate(proposed.relationships):
+        raw = {"relationship_type": link.relationship_type, "metadata": dict(link.metadata)}
+        ends = {"source_index": link.source, "target_index": link.target}
+        reader.link(index, raw | ends, len(proposed.entities))
+        assert link.source != link.target
+        if link.observed_at is not None:
+            times.parse(link.observed_at)
+    assert reader.issues == []
+    json.dumps(proposed.as_dict(), allow_nan=False, ensure_ascii=False).encode()
+
+
+def holds(document: Document, value: Any, span: Span) -> bool:
+    """Return whether a place holds a value, perhaps in the quotes and escapes of the file."""
+    if span.start is None:
+        return True
+    text = document.text[span.start : span.end]
+    return decoded(text) == value or all(squashed(leaf) in squashed(text) for leaf in leaves(value, ""))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_a_fixture_has_its_golden_proposal(file: Path) -> None:
+    assert proposal(file) == json.loads(golden_proposal(file).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("file", INTERPRETED, ids=lambda file: file.name)
+def test_the_place_of_a_field_holds_its_value(file: Path) -> None:
+    document = parsed_here(file.read_bytes(), None, file.name, Limits())
+    proposed = propose(document, file_name=file.name)
+    check_storable(proposed)
+    wrong = [
+        (name, entity.fields[name])
+        for entity in proposed.entities
+        for name, span in entity.spans.items()
+        if name != "sent_at" and not holds(document, entity.fields[name], span)
+    ]
+    assert wrong == []
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None, suppress_health_check=FUZZ)
+def test_a_damaged_file_has_a_proposal_that_can_be_stored(data: st.DataObject) -> None:
+    file = data.draw(st.sampled_from(INTERPRETED))
+    with contextlib.suppress(ParseFailed):
+        document = parsed_here(data.draw(damages(file.read_bytes())), None, file.name, SMALL)
+        if document.format in FORMATS:
+            check_storable(propose(document, file_name=file.name))
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Document:
+    """Return any document: its parts need not fit its text."""
+    text = draw(
+        st.sampled_from(["", "[]", '[{"name": "a"}]', "name,type\nAda,person\n"]) | st.text(max_size=40)
+    )
+    spans = st.builds(
+        lambda start, end, line: Span(line=line, start=min(start, end), end=max(start, end)),
+        st.integers(0, len(text)),
+        st.integers(0, len(text)),
+        st.integers(1, 9) | st.none(),
+    ) | st.just(Span())  # fmt: skip
+    scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+    scalars |= st.sampled_from(
+        ["2026-07-03", "2026-07-03T08:00:00Z", "a@example.org", "person", "x" * 200_000]
+    )
+    people = st.dictionaries(st.sampled_from(["name", "address"]), st.text(max_size=9), max_size=2)
+    values = st.recursive(
+        scalars | people,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+        max_leaves=6,
+    )
+    fields = st.builds(Field, st.sampled_from(names()) | st.text(max_size=70), values, spans)
+    parts = st.builds(
+        Part,
+        st.sampled_from(PART_KINDS),
+        spans,
+        st.integers(1, 6) | st.none(),
+        st.lists(fields, max_size=8).map(tuple),
+    )
+    return Document(
+        text=text,
+        parts=draw(st.lists(parts, max_size=6)),
+        format=draw(st.sampled_from(FORMATS)),
+        media_type="text/plain",
+        parser="text",
+        parser_version="1",
+        title=draw(st.none() | st.text(max_size=9)),
+        metadata=draw(st.dictionaries(st.sampled_from(metadata_names()), values, max_size=4)),
+    )
+
+
+def names() -> list[str]:
+    """Return the names of fields that parsers give, and some more."""
+    goldens = [json.loads(golden(file).read_text(encoding="utf-8")) for file in FILES]
+    parts = [part for value in goldens for part in value.get("parts", ())]
+    return sorted({field["name"] for part in parts for field in part.get("fields", ())} | set(LABELS))
+
+
+def metadata_names() -> list[str]:
+    """Return the names of metadata that parsers give."""
+    goldens = [json.loads(golden(file).read_text(encoding="utf-8")) for file in FILES]
+    return sorted({name for value in goldens for name in value.get("metadata", ())})
+
+
+@given(document=documents(), file_name=st.none() | st.sampled_from(["people.csv", "a", "x" * 300]))
+@settings(max_examples=200, deadline=None, suppress_health_check=FUZZ)
+def test_any_document_has_a_proposal_that_can_be_stored(document: Document, file_name: str | None) -> None:
+    check_storable(propose(document, file_name=file_name))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.csv", "entity_type,name\nSales Order,A\n", "sales_order"),
+        ("a.csv", "type,name\nboat,A\n", "boat"),
+        ("a.csv", "name,city\nAda,Ockham\n", "record"),
+        ("invoices.csv", "vendor,type\nA,paper\n", "invoice"),
+        ("invoices.csv", "vendor,type\nA,task\n", "task"),
+        ("folder/People.csv", "name,city\nAda,Ockham\n", "person"),
+        ("a.json", '{"people": [{"name": "Ada"}], "total": 1}', "person"),
+        ("a.json", '{"name": "Tide", "tasks": [{"title": "a"}]}', "record"),
+    ],
+)
+def test_the_type_of_a_row_comes_from_the_first_that_says_it(name: str, text: str, expected: str) -> None:
+    assert [entity.entity_type for entity in interpreted(name, text).entities] == [expected]
+
+
+def test_the_configuration_gives_the_type_of_rows() -> None:
+    proposed = interpreted("people.csv", "vendor,type\nA,paper\n", configuration={"entity_type": "Invoices"})
+    assert types_and_fields(proposed) == [("invoice", {"vendor": "A", "type": "paper"})]
+
+
+@pytest.mark.parametrize("configuration", [{"entity_type": "!"}, {"entity_type": 3}, {"unknown": 1}])
+def test_a_wrong_configuration_is_refused(configuration: dict[str, Any]) -> None:
+    with pytest.raises(InterpretationFailed):
+        interpreted("a.csv", "a,b\n1,2\n", configuration=configuration)
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("First  Name", "first_name"),
+        ("E-Mail", "email"),
+        ("birthDate", "birth_date"),
+        ("VATNumber", "vat_number"),
+        ("Größe (cm)", "größe_cm"),
+        ("_id", "id"),
+        ("#", "#"),
+    ],
+)
+def test_a_label_becomes_the_name_of_a_field(label: str, expected: str) -> None:
+    assert field_name(label) == expected
+
+
+def test_columns_with_a_meaning_of_their_own_are_no_fields() -> None:
+    header = "canonical_name,Observed at,intent,city,City"
+    text = f"{header}\nAda,2026-07-03,create_new,Ockham,London\nBob,soon,,Oslo,\n"
+    proposed = interpreted("people.csv", text)
+    assert [(e.canonical_name, e.observed_at, dict(e.fields)) for e in proposed.entities] == [
+        ("Ada", "2026-07-03", {"city": "Ockham", "city_2": "London"}),
+        ("Bob", None, {"city": "Oslo"}),
+    ]
+    assert len(proposed.warnings) == 2
+
+
+def test_the_elements_of_a_list_in_an_object_have_their_places() -> None:
+    text = '{\n "total": 2, "people": [{"name": "Ada"},\n  {"name": "Bob", "age": 3}]}'
+    document = parsed_here(text.encode(), None, "a.json", Limits())
+    proposed = propose(document)
+    assert [entity.span and entity.span.line for entity in proposed.entities] == [2, 3]
+    bob = proposed.entities[1]
+    assert {name: text[span.start : span.end] for name, span in bob.spans.items()} == {
+        "name": '"Bob"',
+        "age": "3",
+    }
+    assert "total" in proposed.warnings[0]
+
+
+def test_what_could_not_be_stored_is_left_out_with_a_warning() -> None:
+    deep: Any = "x"
+    for _ in range(99):
+        deep = [deep]
+    row = {"name": "Ada", "n" * 65: 1, "long": "x" * VALUE_CHARACTERS_LIMIT, "deep": deep, "empty": None}
+    more = {f"f{number}": number for number in range(FIELDS_LIMIT)}
+    proposed = interpreted(
+        "people.jsonl", f'{json.dumps(row)}\n{json.dumps(more)}\n{{"data": {{"a": 1}}}}\n{{}}\n'
+    )
+    assert set(proposed.entities[0].fields) == {"name", "deep"}
+    assert len(proposed.entities) == 2
+    assert len(proposed.warnings) == 3
+    check_storable(proposed)
+
+
+class Point:
+    """An entry point of a test."""
+
+    def __init__(self, name: str, loaded: Any) -> None:
+        self.name = name
+        self._loaded = loaded
+
+    def load(self) -> Any:
+        if isinstance(self._loaded, Exception):
+            raise self._loaded
+        return self._loaded
+
+
+@pytest.fixture
+def plug(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Add an entry point."""
+    points: list[Point] = []
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    table._entry_points.cache_clear()
+    yield lambda name, loaded: points.append(Point(name, loaded))
+    table._entry_points.cache_clear()
+
+
+PROPOSED = Proposal(
+    (
+        ProposedEntity("Boats", {"name": "Tide", "intent": "x"}),
+        ProposedEntity("boats", {" ": None}),
+        ProposedEntity("harbour", {"name": "Oslo"}),
+    ),
+    (ProposedRelationship("LOCATED_AT", 0, 2), ProposedRelationship("LOCATED_AT", 1, 2)),
+)
+
+
+def plugin(result: Any, **more: Any) -> Interpreter:
+    class Added(Interpreter):
+        def load(self) -> Any:
+            def run(document: Document, options: Options) -> Any:
+                if isinstance(result, Exception):
+                    raise result
+                return result
+
+            return run
+
+    return Added("boats", 1, ("csv",), "", **more)
+
+
+def test_an_added_interpreter_reads_its_formats(plug: Any) -> None:
+    plug("boats", plugin(PROPOSED))
+    proposed = interpreted("a.csv", "a,b\n1,2\n")
+    assert types_and_fields(proposed) == [("boats", {"name": "Tide"}), ("harbour", {"name": "Oslo"})]
+    assert [(link.source, link.target) for link in proposed.relationships] == [(0, 1)]
+    assert interpreter_for("csv").name == "boats"
+    assert interpreter_for("json").name == "rows"
+
+
+def test_an_added_interpreter_that_is_not_default_needs_its_name(plug: Any) -> None:
+    plug("boats", plugin(PROPOSED, by_default=False))
+    assert interpreter_for("csv").name == "rows"
+    assert interpreter_for("csv", "boats").name == "boats"
+
+
+@pytest.mark.parametrize(
+    "loaded",
+    [
+        ImportError("no module"),
+        "no interpreter",
+        Interpreter("rows", 1, ("csv",), "x"),
+        Interpreter("boats", 0, ("csv",), "x"),
+        Interpreter("boats", 1, ("invented",), "x"),
+        Interpreter("boats", 1, ("csv",), "no.such.module"),
+        plugin(RuntimeError("inside")),
+        plugin(InterpretationFailed("on purpose")),
+        plugin("no proposal"),
+        plugin(Proposal((ProposedEntity("!", {"a": 1}),))),
+        plugin(Proposal((), (ProposedRelationship("EMPLOYS", 0, 0),))),
+    ],
+    ids=repr,
+)
+def test_a_broken_interpreter_is_an_error_that_names_it(plug: Any, loaded: Any) -> None:
+    plug("boats", loaded)
+    with pytest.raises(InterpretationFailed, match="boats"):
+        interpreted("a.csv", "a,b\n1,2\n")
+
+
+@pytest.mark.parametrize("interpreter", table.INTERPRETERS, ids=lambda interpreter: interpreter.name)
+def test_the_page_has_the_row_of_each_interpreter(interpreter: Interpreter) -> None:
+    titles = ", ".join(BY_NAME[name].title for name in interpreter.formats)
+    assert f"| `{interpreter.name}` | {titles} |" in PAGE
+
+
+@pytest.mark.parametrize(("format", "name"), [("csv", "invented"), ("pdf", "rows")])
+def test_an_interpreter_that_does_not_fit_is_refused(format: str, name: str) -> None:
+    with pytest.raises(InterpretationFailed, match=name):
+        interpreter_for(format, name)
