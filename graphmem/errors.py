@@ -7,6 +7,7 @@ GraphmemError                     500  exit 1
 │   ├── UnsupportedMediaType                    UNSUPPORTED_MEDIA_TYPE
 │   ├── InvalidCursor                           INVALID_CURSOR
 │   ├── FileContentInvalid                      FILE_CONTENT_INVALID
+│   │   └── FileEmpty                           FILE_EMPTY
 │   ├── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
 │   ├── SchemaRefused                           SCHEMA_VALIDATION_FAILED
 │   ├── DumpRefused                             DUMP_REFUSED
@@ -179,6 +180,12 @@ class FileContentInvalid(InvalidInput):
     """The file cannot be read from the request: send its bytes in base64 (RFC 4648), at least one byte."""
 
     code = "FILE_CONTENT_INVALID"
+
+
+class FileEmpty(FileContentInvalid):
+    """The file is empty: give one with at least one byte."""
+
+    code = "FILE_EMPTY"
 
 
 class StoreRefused(InvalidInput):

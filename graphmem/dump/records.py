@@ -111,6 +111,7 @@ class Source(_Record):
     """A file that the transaction before it stored, under the name that the transaction gave it.
 
     ``mime_type`` is what the bytes are, ``declared_type`` what the caller said; ``size`` is in bytes.
+    ``file_key`` is the idempotency key of the file.
     """
 
     record: Literal["source"] = "source"
@@ -120,6 +121,7 @@ class Source(_Record):
     mime_type: ShortText
     name: str | None = None
     declared_type: ShortText | None = None
+    file_key: ShortText | None = None
 
 
 class Observation(_Record):

@@ -356,6 +356,7 @@ def _source(owner: str, record: records.Source) -> NewSource:
         mime_type=record.mime_type,
         name=record.name,
         declared_type=record.declared_type,
+        file_key=record.file_key,
     )
 
 

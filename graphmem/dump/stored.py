@@ -48,6 +48,7 @@ class StoredSource(NamedTuple):
     mime_type: str
     name: str | None
     declared_type: str | None
+    file_key: str | None
 
 
 OBSERVATION: Final = tuple("home" if name == "subject_id" else name for name in StoredObservation._fields)

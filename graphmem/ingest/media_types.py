@@ -5,7 +5,8 @@ from __future__ import annotations
 import mimetypes
 
 from graphmem.ingest.decoding import is_text
-from graphmem.ingest.detection import GENERIC_TYPES, essence, hinted
+from graphmem.ingest.detection import BINARY_FORMATS, GENERIC_TYPES, PDF_HEAD_BYTES, essence, hinted
+from graphmem.ingest.table import BY_MEDIA_TYPE
 
 HEAD_BYTES = 8_192
 """How much of a file is looked at."""
@@ -22,7 +23,23 @@ def media_type(data: bytes, declared: str | None, name: str) -> str:
         name: the name of the file; its suffix says what a text without a declared type is.
     """
     head = data[:HEAD_BYTES]
-    return _of_text(declared, name) if is_text(head) else _of_binary(head, declared, name)
+    # A small PDF may have nothing but characters.
+    is_pdf = b"%PDF-" in head[:PDF_HEAD_BYTES]
+    return _of_text(declared, name) if is_text(head) and not is_pdf else _of_binary(head, declared, name)
+
+
+def types_contradict(declared: str, media_type: str) -> bool:
+    """Return whether a declared type says something else than the type of the bytes.
+
+    Several types of one format do not contradict each other, and a generic type says little.
+    """
+    stated = essence(declared)
+    if stated is None or stated == media_type:
+        return False
+    if stated in GENERIC_TYPES:
+        return stated == "text/plain" and not _is_text_type(media_type)
+    stated_format = BY_MEDIA_TYPE.get(stated)
+    return stated_format is None or stated_format is not BY_MEDIA_TYPE.get(media_type)
 
 
 def _of_text(declared: str | None, name: str) -> str:
@@ -30,7 +47,7 @@ def _of_text(declared: str | None, name: str) -> str:
     if stated is not None and stated not in GENERIC_TYPES and _is_text_type(stated):
         return stated
     hint = hinted(declared, name)
-    if hint is not None:
+    if hint is not None and hint.name not in BINARY_FORMATS:
         return hint.media_types[0]
     guessed = mimetypes.guess_type(name)[0]
     return guessed if guessed is not None and _is_text_type(guessed) else "text/plain"

@@ -8,17 +8,14 @@ from pydantic import Field
 
 from graphmem.arguments import Arguments, NoBool, invalid
 from graphmem.errors import (
-    FileContentInvalid,
-    FileTooLarge,
     IdempotencyMismatch,
-    ObjectStoreUnavailable,
     StoreRefused,
 )
 from graphmem.model import items, times
 from graphmem.model.items import Reader
 from graphmem.reading import duplicate_candidates
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.files import StoredFile, WithFile, received, stored_file
+from graphmem.reading.files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
 from graphmem.reading.receipts import (
     Observing,
     Parts,
@@ -50,6 +47,10 @@ class NewRelationship(Arguments):
 class Store(Observing, WithFile):
     """The arguments of ``store``."""
 
+    file_idempotency_key: Annotated[
+        Annotated[str, Field(min_length=1, max_length=255)] | None,
+        Field(description="Key of the file."),
+    ] = None
     entities: list[Any] = Field(
         default=[],
         max_length=ENTITY_LIMIT,
@@ -74,6 +75,7 @@ class Stored(StoredFile, Budgeted):
     the registered type is hidden from the snapshot. ``SAME_NAME`` and ``SAME_NAME_NEAR_DATE`` have
     ``entity_id`` and ``target_id``: the item created an entity with the name of another live one of its type.
     ``HELD_BY_CORRECTION`` has ``observation_id``: a correction hides the newer value of the field.
+    ``MIME_TYPE_MISMATCH`` has ``mime_type`` and ``declared_type``: the bytes are not what was declared.
     ``NEW_TYPE`` and ``NEW_FIELD`` have ``nearest``: the known name that was probably meant.
     """
 
@@ -96,19 +98,18 @@ class Stored(StoredFile, Budgeted):
     tool="store",
     command="store",
     scope=Scope.WRITE,
-    errors=(StoreRefused, IdempotencyMismatch, FileContentInvalid, FileTooLarge, ObjectStoreUnavailable),
+    errors=(StoreRefused, IdempotencyMismatch, *FILE_ERRORS),
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},
 )
 @within_budget(is_receipt=True)
 async def store(context: Context, arguments: Store) -> Stored:
     """Store observations of entities, and relationships between them: the whole request, or nothing.
 
-    Each item has an `entity_type` and any fields, e.g. `{"entity_type": "person", "name": "Ada Lovelace"}`.
-    Items with the same identity (an e-mail, a name, a title: see `identity_basis`) are one entity, and each
-    item is one observation of it. `relationships` connect items by `source_index` and `target_index`, or
-    entities by `source_entity_id` and `target_entity_id`. With an `idempotency_key` a repeat is stored once.
-    `file_content` keeps a file. `commit: false` answers what would happen and writes nothing. A
-    created entity lists its likely duplicates in `duplicate_candidates`.
+    Each item has an `entity_type` and any fields. Items with the same identity (an e-mail, a name, a title:
+    see `identity_basis`) are one entity, and each item is one observation of it. `relationships` connect
+    items by `source_index` and `target_index`, or entities by `source_entity_id` and `target_entity_id`. A
+    created entity lists its likely duplicates in `duplicate_candidates`. `file_content` keeps a file; send
+    more than 7 MB with `graphmem upload`.
     """
 
     def read(reader: Reader) -> Parts:
@@ -125,7 +126,9 @@ async def store(context: Context, arguments: Store) -> Stored:
             [{"path": "$.entities", "message": "there is nothing to store: give entities, a file, or both"}]
         )
     types = [link.relationship_type for link in arguments.relationships]
-    file = await received(context, arguments, commit=arguments.commit)
+    file = await received(
+        context, arguments, file_key=arguments.file_idempotency_key, commit=arguments.commit
+    )
     receipt = await accept(
         context, "store", arguments, read, types=types, source=file, commit=arguments.commit
     )

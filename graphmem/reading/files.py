@@ -13,7 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import NotBlank, invalid
-from graphmem.errors import FileContentInvalid, FileTooLarge
+from graphmem.errors import FileContentInvalid, FileEmpty, FileTooLarge, GraphmemError, ObjectStoreUnavailable
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.ingest.media_types import media_type
 from graphmem.reading.receipts import Writing
@@ -23,6 +23,10 @@ from graphmem.writing.sources import NewSource
 
 NAME_LIMIT: Final = 1_000
 TYPE_LIMIT: Final = 255
+FILE_ERRORS: Final[tuple[type[GraphmemError], ...]] = (
+    FileContentInvalid, FileEmpty, FileTooLarge, ObjectStoreUnavailable,
+)  # fmt: skip
+"""What an operation that stores a file raises beyond the errors of every operation."""
 
 FileContent = Annotated[str | None, Field(description="A file in base64.")]
 FileType = Annotated[
@@ -65,24 +69,35 @@ def stored_file(receipt: Receipt) -> StoredFile:
     return cast(StoredFile, {**source, "deduplicated": source["deduplicated"] or receipt.replayed})
 
 
-async def received(context: Context, arguments: WithFile, *, commit: bool = True) -> NewSource | None:
+async def received(
+    context: Context, arguments: WithFile, *, file_key: str | None = None, commit: bool = True
+) -> NewSource | None:
     """Keep the file of a request in the object store; return the source that its transaction writes.
 
     The bytes are stored before the graph names them. If the request is refused, they stay without a name
     until `graphmem storage gc` removes them.
 
     Args:
+        file_key: the idempotency key of the file.
         commit: false for a plan: nothing is stored.
 
     Raises:
-        FileContentInvalid: the content is no base64, or holds no byte.
+        InvalidInput: something describes a file, and there is none.
+        FileContentInvalid: the content is no base64.
+        FileEmpty: it holds no byte.
         FileTooLarge: the file has more bytes than the limit.
         ObjectStoreUnavailable: the object store cannot be written to.
     """
     if arguments.file_content is None:
-        if arguments.mime_type is not None or arguments.original_filename is not None:
-            name = "mime_type" if arguments.mime_type is not None else "original_filename"
-            raise invalid([{"path": f"$.{name}", "message": "there is no file: give file_content with it"}])
+        described = {
+            "mime_type": arguments.mime_type,
+            "original_filename": arguments.original_filename,
+            "file_idempotency_key": file_key,
+        }
+        for name, value in described.items():
+            if value is not None:
+                issue = {"path": f"$.{name}", "message": "there is no file: give file_content with it"}
+                raise invalid([issue])
         return None
     data = await asyncio.to_thread(_decoded, arguments.file_content)
     owner = context.actor.owner
@@ -92,12 +107,12 @@ async def received(context: Context, arguments: WithFile, *, commit: bool = True
         content_hash = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
     name, declared = arguments.original_filename, arguments.mime_type
     detected = media_type(data, declared, name or "")
-    return NewSource(owner, content_hash, len(data), detected, name, declared)
+    return NewSource(owner, content_hash, len(data), detected, name, declared, file_key)
 
 
-def _no_file(message: str) -> FileContentInvalid:
+def _refused(kind: type[FileContentInvalid], message: str) -> FileContentInvalid:
     issue = {"path": "$.file_content", "message": message}
-    return FileContentInvalid(f"$.file_content: {message}", issues=[issue])
+    return kind(f"$.file_content: {message}", issues=[issue])
 
 
 def _too_large(size: int) -> FileTooLarge:
@@ -118,9 +133,9 @@ def _decoded(content: str) -> bytes:
             raise ValueError(f"{len(content)} characters are no multiple of 4")
         data = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError) as exc:
-        raise _no_file(f"this is no base64 (RFC 4648): {exc}") from exc
+        raise _refused(FileContentInvalid, f"this is no base64 (RFC 4648): {exc}") from exc
     if len(data) > FILE_BYTES_LIMIT:
         raise _too_large(len(data))
     if not data:
-        raise _no_file("the file is empty: give at least one byte")
+        raise _refused(FileEmpty, "the file is empty: give at least one byte")
     return data

@@ -164,6 +164,9 @@ class Draft:
         state.versions.extend(self.versions)
         state.source_rows.extend(self.source_rows)
         state.source_ids.update(row["id"] for row in self.source_rows)
+        for row in self.source_rows:
+            if "file_key" in row["stored"]:
+                state.file_keys.setdefault(row["stored"]["file_key"], set()).add(row["id"])
         state.changed_aliases.update(self.aliases)
         for key, entity_ids in self.created_names.items():
             state.created_names.setdefault(key, []).extend(entity_ids)

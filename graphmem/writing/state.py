@@ -48,7 +48,8 @@ class State:
     turn gives, or (``None``) takes away. ``changed_heads`` are the types whose schema head the turn writes,
     with the time (microseconds) of the change. ``namesakes`` are stored entities by the names that the turn
     may give to new ones, three for each name; ``created_names`` the ids of entities that the turn creates, by
-    name. ``types_in_use`` are types of the owner that begin as those that the turn names.
+    name. ``types_in_use`` are types of the owner that begin as those that the turn names. ``file_keys`` are
+    the ids of sources by the idempotency keys of files.
     """
 
     sequence: int = 0
@@ -66,6 +67,7 @@ class State:
     changed_heads: dict[str, int] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
     source_ids: set[str] = field(default_factory=set)
+    file_keys: dict[str, set[str]] = field(default_factory=dict)
     source_rows: list[dict[str, Any]] = field(default_factory=list)
     aliases: Mapping[str, str] = field(default_factory=dict)
     changed_aliases: dict[str, str | None] = field(default_factory=dict)
@@ -120,6 +122,13 @@ class AliasRow(NamedTuple):
     entity_type: str
 
 
+class FileKeyRow(NamedTuple):
+    """A file that was stored under an idempotency key of files."""
+
+    key: str
+    source_id: str
+
+
 class LookRow(NamedTuple):
     """The row of ``write.look``."""
 
@@ -133,6 +142,7 @@ class LookRow(NamedTuple):
     namesakes: list[NamesakeRow]
     types_in_use: list[str]
     sources: list[str]
+    file_keys: list[FileKeyRow]
 
 
 def of_look(look: LookRow, *, whole: bool = True) -> State | None:
@@ -151,6 +161,9 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
         raise owner_erased()
     transactions = look.transactions
     namesakes: dict[NameKey, list[NamesakeRow]] = {}
+    file_keys: dict[str, set[str]] = {}
+    for stored_file in look.file_keys:
+        file_keys.setdefault(stored_file.key, set()).add(stored_file.source_id)
     for row in look.namesakes:
         namesakes.setdefault((row.kind, row.key, row.entity_type), []).append(row)
     return State(
@@ -168,6 +181,7 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
         namesakes=namesakes,
         types_in_use=look.types_in_use,
         source_ids=set(look.sources),
+        file_keys=file_keys,
     )
 
 

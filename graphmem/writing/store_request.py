@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from graphmem.errors import IdempotencyMismatch
 from graphmem.model import ids
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.reduction import Observation
@@ -63,6 +64,8 @@ class StoreRequest(TransactionRequest):
         TransactionRequest.touch(self, touched)
         if self.source is not None:
             touched.sources.add(self.source.id)
+            if self.source.file_key is not None:
+                touched.file_keys.add(self.source.file_key)
         for item in self.items:
             touched.entities.add(item.entity_id)
             touched.names |= namesakes.names_of(item)
@@ -94,7 +97,7 @@ class StoreRequest(TransactionRequest):
         items = [store_items.apply(draft, self, item) for item in self.items]
         links = [store_links.apply(draft, self, link) for link in self.links]
         draft.raise_issues()
-        result = draft.add_source(self.source, self.transaction_id) if self.source else {}
+        result = self._add_source(draft, self.source) if self.source else {}
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.key) for link in links if link]
         return Receipt(
@@ -107,6 +110,23 @@ class StoreRequest(TransactionRequest):
             link_folds=[relationship.fold for relationship in relationships if relationship],
             result=result,
         )
+
+    def _add_source(self, draft: Draft, source: NewSource) -> dict[str, Any]:
+        """Add the file; return what the receipt says of it.
+
+        Raises:
+            IdempotencyMismatch: its key was used for other bytes.
+        """
+        key = source.file_key
+        known = draft.state.file_keys.get(key, set()) if key is not None else set[str]()
+        if known and source.id not in known:
+            raise IdempotencyMismatch(
+                f"the file_idempotency_key {key} was used before for other bytes, and nothing was written: "
+                "use a new key, or send the first file again",
+                file_idempotency_key=key,
+            )
+        draft.warnings.extend(source.warnings)
+        return draft.add_source(source, self.transaction_id)
 
     def link_key(self, link: Link) -> str:
         """Return the key of the relationship that a link makes."""

@@ -304,6 +304,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         12: "b62ed8aa143d96922658e59dc077ad82988744e3ed974c3adba25ed2bbe30ae4",
         13: "e1975add62b32f1896f0c338ea3873d25cba5e4deb730a6ad1df525a83853020",
         14: "325e1455d3572b5255a4d46095a41e6de2f39ac316b4999425bca1c050537272",
+        15: "231f40abb1bfd33b5012fe9081bfc684659dc5545fe52fe7dcfd5b5e26d02fe9",
     }
 
 

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import dataclasses
 import hashlib
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from graphmem.errors import (
     FileContentInvalid,
+    FileEmpty,
     FileTooLarge,
     IdempotencyMismatch,
     InvalidInput,
@@ -250,3 +252,85 @@ def test_many_stores_of_one_file_at_once_make_one_source(loop: Loop, services: S
     assert sum(not answer["deduplicated"] for answer in answers) == 1
     run = by_runner(loop, services, owner)
     assert len(run("sources.get", source_id=answers[0]["source_id"])["names"]) == 20
+
+
+def test_store_unstructured_stores_a_file_alone(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    stored = run("store.unstructured", **with_file(mime_type="text/plain", idempotency_key="k"))
+    digest = hashlib.sha256(LETTER).hexdigest()
+    assert stored["source_id"] == ids.source_id(owner, digest)
+    assert (stored["content_hash"], stored["file_size"]) == (digest, len(LETTER))
+    assert (stored["deduplicated"], stored["replayed"], stored["entities_created"]) == (False, False, 0)
+    assert kept(loop, services, owner) == [digest]
+    # A store of the file alone is the same request, so the key stands for both.
+    again = run("store", **with_file(mime_type="text/plain", idempotency_key="k"))
+    assert (again["replayed"], again["transaction_id"]) == (True, stored["transaction_id"])
+    with pytest.raises(IdempotencyMismatch):
+        run("store.unstructured", **with_file(b"other bytes", idempotency_key="k"))
+    with pytest.raises(InvalidInput, match="there is no file"):
+        run("store.unstructured")
+
+
+def test_a_key_of_a_file_stands_for_its_bytes(run: Call, loop: Loop, services: Services, owner: str) -> None:
+    first = run("store", entities=[ADA], file_idempotency_key="f", **with_file())
+    again = run("store", entities=[{**ADA, "x": 1}], file_idempotency_key="f", **with_file(name="b.txt"))
+    assert (again["source_id"], again["deduplicated"]) == (first["source_id"], True)
+    sequence = run("server.stats")["sequence"]
+    with pytest.raises(IdempotencyMismatch) as refused:
+        run("store", entities=[ADA], file_idempotency_key="f", **with_file(b"other bytes"))
+    assert refused.value.details["file_idempotency_key"] == "f"
+    assert run("server.stats")["sequence"] == sequence
+    assert run("sources.list", include_total_count=True)["total"] == 1
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
+    assert stranger("store", file_idempotency_key="f", **with_file(b"other bytes"))["deduplicated"] is False
+    with pytest.raises(InvalidInput, match=r"\$\.file_idempotency_key: there is no file"):
+        run("store", entities=[ADA], file_idempotency_key="f")
+
+
+def test_of_many_stores_at_once_with_one_key_of_a_file_one_content_wins(
+    loop: Loop, services: Services, owner: str
+) -> None:
+    async def store_all() -> list[Any]:
+        actor = full_actor(owner)
+        files = (with_file(f"content {n % 4}".encode(), file_idempotency_key="f") for n in range(12))
+        calls = (REGISTRY["store"].run(services, actor, file) for file in files)
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    outcomes = loop.run(store_all())
+    stored = [orjson.loads(outcome) for outcome in outcomes if isinstance(outcome, bytes)]
+    assert len({answer["content_hash"] for answer in stored}) == 1
+    assert len(stored) == 3
+    assert all(isinstance(each, bytes | IdempotencyMismatch) for each in outcomes)
+
+
+def test_an_empty_file_has_a_code_of_its_own(run: Call) -> None:
+    with pytest.raises(FileEmpty):
+        run("store", **with_file(b""))
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "detected"),
+    [
+        (LETTER, "text/plain", None),
+        (LETTER, "application/pdf", "text/plain"),
+        (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "text/csv", "application/pdf"),
+        (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "text/plain; charset=utf-8", "application/pdf"),
+        (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "application/octet-stream", None),
+        (b"a,b\n1,2\n", "application/csv", None),
+        (b"{}", "application/json; charset=utf-8", None),
+    ],
+)
+def test_a_declared_type_that_contradicts_the_bytes_is_kept_and_warned_of(
+    run: Call, data: bytes, declared: str, detected: str | None
+) -> None:
+    for operation in ("store", "store.unstructured"):
+        stored = run(operation, **with_file(data, name=None, mime_type=declared, idempotency_key=operation))
+        types = [
+            (warning["declared_type"], warning["mime_type"])
+            for warning in stored["store_warnings"]
+            if warning["code"] == "MIME_TYPE_MISMATCH"
+        ]
+        assert types == ([(declared, detected)] if detected else [])
+    (name, _) = run("sources.get", source_id=stored["source_id"])["names"]
+    assert name["mime_type"] == declared

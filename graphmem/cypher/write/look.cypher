@@ -2,14 +2,14 @@
 //
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, names: LIST<LIST>, initials: LIST<STRING>,
-//         sources: LIST<STRING>, moved: LIST<STRING>, onto: STRING
+//         sources: LIST<STRING>, file_keys: LIST<STRING>, moved: LIST<STRING>, onto: STRING
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
-//         types_in_use: LIST<STRING>, sources: LIST<STRING>
+//         types_in_use: LIST<STRING>, sources: LIST<STRING>, file_keys: LIST<LIST>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
-//         source_id, type_alias_name, identifier_value (owner, kind, value), relationship_by_source and relationship_by_target
-//         (owner, end, last_observation_at, id)
+//         source_id, stored_by_file_key (owner, file_key), type_alias_name, identifier_value (owner, kind, value),
+//         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
 // forms   plain
 // The form `plain` reads things that are not merged with others. A turn runs it first, because it is planned in a
@@ -167,4 +167,11 @@ RETURN owner,
     MATCH (source:Source {id: id})
     WHERE source.owner = $owner
     RETURN source.id
-  } AS sources
+  } AS sources,
+  COLLECT {
+    UNWIND $file_keys AS key
+    MATCH ()-[stored:stored]->(source:Source)
+    USING INDEX SEEK stored:stored(owner, file_key)
+    WHERE stored.owner = $owner AND stored.file_key = key
+    RETURN [key, source.id]
+  } AS file_keys

@@ -1,0 +1,63 @@
+"""Files alone: stored as sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphmem.arguments import invalid
+from graphmem.errors import IdempotencyMismatch
+from graphmem.model import times
+from graphmem.reading.files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
+from graphmem.reading.receipts import accept
+from graphmem.registry import Context, Face, Scope, operation
+
+
+class StoreUnstructured(WithFile):
+    """The arguments of ``store.unstructured``."""
+
+
+class StoredAlone(StoredFile):
+    """The receipt of a file that was stored alone, with the members that `store` answers for a file.
+
+    ``store_warnings`` are as those of `store`.
+    """
+
+    success: bool
+    replayed: bool
+    transaction_id: str
+    recorded_at: str
+    entities_created: int
+    observations_created: int
+    store_warnings: list[dict[str, Any]]
+
+
+@operation(
+    "store.unstructured",
+    "POST /store/unstructured",
+    scope=Scope.WRITE,
+    faces=Face.REST,
+    reason="the tool store and the commands store and upload store a file alone",
+    errors=(IdempotencyMismatch, *FILE_ERRORS),
+    example={"file_content": "RGVhciBBZGE=", "mime_type": "text/plain", "original_filename": "letter.txt"},
+)
+async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:
+    """Store a file alone.
+
+    The same bytes are one source, under every name that they are stored with. `POST /store` stores a file
+    together with what is known from it, and takes the same `idempotency_key` for the same request.
+    """
+    file = await received(context, arguments)
+    if file is None:
+        raise invalid([{"path": "$.file_content", "message": "there is no file: give file_content"}])
+    # The operation is part of what an idempotency key stands for: a store of a file alone is this one.
+    receipt = await accept(context, "store", arguments, lambda reader: ([], []), source=file)
+    return {
+        "success": True,
+        "replayed": receipt.replayed,
+        "transaction_id": receipt.transaction_id,
+        "recorded_at": times.render(receipt.recorded_at),
+        "entities_created": 0,
+        "observations_created": 0,
+        "store_warnings": receipt.warnings,
+        **stored_file(receipt),
+    }
