@@ -98,7 +98,7 @@ FORMATS: tuple[Format, ...] = (
         ("text/vcard", "text/x-vcard", "text/directory"),
         (".vcf", ".vcard"),
         "contacts",
-        1,
+        2,
         ("contact",),
         ("vobject",),
     ),

@@ -17,9 +17,12 @@ from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, pro
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import PART_KINDS, Document, Field, Limits, ParseFailed, Part, Span
 from graphmem.ingest.interpreters import Interpreter, Options, table
-from graphmem.ingest.interpreters.draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT, field_name
+from graphmem.ingest.interpreters.draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT
+from graphmem.ingest.interpreters.labels import field_name
 from graphmem.ingest.proposal import ProposedEntity, ProposedRelationship
 from graphmem.ingest.table import BY_NAME
+from graphmem.mcp import memory_graph
+from graphmem.mcp.memory_arguments import Entity
 from graphmem.model import items, times
 from tests.ingest.goldens import FILES, golden, golden_proposal, proposal
 from tests.ingest.test_formats import SMALL, damages, decoded, leaves, squashed
@@ -116,7 +119,7 @@ def documents(draw: st.DrawFn) -> Document:
     ) | st.just(Span())  # fmt: skip
     scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
     scalars |= st.sampled_from(
-        ["2026-07-03", "2026-07-03T08:00:00Z", "a@example.org", "person", "x" * 200_000]
+        ["2026-07-03", "2026-07-03T08:00:00Z", "a@example.org", "person", "x" * 1_000_001]
     )
     people = st.dictionaries(st.sampled_from(["name", "address"]), st.text(max_size=9), max_size=2)
     values = st.recursive(
@@ -244,6 +247,194 @@ def test_what_could_not_be_stored_is_left_out_with_a_warning() -> None:
     assert len(proposed.entities) == 2
     assert len(proposed.warnings) == 3
     check_storable(proposed)
+
+
+def relationships(proposed: Proposal) -> list[tuple[str, Any, Any, dict[str, Any]]]:
+    """Return the relationships with a name of each end in place of its index."""
+
+    def shown(index: int) -> Any:
+        entity = proposed.entities[index]
+        names = ("message_id", "email", "title", "name")
+        return next((entity.fields[name] for name in names if name in entity.fields), entity.canonical_name)
+
+    return [
+        (link.relationship_type, shown(link.source), shown(link.target), dict(link.metadata))
+        for link in proposed.relationships
+    ]
+
+
+MAIL = """From: Ada <ada@example.org>
+To: bob@example.org, Nobody
+Cc: Bob <BOB@example.org>
+Subject: {0}
+Message-ID: <{0}@x>
+In-Reply-To: <1@x>
+Date: Fri, 03 Jul 2026 08:00:0{0} +0200
+
+Hello.
+
+"""
+
+
+def test_the_people_of_messages_are_those_with_an_address() -> None:
+    proposed = interpreted(
+        "a.mbox", "".join(f"From a Fri Jul  3 08:00:00 2026\n{MAIL.format(n)}" for n in "12")
+    )
+    people = [fields for entity_type, fields in types_and_fields(proposed) if entity_type == "person"]
+    assert people == [
+        {"name": "Ada", "email": "ada@example.org"},
+        {"email": "bob@example.org"},
+        {"name": "Bob", "email": "BOB@example.org"},
+    ]
+    assert proposed.entities[0].fields["recipients"] == ["bob@example.org", "Nobody", "BOB@example.org"]
+    assert {entity.observed_at for entity in proposed.entities if entity.entity_type == "message"} == {
+        "2026-07-03T08:00:01+02:00",
+        "2026-07-03T08:00:02+02:00",
+    }
+    # A message that answers itself references nothing.
+    assert relationships(proposed) == [
+        ("CREATED_BY", "<1@x>", "ada@example.org", {}),
+        ("REFERS_TO", "<1@x>", "bob@example.org", {"roles": ["to", "cc"]}),
+        ("CREATED_BY", "<2@x>", "ada@example.org", {}),
+        ("REFERS_TO", "<2@x>", "bob@example.org", {"roles": ["to", "cc"]}),
+        ("REFERENCES", "<2@x>", "<1@x>", {}),
+    ]
+
+
+def test_conversations_of_one_title_stay_apart() -> None:
+    chats = [
+        {"uuid": f"c-{number}", "name": "New chat", "chat_messages": [{"uuid": f"m-{number}", "text": "Hi"}]}
+        for number in (1, 2)
+    ]
+    unnamed: dict[str, Any] = {"name": "", "uuid": None, "chat_messages": [{"text": "Hi", "sender": "human"}]}
+    proposed = interpreted("a.json", json.dumps([*chats, unnamed]))
+    conversations = [entity for entity in proposed.entities if entity.entity_type == "conversation"]
+    assert [(entity.canonical_name, entity.fields["external_id"]) for entity in conversations] == [
+        ("New chat", "c-1"),
+        ("New chat", "c-2"),
+    ]
+    assert relationships(proposed) == [("PART_OF", f"m-{n}", "New chat", {}) for n in (1, 2)]
+    assert proposed.warnings == ("A conversation has neither an id nor a title: it is left out.",)
+
+
+CARD = "BEGIN:VCARD\nVERSION:3.0\n{}\nEND:VCARD\n"
+
+
+def test_contacts_work_at_one_company() -> None:
+    cards = ["FN:Ada\nORG:Acme;Lab;East\nREV:20260703T080000Z", "FN:Bob\nORG:Acme", "FN:Cy\nORG:;Lab"]
+    proposed = interpreted("a.vcf", "".join(map(CARD.format, cards)))
+    assert types_and_fields(proposed) == [
+        ("person", {"name": "Ada", "company": "Acme", "department": "Lab, East"}),
+        ("company", {"name": "Acme"}),
+        ("person", {"name": "Bob", "company": "Acme"}),
+        ("person", {"name": "Cy", "department": "Lab"}),
+    ]
+    assert [link[:3] for link in relationships(proposed)] == [
+        ("WORKS_AT", "Ada", "Acme"),
+        ("WORKS_AT", "Bob", "Acme"),
+    ]
+    assert proposed.entities[0].observed_at == "2026-07-03T08:00:00.000000Z"
+
+
+def test_a_contact_that_is_an_organisation_is_a_company() -> None:
+    cards = ["FN:Acme\nORG:Acme\nX-ABShowAs:COMPANY\nTEL:1\nTEL:2", "FN:Ferry\nKIND:org"]
+    assert types_and_fields(interpreted("a.vcf", "".join(map(CARD.format, cards)))) == [
+        ("company", {"name": "Acme", "phone": "1", "phones": ["1", "2"]}),
+        ("company", {"name": "Ferry"}),
+    ]
+
+
+def test_an_organiser_who_attends_has_both_roles() -> None:
+    text = (
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Tide\nDTSTART:20260703T080000Z\n"
+        "LAST-MODIFIED:20260701T080000Z\nORGANIZER;CN=Ada:mailto:ada@example.org\n"
+        "ATTENDEE;CN=Ada;PARTSTAT=ACCEPTED:mailto:ada@example.org\nATTENDEE;CN=Bob:urn:x\n"
+        "END:VEVENT\nBEGIN:VJOURNAL\nSUMMARY:Day\nDESCRIPTION:Rain\nDTSTART;VALUE=DATE:20260703\n"
+        "END:VJOURNAL\nEND:VCALENDAR\n"
+    )
+    proposed = interpreted("a.ics", text)
+    event, person, note = types_and_fields(proposed)
+    assert event[1] == {
+        "title": "Tide",
+        "date_start": "2026-07-03T08:00:00+00:00",
+        "organizer": "Ada",
+        "attendees": ["Ada", "Bob"],
+    }
+    assert person == ("person", {"name": "Ada", "email": "ada@example.org"})
+    assert note == ("note", {"title": "Day", "date": "2026-07-03", "content": "Rain"})
+    metadata = {"roles": ["organizer", "attendee"], "status": "ACCEPTED"}
+    assert relationships(proposed) == [("REFERS_TO", "Tide", "ada@example.org", metadata)]
+    assert proposed.entities[0].observed_at == "2026-07-01T08:00:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\ntype: Meeting\nDate: 2026-07-03\n---\n# Tide\n", ("meeting", {"title": "Tide"})),
+        ("---\ntype: person\n---\nHello.\n", ("person", {"name": "ada", "content": "Hello."})),
+        ("---\ntype: [a]\ntitle: T\n---\n", ("note", {"type": ["a"], "title": "T"})),
+        ("no heading\n", ("note", {"title": "ada", "content": "no heading"})),
+        ("---\nentity_type: '!'\n---\n", ("note", {"title": "ada"})),
+    ],
+)
+def test_the_front_matter_says_what_a_note_is(text: str, expected: tuple[str, dict[str, Any]]) -> None:
+    [entity] = interpreted("notes/ada.md", text).entities
+    assert entity.entity_type == expected[0]
+    assert expected[1].items() <= entity.fields.items()
+    assert not {"entity_type"} & set(entity.fields)
+
+
+def test_the_memory_of_the_memory_server_is_stored_as_its_toolset_stores_it() -> None:
+    entities = [
+        {"name": "Ada", "entityType": "Person", "observations": ["a"]},
+        {"name": "Log", "entityType": "note", "observations": []},
+        {"name": "Odd", "entityType": "???", "observations": ["b", "c"]},
+    ]
+    relations = [
+        ("Ada", "Log", "depends on"),
+        ("ada", "Log", "wrote"),
+        ("Ada", "Log", "likes"),
+        ("Ada", "Zed", "x"),
+    ]
+    lines = [{"type": "entity", **entity} for entity in entities]
+    lines += [{"type": "relation", "from": s, "to": t, "relationType": r} for s, t, r in relations]
+    proposed = interpreted("memory.jsonl", "\n".join(map(json.dumps, lines)))
+    items_of_tools = [memory_graph._item(Entity.model_validate(entity), {}) for entity in entities]
+    assert [
+        {"entity_type": entity.entity_type, **entity.fields}
+        | ({"canonical_name": entity.canonical_name} if entity.canonical_name else {})
+        for entity in proposed.entities
+    ] == items_of_tools
+    types = memory_graph.RELATION_TYPES
+    assert relationships(proposed) == [
+        ("DEPENDS_ON", "Ada", "Log", {types: ["depends on"]}),
+        (memory_graph.GENERAL_RELATIONSHIP, "Ada", "Log", {types: ["wrote", "likes"]}),
+    ]
+    assert "no entity for one of its ends" in proposed.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"created": "D:20261123075555Z'"}, "2026-11-23T07:55:55Z"),
+        ({"created": "D:20261123075555+01'30'"}, "2026-11-23T07:55:55+01:30"),
+        ({"created": "D:20261123"}, "2026-11-23"),
+        ({"created": "2013-01-27T09:14:16"}, "2013-01-27T09:14:16"),
+        ({"exif": {"DateTimeOriginal": "2026:07:03 08:00:00"}}, "2026-07-03T08:00:00"),
+        ({"created": "yesterday"}, None),
+    ],
+)
+def test_a_document_has_the_date_that_it_states(metadata: dict[str, Any], expected: str | None) -> None:
+    document = Document("", (), "pdf", "application/pdf", "pdf", "1", "Report", metadata)
+    proposed = propose(document)
+    assert proposed.entities[0].fields.get("date") == expected
+    assert bool(proposed.warnings) is (expected is None)
+
+
+def test_a_document_without_a_title_has_the_name_of_its_file() -> None:
+    assert interpreted("plan.txt", "text\n").entities[0].fields["title"] == "plan.txt"
+    nameless = propose(parsed_here(b"text\n", None, "plan.txt", Limits()))
+    assert (len(nameless.entities), len(nameless.warnings)) == (0, 1)
 
 
 class Point:

@@ -11,6 +11,9 @@ from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
 from graphmem.ingest.table import BY_NAME
 
+UNTITLED = "Untitled conversation"
+"""The title of a conversation that has none."""
+
 
 def loaded(data: bytes) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Return the conversations of an export, and warnings about its encoding.
@@ -41,7 +44,7 @@ class Conversations:
     def begin(self, title: Any, identity: Any, created: Any, updated: Any) -> None:
         """Begin a conversation."""
         self._conversations += 1
-        text = title if isinstance(title, str) and title.strip() else "Untitled conversation"
+        text = title if isinstance(title, str) and title.strip() else UNTITLED
         span = self.builder.add(text.strip(), "\n\n")
         self._messages = []
         self._fields = [Field("title", normal(text.strip()), span)]

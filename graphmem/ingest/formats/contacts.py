@@ -1,5 +1,5 @@
 """Contacts (vCard): one part per contact. The text has one line per property; pictures and keys are left
-out.
+out. The levels of an organisation are its name, which may be empty, and its units.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ SINGLE = {
     "UID": "uid",
     "REV": "revision",
     "GENDER": "gender",
+    "KIND": "kind",
     "TZ": "timezone",
 }
 REPEATED = {"EMAIL": "emails", "TEL": "phones", "ADR": "addresses", "URL": "urls", "CATEGORIES": "categories"}
@@ -84,6 +85,11 @@ def _add(builder: Builder, card: Any) -> None:
         elif label in SINGLE and _text(value) and SINGLE[label] not in fields:
             text = _text(value)
             fields[SINGLE[label]] = Field(SINGLE[label], text, _line(builder, label, text))
+            if label == "ORG" and isinstance(value, list) and len(value) > 1:
+                levels = [_text(level) for level in value]
+                fields["organization_levels"] = Field(
+                    "organization_levels", levels, fields["organization"].span
+                )
         elif label.startswith("X-") and isinstance(value, str) and value.strip():
             name = label[2:].lower().replace("-", "_")
             fields.setdefault(name, Field(name, normal(value), _line(builder, label, value)))

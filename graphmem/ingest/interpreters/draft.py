@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from graphmem.ingest.document import Document, Field, Span
-from graphmem.ingest.proposal import InterpretationFailed, Proposal, ProposedEntity, ProposedRelationship
+from graphmem.ingest.document import Span
+from graphmem.ingest.interpreters.labels import Member, entity_type_of, is_empty
+from graphmem.ingest.interpreters.places import place
+from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.model import canonical, dates, identity, items, relationship, times
 
 ENTITIES_LIMIT = 100_000
 RELATIONSHIPS_LIMIT = 200_000
 FIELDS_LIMIT = 500
-VALUE_CHARACTERS_LIMIT = 100_000
+VALUE_CHARACTERS_LIMIT = 1_000_000
 """Characters of the canonical JSON of one value."""
 WARNINGS_LIMIT = 100
+NOWHERE = Span()
 SHOWN_CHARACTERS = 64
 """How much of a name a warning shows."""
-SPELLINGS = {"e_mail": "email"}
-"""Field names that have two spellings."""
-_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
-
-class Member(NamedTuple):
-    """A value of an entity under the name of its field, and its place."""
-
-    name: str
-    value: Any
-    span: Span | None = None
 
 
 class Draft:
@@ -73,7 +62,7 @@ class Draft:
                 self.warn(f"An entity{where} has more than {FIELDS_LIMIT} fields: the others are left out.")
                 break
             fields[name] = value
-            if value_span is not None:
+            if value_span is not None and value_span != NOWHERE:
                 spans[name] = value_span
         name = self._canonical_name(canonical_name, where)
         if not fields and name is None:
@@ -87,6 +76,25 @@ class Draft:
             self.warn(f"A time{where} is left out: it is none.")
         self.entities.append(ProposedEntity(entity_type, fields, spans, span, name, at))
         return len(self.entities) - 1
+
+    def item(
+        self, entity_type: str, members: Iterable[Member], span: Span | None, also: Iterable[Member] = ()
+    ) -> int | None:
+        """Add an entity whose members are named by the file: some of them are no fields.
+
+        ``canonical_name`` and ``observed_at`` mean what they mean in an item of a store. ``also`` are members
+        of the format itself.
+        """
+        named = {member.name: member for member in members}
+        own = [named.pop(name, None) for name in ("canonical_name", "observed_at")]
+        canonical_name, observed_at = (member.value if member is not None else None for member in own)
+        return self.entity(
+            entity_type,
+            (*named.values(), *also),
+            span,
+            canonical_name=canonical_name,
+            observed_at=observed_at,
+        )
 
     def relate(
         self,
@@ -185,11 +193,6 @@ def redrafted(proposal: Proposal) -> Proposal:
     return draft.proposal()
 
 
-def is_empty(value: Any) -> bool:
-    """Return whether a value says nothing: null, or a text of white space alone."""
-    return value is None or (isinstance(value, str) and (not value or value.isspace()))
-
-
 def refusal(value: Any) -> str | None:
     """Return why a value cannot be stored, ``None`` if it can."""
     if type(value) is str and value.isascii() and len(value) < VALUE_CHARACTERS_LIMIT // 8:
@@ -224,86 +227,6 @@ def moment(text: Any) -> str | None:
         written = dates.parse(text.strip())
         return times.render(written.at) if written is not None else None
     return text.strip()
-
-
-def place(span: Span | None) -> str:
-    """Return where a span is, for a sentence: `` in row 3``; empty if it does not say."""
-    for name in ("cell", "row", "message", "line", "page"):
-        if span is not None and (value := getattr(span, name)) is not None:
-            return f" in {name} {value}"
-    return ""
-
-
-@lru_cache(maxsize=10_000)
-def field_name(label: str) -> str:
-    """Return the field name of a column or a member: ``"E-Mail"`` is ``email``, ``birthDate`` ``birth_date``.
-
-    Lower case; what is no letter, no digit and no mark becomes one underscore. A label without letters and
-    digits stays as it is.
-    """
-    spaced = "".join(
-        c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in _CAPITAL.sub(" ", label)
-    )
-    name = "_".join(spaced.lower().split())
-    return SPELLINGS.get(name, name) or label.strip()
-
-
-def named_members(fields: Iterable[Field]) -> list[Member]:
-    """Return the fields of a part under their field names; a name that comes again gets its number."""
-    members: dict[str, Member] = {}
-    for field in fields:
-        name = base = field_name(field.name)
-        number = 1
-        while name in members:
-            number += 1
-            name = f"{base}_{number}"
-        members[name] = Member(name, field.value, field.span)
-    return list(members.values())
-
-
-def entity_type_of(value: Any) -> str | None:
-    """Return the canonical spelling of an entity type, ``None`` if a value is none."""
-    try:
-        return identity.normalise_type(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-
-
-def configured_type(configuration: Mapping[str, Any]) -> str | None:
-    """Return the entity type of a configuration, ``None`` if it has none.
-
-    Raises:
-        InterpretationFailed: it is no entity type.
-    """
-    value = configuration.get("entity_type")
-    entity_type = entity_type_of(value)
-    if value is not None and entity_type is None:
-        raise InterpretationFailed(f"The configuration has no entity type: {str(value)[:100]!r}.")
-    return entity_type
-
-
-def known_type(name: str | None) -> str | None:
-    """Return the shipped type that the name of a sheet or a file is, ``None`` if it is none."""
-    entity_type = entity_type_of(name)
-    return entity_type if entity_type in identity.SHIPPED else None
-
-
-def stem(file_name: str | None) -> str | None:
-    """Return the name of a file without its folders and its suffix."""
-    if file_name is None:
-        return None
-    name = file_name.replace("\\", "/").rpartition("/")[2]
-    return name.rpartition(".")[0] or name
-
-
-def values(part_fields: Iterable[Field]) -> dict[str, Field]:
-    """Return fields by name."""
-    return {field.name: field for field in part_fields}
-
-
-def whole(document: Document) -> Span | None:
-    """Return the place of all the text of a document, ``None`` if it has none."""
-    return Span(line=1, start=0, end=len(document.text)) if document.text else None
 
 
 def _identity(entity: ProposedEntity) -> identity.Identity:

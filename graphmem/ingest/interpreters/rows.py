@@ -21,17 +21,17 @@ from dataclasses import dataclass
 
 from graphmem.ingest.document import Document, Field, ParseFailed, Part, Span
 from graphmem.ingest.formats.json_values import Walk
-from graphmem.ingest.interpreters.draft import (
-    Draft,
+from graphmem.ingest.interpreters.draft import Draft
+from graphmem.ingest.interpreters.labels import (
     Member,
     configured_type,
     entity_type_of,
     field_name,
     known_type,
     named_members,
-    place,
     stem,
 )
+from graphmem.ingest.interpreters.places import place
 from graphmem.ingest.interpreters.table import Options
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
@@ -39,7 +39,6 @@ from graphmem.model import identity
 GENERAL_TYPE = "record"
 TYPE_COLUMN = "entity_type"
 LOOSE_TYPE_COLUMN = "type"
-TIME_COLUMN = "observed_at"
 _OF_ONE_OBJECT = {*identity.NAMING, TYPE_COLUMN, LOOSE_TYPE_COLUMN}
 """Members that say that an object is an entity, and not the frame of a list."""
 
@@ -106,14 +105,8 @@ def _add(draft: Draft, part: Part, types: Types) -> None:
         draft.warn(f"An entity type{place(part.span)} is left out: {str(stated)[:60]!r} is none.")
     if entity_type == GENERAL_TYPE and types.configured is None and GENERAL_TYPE not in (stated, loose):
         draft.warn(f"Nothing says what the rows are: their entity type is {GENERAL_TYPE}.")
-    used = {TYPE_COLUMN, identity.CANONICAL_NAME, TIME_COLUMN} | ({LOOSE_TYPE_COLUMN} if is_loose else set())
-    draft.entity(
-        entity_type,
-        (member for name, member in members.items() if name not in used),
-        part.span,
-        canonical_name=_value(members, identity.CANONICAL_NAME),
-        observed_at=_value(members, TIME_COLUMN),
-    )
+    used = {TYPE_COLUMN} | ({LOOSE_TYPE_COLUMN} if is_loose else set())
+    draft.item(entity_type, (member for name, member in members.items() if name not in used), part.span)
 
 
 def _value(members: Mapping[str, Member], name: str) -> object:

@@ -65,7 +65,16 @@ def _shipped(name: str, *formats: str, by_default: bool = True, types: bool = Fa
     return Interpreter(name, 1, formats, f"{__package__}.{name}", by_default, keys)
 
 
-INTERPRETERS: tuple[Interpreter, ...] = (_shipped("rows", "csv", "json", "jsonl", "xlsx", types=True),)
+INTERPRETERS: tuple[Interpreter, ...] = (
+    _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True),
+    _shipped("calendar", "ics"),
+    _shipped("contacts", "vcf"),
+    _shipped("messages", "eml", "mbox"),
+    _shipped("chats", "chatgpt", "claude"),
+    _shipped("notes", "markdown", types=True),
+    _shipped("memory", "memory"),
+    _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
+)
 """The interpreters of graphmem. The first one that reads a format by default is used for it."""
 BY_NAME = {interpreter.name: interpreter for interpreter in INTERPRETERS}
 

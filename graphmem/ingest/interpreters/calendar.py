@@ -1,0 +1,77 @@
+"""Calendars: events, tasks and journal entries, and their people by their addresses.
+
+An event refers to its organiser and its attendees, with their roles. Recurrences are not expanded.
+"""
+
+from __future__ import annotations
+
+from graphmem.ingest.document import Document, Part
+from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.interpreters.labels import Member, renamed, text_of, values
+from graphmem.ingest.interpreters.people import People, named_in
+from graphmem.ingest.interpreters.places import widened
+from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.proposal import Proposal
+
+SHARED_NAMES = {
+    "summary": "title",
+    "location": "location",
+    "status": "status",
+    "url": "url",
+    "uid": "external_id",
+    "priority": "priority",
+    "duration": "duration",
+    "rule": "recurrence",
+    "recurrence_id": "recurrence_id",
+    "timezone": "timezone",
+    "categories": "tags",
+}
+TYPES = {
+    "event": ("event", {"start": "date_start", "end": "date_end", "description": "description"}),
+    "task": (
+        "task",
+        {
+            "start": "start_date",
+            "due": "due_date",
+            "completed": "completed_date",
+            "description": "description",
+        },
+    ),
+    "journal": ("note", {"start": "date", "description": "content"}),
+}
+"""The entity type of each component, and the names of its own fields."""
+ROLES = {"organizer": "organizer", "attendees": "attendee"}
+STATED = {"role": "participation", "status": "status"}
+"""What a calendar says of the part that a person takes, and its name in the metadata."""
+
+
+def propose(document: Document, options: Options) -> Proposal:
+    """Return the entries and their people."""
+    draft = Draft()
+    people = People(draft)
+    for part in document.parts:
+        if part.kind == "event":
+            _add(draft, people, document.text, part)
+    return draft.proposal()
+
+
+def _add(draft: Draft, people: People, text: str, part: Part) -> None:
+    fields = values(part.fields)
+    entity_type, own_names = TYPES.get(text_of(fields.get("component")) or "event", TYPES["event"])
+    members = renamed(fields, SHARED_NAMES | own_names)
+    named = {name: list(named_in(text, fields.get(name))) for name in ROLES}
+    for name, persons in named.items():
+        labels = [person.name or person.label for person in persons]
+        if labels:
+            span = widened(persons[0].span, persons[-1].span)
+            members.append(Member(name, labels if name == "attendees" else labels[0], span))
+    times = (moment(text_of(fields.get(name))) for name in ("modified", "created"))
+    observed_at = next(filter(None, times), None)
+    entry = draft.entity(entity_type, members, part.span, observed_at=observed_at)
+    for name, role in ROLES.items():
+        for person in named[name]:
+            metadata = {"roles": [role]} | {
+                STATED[key]: value for key, value in person.stated.items() if key in STATED
+            }
+            target = people.add(person, observed_at) if entry is not None else None
+            draft.relate("REFERS_TO", entry, target, person.span, metadata, observed_at)

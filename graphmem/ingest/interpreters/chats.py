@@ -1,0 +1,70 @@
+"""Exports of chats: conversations and their messages.
+
+A conversation that has an id is identified by it, and its title is its canonical name: many have the same
+title.
+"""
+
+from __future__ import annotations
+
+from graphmem.ingest.document import Document, Part
+from graphmem.ingest.formats.chats import UNTITLED
+from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.interpreters.labels import Member, renamed, text_of, values
+from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.proposal import Proposal
+
+CONVERSATION_NAMES = {"id": "external_id", "created_at": "started_at", "updated_at": "updated_at"}
+MESSAGE_NAMES = {
+    "id": "message_id",
+    "role": "sender",
+    "text": "content",
+    "sent_at": "sent_at",
+    "model": "model",
+    "current": "current",
+    "attachments": "attachments",
+}
+
+
+def propose(document: Document, options: Options) -> Proposal:
+    """Return the conversations and their messages."""
+    draft = Draft()
+    conversation: int | None = None
+    title: Member | None = None
+    for part in document.parts:
+        if part.kind == "conversation":
+            title = _title(part)
+            conversation = _conversation(draft, document, part, title)
+        elif part.kind == "message" and part.fields:
+            fields = values(part.fields)
+            sent_at = moment(text_of(fields.get("sent_at")))
+            members = [*renamed(fields, MESSAGE_NAMES), Member("channel", document.format)]
+            if title is not None:
+                members.append(title._replace(name="conversation"))
+            message = draft.entity("message", members, part.span, observed_at=sent_at)
+            draft.relate("PART_OF", message, conversation, part.span, observed_at=sent_at)
+    return draft.proposal()
+
+
+def _title(part: Part) -> Member | None:
+    field = values(part.fields).get("title")
+    title = text_of(field)
+    return Member("title", title, field.span) if field is not None and title not in (None, UNTITLED) else None
+
+
+def _conversation(draft: Draft, document: Document, part: Part, title: Member | None) -> int | None:
+    fields = values(part.fields)
+    members = renamed(fields, CONVERSATION_NAMES)
+    has_id = text_of(fields.get("id")) is not None
+    if title is not None and not has_id:
+        members.append(title)
+    if not members:
+        draft.warn("A conversation has neither an id nor a title: it is left out.")
+        return None
+    times = (moment(text_of(fields.get(name))) for name in ("updated_at", "created_at"))
+    return draft.entity(
+        "conversation",
+        [*members, Member("channel", document.format)],
+        part.span,
+        canonical_name=title.value if title is not None and has_id else None,
+        observed_at=next(filter(None, times), None),
+    )

@@ -1,0 +1,96 @@
+"""Contacts: people, and the organisations that they work at.
+
+Of several addresses or numbers the first is the field of the person (`email`); all of them are another field
+(`emails`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from graphmem.ingest.document import Document, Field, Part
+from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.interpreters.labels import Member, field_name, renamed, text_of, values
+from graphmem.ingest.interpreters.places import inside
+from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.proposal import Proposal
+
+LISTS = {"emails": "email", "phones": "phone", "addresses": "address", "urls": "url"}
+NAMES = {"note": "notes", "uid": "external_id", "categories": "tags"}
+NO_FIELDS = {"organization", "organization_levels", "revision", "kind", "abshowas", *LISTS, *NAMES}
+ORGANISATIONS = {"org", "organization"}
+
+
+def propose(document: Document, options: Options) -> Proposal:
+    """Return the contacts and their organisations."""
+    draft = Draft()
+    companies: dict[str, int | None] = {}
+    for part in document.parts:
+        if part.kind == "contact":
+            _add(draft, companies, document.text, part)
+    return draft.proposal()
+
+
+def _add(draft: Draft, companies: dict[str, int | None], text: str, part: Part) -> None:
+    fields = values(part.fields)
+    observed_at = moment(text_of(fields.get("revision")))
+    members = [*_members(text, fields)]
+    if _is_organisation(fields):
+        draft.entity("company", members, part.span, observed_at=observed_at)
+        return
+    employer = _employer(text, fields)
+    if employer is not None:
+        members.append(employer)
+    members += _department(text, fields)
+    person = draft.entity("person", members, part.span, observed_at=observed_at)
+    if employer is None or person is None:
+        return
+    if employer.value not in companies:
+        name = employer._replace(name="name")
+        companies[employer.value] = draft.entity("company", [name], employer.span, observed_at=observed_at)
+    draft.relate("WORKS_AT", person, companies[employer.value], employer.span, observed_at=observed_at)
+
+
+def _members(text: str, fields: Mapping[str, Field]) -> Iterator[Member]:
+    for name, field in fields.items():
+        if name not in NO_FIELDS:
+            yield Member(field_name(name), field.value, field.span)
+    yield from renamed(fields, NAMES)
+    for name, single in LISTS.items():
+        field = fields.get(name)
+        if field is None or not isinstance(field.value, list) or not field.value:
+            continue
+        first = field.value[0]
+        place = inside(text, field.span, first) if isinstance(first, str) else field.span
+        yield Member(single, first, place)
+        if len(field.value) > 1:
+            yield Member(name, field.value, field.span)
+
+
+def _is_organisation(fields: Mapping[str, Field]) -> bool:
+    """Return whether a contact says that it is an organisation."""
+    kind, shown_as = (text_of(fields.get(name)) or "" for name in ("kind", "abshowas"))
+    return kind.lower() in ORGANISATIONS or shown_as.lower() == "company"
+
+
+def _levels(fields: Mapping[str, Field]) -> list[str]:
+    """Return an organisation and its units; the name of the organisation may be empty."""
+    levels = fields.get("organization_levels")
+    if levels is not None and isinstance(levels.value, list):
+        return [level for level in levels.value if isinstance(level, str)]
+    name = text_of(fields.get("organization"))
+    return [name] if name is not None else []
+
+
+def _employer(text: str, fields: Mapping[str, Field]) -> Member | None:
+    name = next(iter(_levels(fields)), "")
+    field = fields.get("organization")
+    if field is None or not name.strip():
+        return None
+    return Member("company", name, inside(text, field.span, name))
+
+
+def _department(text: str, fields: Mapping[str, Field]) -> list[Member]:
+    units = ", ".join(unit for unit in _levels(fields)[1:] if unit)
+    field = fields.get("organization")
+    return [Member("department", units, inside(text, field.span, units))] if field is not None else []

@@ -1,0 +1,101 @@
+"""Any other file: one document, by which it is found: its title and what it says of itself.
+
+Its text is no field; the span of the document is that of the whole text. What comes from metadata has no
+place in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from graphmem.ingest.document import Document
+from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.interpreters.labels import Member, configured_type
+from graphmem.ingest.interpreters.places import heading, whole
+from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.proposal import Proposal
+
+GENERAL_TYPE = "document"
+NAMES = {
+    "author": "author",
+    "subject": "subject",
+    "keywords": "keywords",
+    "category": "category",
+    "description": "description",
+    "comments": "comments",
+    "language": "language",
+    "width": "width",
+    "height": "height",
+}
+EXIF_NAMES = {
+    "Artist": "author",
+    "ImageDescription": "description",
+    "Make": "camera_make",
+    "Model": "camera_model",
+}
+PAGES = ("pages", "slides")
+DATES = ("created", "date")
+PDF_TIME = re.compile(
+    r"D:(\d{4})(\d\d)(\d\d)(?:(\d\d)(\d\d)(?:(\d\d)(?:(Z)|([+-]\d\d)'?(\d\d)?)?)?)?.*", re.ASCII
+)
+EXIF_TIME = re.compile(r"(\d{4}):(\d\d):(\d\d) (\d\d):(\d\d):(\d\d)", re.ASCII)
+
+
+def propose(document: Document, options: Options) -> Proposal:
+    """Return the document, if it has a title or a name by which it can be found."""
+    draft = Draft()
+    title = document.title or options.file_name
+    if title is None or not title.strip():
+        draft.warn("The document has neither a title nor a name: it is left out.")
+        return draft.proposal()
+    members = [
+        Member("title", title, heading(document, title)),
+        *_stated(document.metadata, draft),
+        Member("media_type", document.media_type),
+    ]
+    draft.entity(configured_type(options.configuration) or GENERAL_TYPE, members, whole(document))
+    return draft.proposal()
+
+
+def _stated(metadata: Mapping[str, Any], draft: Draft) -> Iterator[Member]:
+    """Yield what the metadata say."""
+    yield from (Member(name, metadata[key]) for key, name in NAMES.items() if key in metadata)
+    yield from (Member("page_count", metadata[key]) for key in PAGES if key in metadata)
+    exif = metadata.get("exif")
+    exif = exif if isinstance(exif, dict) else {}
+    yield from (Member(name, exif[key]) for key, name in EXIF_NAMES.items() if key in exif)
+    written = next((metadata[key] for key in DATES if metadata.get(key)), exif.get("DateTimeOriginal"))
+    if written:
+        date = moment(_iso(written))
+        if date is None:
+            draft.warn("The date of the document is left out: it cannot be read.")
+        yield Member("date", date)
+    for name, key in (("latitude", "GPSLatitude"), ("longitude", "GPSLongitude")):
+        yield Member(name, _degrees(exif.get(key), exif.get(f"{key}Ref")))
+
+
+def _iso(written: Any) -> Any:
+    """Return a time of a PDF or of an image in ISO 8601; other values stay as they are."""
+    if not isinstance(written, str):
+        return written
+    match = PDF_TIME.fullmatch(written) or EXIF_TIME.fullmatch(written)
+    if match is None:
+        return written
+    year, month, day, hour, minute, second, *zone = match.groups()
+    clock = f"T{hour}:{minute}:{second or '00'}" if hour else ""
+    utc, hours, minutes = zone or (None, None, None)
+    offset = "Z" if utc else f"{hours}:{minutes or '00'}" if hours else ""
+    return f"{year}-{month}-{day}{clock}{offset if clock else ''}"
+
+
+def _degrees(value: Any, reference: Any) -> float | None:
+    """Return decimal degrees of the degrees, minutes and seconds of EXIF."""
+    numbers = value if isinstance(value, list) else []
+    if len(numbers) != 3 or not all(type(number) in (int, float) for number in numbers):
+        return None
+    degrees, minutes, seconds = (float(number) for number in numbers)
+    sign = {"N": 1, "E": 1, "S": -1, "W": -1}.get(reference if isinstance(reference, str) else "")
+    amount = degrees + minutes / 60 + seconds / 3600
+    return round(sign * amount, 6) if sign is not None and 0 <= amount <= 180 else None

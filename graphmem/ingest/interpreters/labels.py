@@ -1,0 +1,108 @@
+"""What a file calls its values, and the names that these become: of fields, of entity types."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from graphmem.ingest.document import Field, Span
+from graphmem.ingest.proposal import InterpretationFailed
+from graphmem.model import identity
+
+SPELLINGS = {"e_mail": "email"}
+"""Field names that have two spellings."""
+TYPE_LABELS = ("entity_type", "type")
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class Member(NamedTuple):
+    """A value of an entity under the name of its field, and its place."""
+
+    name: str
+    value: Any
+    span: Span | None = None
+
+
+def is_empty(value: Any) -> bool:
+    """Return whether a value says nothing: null, or a text of white space alone."""
+    return value is None or (isinstance(value, str) and (not value or value.isspace()))
+
+
+@lru_cache(maxsize=10_000)
+def field_name(label: str) -> str:
+    """Return the field name of a column or a member: ``"E-Mail"`` is ``email``, ``birthDate`` ``birth_date``.
+
+    Lower case; what is no letter, no digit and no mark becomes one underscore. A label without letters and
+    digits stays as it is.
+    """
+    spaced = "".join(
+        c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in _CAPITAL.sub(" ", label)
+    )
+    name = "_".join(spaced.lower().split())
+    return SPELLINGS.get(name, name) or label.strip()
+
+
+def named_members(fields: Iterable[Field]) -> list[Member]:
+    """Return the fields of a part under their field names; a name that comes again gets its number."""
+    members: dict[str, Member] = {}
+    for field in fields:
+        name = base = field_name(field.name)
+        number = 1
+        while name in members:
+            number += 1
+            name = f"{base}_{number}"
+        members[name] = Member(name, field.value, field.span)
+    return list(members.values())
+
+
+def entity_type_of(value: Any) -> str | None:
+    """Return the canonical spelling of an entity type, ``None`` if a value is none."""
+    try:
+        return identity.normalise_type(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def configured_type(configuration: Mapping[str, Any]) -> str | None:
+    """Return the entity type of a configuration, ``None`` if it has none.
+
+    Raises:
+        InterpretationFailed: it is no entity type.
+    """
+    value = configuration.get("entity_type")
+    entity_type = entity_type_of(value)
+    if value is not None and entity_type is None:
+        raise InterpretationFailed(f"The configuration has no entity type: {str(value)[:100]!r}.")
+    return entity_type
+
+
+def known_type(name: str | None) -> str | None:
+    """Return the shipped type that the name of a sheet or a file is, ``None`` if it is none."""
+    entity_type = entity_type_of(name)
+    return entity_type if entity_type in identity.SHIPPED else None
+
+
+def stem(file_name: str | None) -> str | None:
+    """Return the name of a file without its folders and its suffix."""
+    if file_name is None:
+        return None
+    name = file_name.replace("\\", "/").rpartition("/")[2]
+    return name.rpartition(".")[0] or name
+
+
+def values(part_fields: Iterable[Field]) -> dict[str, Field]:
+    """Return fields by name."""
+    return {field.name: field for field in part_fields}
+
+
+def text_of(field: Field | None) -> str | None:
+    """Return the value of a field if it is a text that says something."""
+    return field.value if field is not None and isinstance(field.value, str) and field.value.strip() else None
+
+
+def renamed(fields: Mapping[str, Field], names: Mapping[str, str]) -> list[Member]:
+    """Return the fields that a table of names has, under their new names."""
+    return [Member(new, fields[old].value, fields[old].span) for old, new in names.items() if old in fields]

@@ -1,0 +1,68 @@
+"""Markdown: one entity, whose front matter is its fields and whose body is its content.
+
+The entity type is `entity_type` or `type` of the front matter, else `note`. A title that is not in the front
+matter is the first heading, else the name of the file.
+"""
+
+from __future__ import annotations
+
+from graphmem.ingest.document import Document, Part, Span
+from graphmem.ingest.interpreters.draft import Draft
+from graphmem.ingest.interpreters.labels import (
+    TYPE_LABELS,
+    Member,
+    configured_type,
+    entity_type_of,
+    named_members,
+    stem,
+)
+from graphmem.ingest.interpreters.places import heading, whole
+from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.proposal import Proposal
+from graphmem.model import identity
+
+GENERAL_TYPE = "note"
+
+
+def propose(document: Document, options: Options) -> Proposal:
+    """Return the note."""
+    draft = Draft()
+    front = next(iter(document.parts), None)
+    front = front if front is not None and front.kind == "record" else None
+    members = {member.name: member for member in named_members(front.fields if front is not None else ())}
+    entity_type = configured_type(options.configuration)
+    for label in TYPE_LABELS:
+        stated = members.get(label)
+        if entity_type is None and stated is not None:
+            entity_type = entity_type_of(stated.value)
+            if entity_type is not None:
+                del members[label]
+    if "entity_type" in members:
+        draft.warn("The front matter has a member entity_type that is not used.")
+        del members["entity_type"]
+    entity_type = entity_type or GENERAL_TYPE
+    also = [_body(document, front)]
+    if not {"title", "name"} & set(members):
+        also.append(_title(document, options, entity_type))
+    draft.item(entity_type, members.values(), whole(document), also)
+    return draft.proposal()
+
+
+def _title(document: Document, options: Options, entity_type: str) -> Member:
+    """Return the title; people, places and the like have a name instead."""
+    rule = identity.rule(entity_type)
+    has_name = entity_type in identity.SHIPPED and ("name",) in rule
+    name = "name" if has_name and rule.index(("name",)) < rule.index(("title",)) else "title"
+    if document.title is None:
+        return Member(name, stem(options.file_name))
+    return Member(name, document.title, heading(document, document.title))
+
+
+def _body(document: Document, front: Part | None) -> Member:
+    """Return what follows the front matter, without white space around it."""
+    start = (front.span.end if front is not None else 0) or 0
+    text = document.text[start:]
+    body = text.strip()
+    start += len(text) - len(text.lstrip())
+    line = 1 + document.text.count("\n", 0, start)
+    return Member("content", body, Span(line=line, start=start, end=start + len(body)))

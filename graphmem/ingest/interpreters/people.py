@@ -1,0 +1,90 @@
+"""People whom a file names by their e-mail address: one person for each address and name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from graphmem.ingest.document import Field, Span
+from graphmem.ingest.interpreters.draft import Draft
+from graphmem.ingest.interpreters.labels import Member
+from graphmem.ingest.interpreters.places import inside, widened
+from graphmem.model import identity
+
+ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
+
+
+class Named(NamedTuple):
+    """A person as a header or a property names one.
+
+    Attributes:
+        label: the address, else the name; ``label_span`` is its place.
+        address: an e-mail address.
+        stated: all that the file says of the person there.
+    """
+
+    label: str
+    label_span: Span
+    name: str | None
+    name_span: Span
+    address: str | None
+    stated: dict[str, Any]
+
+    @property
+    def span(self) -> Span:
+        """The place of name and address."""
+        return widened(self.name_span, self.label_span) if self.name is not None else self.label_span
+
+
+def named_in(text: str, field: Field | None) -> Iterator[Named]:
+    """Yield the people of a field: an object with name and address, or a list of such objects.
+
+    Their places are searched one after the other: the text has the name of a person before the address.
+    """
+    if field is None:
+        return
+    begin = field.span.start
+    for stated in field.value if isinstance(field.value, list) else [field.value]:
+        if not isinstance(stated, dict):
+            continue
+        name, address = (_text(stated.get(key)) for key in ("name", "address"))
+        label = address or name
+        if label is None:
+            continue
+        name_span = inside(text, field.span, name or label, begin)
+        is_alone = name is None or name == label
+        after = name_span.end if not is_alone and name_span != field.span else begin
+        label_span = inside(text, field.span, label, after)
+        begin = label_span.end if label_span != field.span else begin
+        is_address = address is not None and ADDRESS.fullmatch(address) is not None
+        own_name = None if name == address else name
+        yield Named(label, label_span, own_name, name_span, address if is_address else None, stated)
+
+
+class People:
+    """The people of a draft. One without an address is none: a name alone may be anybody's."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._names: set[tuple[str, str | None]] = set()
+        self._by_address: dict[str, int | None] = {}
+
+    def add(self, person: Named, observed_at: str | None) -> int | None:
+        """Return the entity of an address; each name of it is one item, at the place that has it first."""
+        if person.address is None:
+            return None
+        address = identity.fold_text(person.address)
+        if (address, person.name) not in self._names:
+            self._names.add((address, person.name))
+            members = [
+                Member("name", person.name, person.name_span),
+                Member("email", person.address, person.label_span),
+            ]
+            index = self._draft.entity("person", members, person.span, observed_at=observed_at)
+            self._by_address.setdefault(address, index)
+        return self._by_address[address]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
