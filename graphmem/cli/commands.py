@@ -34,6 +34,7 @@ GROUP_HELPS: Mapping[str, str] = {
     "auth connections": "List and end what programs were allowed by OAuth.",
     "auth keys": "Make, list and revoke API keys, with which programs call the service.",
     "entities": "Find, list and read entities; correct, delete, restore and merge them.",
+    "interpretations": "Store what was read in a file, and list what interpreters made of files.",
     "observations": "Add an observation to an entity, and list observations.",
     "relationship-types": "List the types that a relationship may have, and register new ones.",
     "relationships": "Create, list and read relationships between entities; delete and restore them.",

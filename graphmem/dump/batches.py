@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from graphmem.dump.records import Observation, Owner, Record, RelationshipType, Schema, Source, Transaction
+from graphmem.dump.records import (
+    Interpretation,
+    Observation,
+    Owner,
+    Record,
+    RelationshipType,
+    Schema,
+    Source,
+    Transaction,
+)
 from graphmem.model import facts
 
 BATCH_TRANSACTIONS_LIMIT: Final = 1_000
@@ -17,11 +26,12 @@ BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 
 @dataclass(slots=True)
 class Part:
-    """A transaction with its observations and its files."""
+    """A transaction with its observations, its files, and the interpretations that ended with it."""
 
     transaction: Transaction
     observations: list[Observation] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
+    interpretations: list[Interpretation] = field(default_factory=list)
 
     @property
     def has_merge(self) -> bool:
@@ -126,6 +136,10 @@ def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Sch
         if isinstance(record, Source):
             assert part is not None
             part.sources.append(record)
+            continue
+        if isinstance(record, Interpretation):
+            assert part is not None
+            part.interpretations.append(record)
             continue
         if part is not None:
             yield part

@@ -154,8 +154,9 @@ def find_missing(
         if stored is None or writable:
             # The files of a known transaction were written with it.
             sources = part.sources if stored is None else []
+            interpretations = part.interpretations if stored is None else []
             observations = sorted(writable, key=lambda observation: observation.id)
-            missing.parts.append(Part(transaction, observations, sources))
+            missing.parts.append(Part(transaction, observations, sources, interpretations))
     if last:
         missing.conflicts = unresolved
     return missing

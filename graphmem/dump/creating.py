@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
 from graphmem.dump import container, records
-from graphmem.dump.stored import OBSERVATION, StoredSource, StoredTransaction
+from graphmem.dump.stored import OBSERVATION, StoredInterpretation, StoredSource, StoredTransaction
 from graphmem.errors import DatabaseFull, DumpRefused
 from graphmem.model.schema import version_order
 from graphmem.writing.state import LockedOwner
@@ -38,6 +38,7 @@ class OwnerContents:
     schemas: int = 0
     transactions: int = 0
     sources: int = 0
+    interpretations: int = 0
     observations: int = 0
 
 
@@ -131,10 +132,14 @@ class _SchemaRows(NamedTuple):
 
 
 class _TransactionRow(NamedTuple):
-    """A transaction with its files and its observations, each as :data:`OBSERVATION` names its columns."""
+    """A transaction with its files, interpretations and observations.
+
+    Each observation is a list, as :data:`OBSERVATION` names its columns.
+    """
 
     transaction: StoredTransaction
     sources: list[StoredSource]
+    interpretations: list[StoredInterpretation]
     observations: list[list[Any]]
 
 
@@ -192,11 +197,14 @@ class _Creator:
             for schema in versions:
                 self._add("schema", {"entity_type": kind, **schema._asdict()})
                 contents.schemas += 1
-        async for transaction, sources, observations in self._transactions(owner, sequence):
+        async for transaction, sources, interpretations, observations in self._transactions(owner, sequence):
             self._add("transaction", transaction._asdict())
             for source in sources:
                 self._add("source", source._asdict())
             contents.sources += len(sources)
+            for interpretation in interpretations:
+                self._add("interpretation", interpretation._asdict())
+            contents.interpretations += len(interpretations)
             for observation in observations:
                 self._add("observation", dict(zip(OBSERVATION, observation, strict=True)))
             contents.transactions += 1

@@ -124,11 +124,45 @@ class Source(_Record):
     file_key: ShortText | None = None
 
 
+class Interpretation(_Record):
+    """An interpretation that ended with the transaction before it: one run of one interpreter over a source.
+
+    ``config`` is canonical JSON; times are microseconds. ``error`` says why it failed. The counts are of what
+    it made.
+    """
+
+    record: Literal["interpretation"] = "interpretation"
+    id: Annotated[str, Field(pattern=f"^{ids.INTERPRETATION_ID.pattern}$")]
+    source_id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")]
+    interpreter: ShortText
+    version: ShortText
+    config: str
+    run: Annotated[int, Field(ge=0)]
+    model: ShortText | None = None
+    parser: ShortText
+    created_at: Micros
+    started_at: Micros
+    error: str | None = None
+    warnings: list[str]
+    observations: Annotated[int, Field(ge=0)]
+    entities: Annotated[int, Field(ge=0)]
+    relationships: Annotated[int, Field(ge=0)]
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a configuration that is no canonical JSON, or an id that is not that of the run."""
+        if canonical.encode(canonical.decode(self.config)) != self.config:
+            raise ValueError("the configuration is not canonical JSON")
+        config_hash = canonical.digest(canonical.decode(self.config))
+        run = self.source_id, self.interpreter, self.version, config_hash, self.run
+        if ids.interpretation_id(*run) != self.id:
+            raise ValueError("the id is not that of the interpretation")
+
+
 class Observation(_Record):
     """An observation of one subject, an entity or a relationship.
 
     ``fields`` and ``values`` are parallel lists: names in canonical order, and canonical JSON. A dump and the
-    database call ``subject_id`` ``home``.
+    database call ``subject_id`` ``home``. ``places`` is canonical JSON: where in its file it stands.
     """
 
     record: Literal["observation"] = "observation"
@@ -148,6 +182,8 @@ class Observation(_Record):
     observation_source: ShortText
     agent: ShortText
     source_id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")] | None = None
+    interpretation_id: Annotated[str, Field(pattern=f"^{ids.INTERPRETATION_ID.pattern}$")] | None = None
+    places: str | None = None
 
     def model_post_init(self, context: Any, /) -> None:
         """Refuse an observation that the database could not hold."""
@@ -155,12 +191,12 @@ class Observation(_Record):
             raise ValueError("fields and values do not fit each other")
         if (self.entity_type is None) is not (":" in self.subject_id):
             raise ValueError("an observation has an entity_type if its subject is an entity, and only then")
-        for value in self.values:
+        for value in (*self.values, *filter(None, [self.places])):
             # Answers contain the text of a value without parsing it.
             canonical.encode(canonical.decode(value))
 
 
-Record = RelationshipType | Owner | Schema | Transaction | Source | Observation
+Record = RelationshipType | Owner | Schema | Transaction | Source | Interpretation | Observation
 _READ: Final = TypeAdapter(Annotated[Record, Field(discriminator="record")])
 
 
@@ -198,19 +234,24 @@ def _float(value: float) -> orjson.Fragment:
     return orjson.Fragment(_float_text(value, str(value).startswith("-")))
 
 
+_PARTS: Final = (Source, Interpretation, Observation)
+"""The parts of a transaction, in their order."""
+_ARTICLES: Final = {"interpretation": "an", "observation": "an"}
+
+
 class RecordOrder:
     """Checks the order of the records of a dump.
 
     Relationship types come by name, then owners by id. An owner has its schema versions, then its
-    transactions, each with its sources by id, then its observations by id. So the order does not depend on
-    the database.
+    transactions. Each transaction has its sources, its interpretations and its observations, in this order,
+    each by id. So the order does not depend on the database.
     """
 
     def __init__(self) -> None:
         self._place: tuple[Any, ...] = (-1,)
         self._owner: str | None = None
         self._transaction: str | None = None
-        self._source = self._observation = ""
+        self._part: tuple[int, str] = (-1, "")
 
     def check(self, record: Record) -> None:
         """Check the next record.
@@ -218,17 +259,13 @@ class RecordOrder:
         Raises:
             ValueError: the record is out of order.
         """
-        if isinstance(record, Source):
-            if self._transaction is None or self._observation or record.id <= self._source:
-                raise ValueError("a source is out of order")
-            self._source = record.id
+        if isinstance(record, _PARTS):
+            place = _PARTS.index(type(record)), record.id
+            if self._transaction is None or place <= self._part:
+                raise ValueError(f"{_ARTICLES.get(record.record, 'a')} {record.record} is out of order")
+            self._part = place
             return
-        if isinstance(record, Observation):
-            if self._transaction is None or record.id <= self._observation:
-                raise ValueError("an observation is out of order")
-            self._observation = record.id
-            return
-        self._transaction, self._source, self._observation = None, "", ""
+        self._transaction, self._part = None, (-1, "")
         if isinstance(record, Owner):
             if self._owner is not None and record.id <= self._owner:
                 raise ValueError("an owner is out of order")

@@ -8,27 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphmem.model import facts, schema
 from graphmem.model.reduction import Observation
 from graphmem.model.schema import Active
 from graphmem.writing import Merging, Receipt, WriteRequest, merging
 from graphmem.writing.draft import Draft
+from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.requests import Touched
 from graphmem.writing.sources import NewSource
 from graphmem.writing.state import State
 
 
+class EndedInterpretation(NamedTuple):
+    """An interpretation of a dump, with the counts of what it made."""
+
+    interpretation: Interpretation
+    counts: dict[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class DumpedTransaction:
-    """A transaction of a dump: its properties, writer, observations, schema versions and files."""
+    """A transaction of a dump: properties, writer, observations, schema versions, files, interpretations."""
 
     properties: Mapping[str, Any]
     agent: str
     observations: tuple[Observation, ...] = ()
     versions: tuple[Mapping[str, Any], ...] = ()
     sources: tuple[NewSource, ...] = ()
+    interpretations: tuple[EndedInterpretation, ...] = ()
 
     @property
     def id(self) -> str:
@@ -117,6 +126,8 @@ class RestoreRequest(WriteRequest):
             if is_new:
                 for source in transaction.sources:
                     draft.add_source(source, transaction.id)
+                for interpretation, counts in transaction.interpretations:
+                    draft.end_interpretation(interpretation, transaction.id, counts)
                 for version in transaction.versions:
                     draft.versions.append({"transaction_id": transaction.id, "properties": dict(version)})
                     # The head is final already; this changes the time of its last change.

@@ -21,13 +21,14 @@ from graphmem.database.vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, OwnerStart, Part, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
-from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
+from graphmem.dump.restore_request import DumpedTransaction, EndedInterpretation, RestoreRequest
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import canonical, discovery, facts, ids, reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
 from graphmem.writing import Writers, refolding
+from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.sources import NewSource
 from graphmem.writing.state import LockedOwner
 
@@ -310,6 +311,7 @@ class _Restorer:
                 tuple(_observation(record, part.transaction.id) for record in part.observations),
                 tuple(self._versions.get(part.transaction.id, ())),
                 tuple(_source(owner, record) for record in part.sources),
+                tuple(_interpretation(owner, record) for record in part.interpretations),
             )
             for part in parts
         )
@@ -360,6 +362,28 @@ def _source(owner: str, record: records.Source) -> NewSource:
     )
 
 
+def _interpretation(owner: str, record: records.Interpretation) -> EndedInterpretation:
+    """Return an interpretation as the writer expects it."""
+    interpretation = Interpretation(
+        owner=owner,
+        source_id=record.source_id,
+        interpreter=record.interpreter,
+        version=record.version,
+        config=record.config,
+        run=record.run,
+        model=record.model,
+        parser=record.parser,
+        created_at=record.created_at,
+        started_at=record.started_at,
+        error=record.error,
+        warnings=tuple(record.warnings),
+    )
+    return EndedInterpretation(
+        interpretation,
+        {name: getattr(record, name) for name in ("observations", "entities", "relationships")},
+    )
+
+
 def _observation(record: records.Observation, transaction_id: str) -> reduction.Observation:
     """Return an observation as the writer expects it."""
     fields = dict(zip(record.fields, record.values, strict=True))
@@ -383,4 +407,6 @@ def _observation(record: records.Observation, transaction_id: str) -> reduction.
         basis=record.identity_basis,
         shapes=shapes,
         source_id=record.source_id,
+        interpretation_id=record.interpretation_id,
+        places=record.places,
     )

@@ -37,6 +37,28 @@ class StoredObservation(NamedTuple):
     observation_source: str
     agent: str | None
     source_id: str | None
+    interpretation_id: str | None
+    places: str | None
+
+
+class StoredInterpretation(NamedTuple):
+    """An interpretation as ``dump/_interpretation.cypher`` reads it; a dump has the same names."""
+
+    id: str
+    source_id: str
+    interpreter: str
+    version: str
+    config: str
+    run: int
+    model: str | None
+    parser: str
+    created_at: int
+    started_at: int
+    error: str | None
+    warnings: list[str]
+    observations: int
+    entities: int
+    relationships: int
 
 
 class StoredSource(NamedTuple):
@@ -56,7 +78,7 @@ OBSERVATION: Final = tuple("home" if name == "subject_id" else name for name in 
 
 CONTENT: Final = (
     "home", "kind", "observed_at", "fields", "values", "priority", "specificity", "observation_source",
-    "agent", "source_id",
+    "agent", "source_id", "interpretation_id",
 )  # fmt: skip
 """The names of :func:`content`, as a dump has them."""
 
@@ -70,4 +92,5 @@ def content(observation: Observation | StoredObservation) -> tuple[Any, ...]:
         observation.subject_id, observation.kind, observation.observed_at, tuple(observation.fields),
         tuple(observation.values), observation.priority, observation.specificity,
         observation.observation_source, observation.agent, observation.source_id,
+        observation.interpretation_id,
     )  # fmt: skip

@@ -16,7 +16,8 @@ from graphmem.errors import DumpRefused
 Progress = Callable[[int], None]
 """Called with the bytes of the file that were read since the last call."""
 _COUNT_NAMES: Final = {
-    "schema": "schemas", "transaction": "transactions", "source": "sources", "observation": "observations",
+    "schema": "schemas", "transaction": "transactions", "source": "sources",
+    "interpretation": "interpretations", "observation": "observations",
 }  # fmt: skip
 
 
@@ -94,7 +95,7 @@ def _count(counts: dict[str, Any], record: Record, dump_format: int) -> None:
     elif isinstance(record, records.Owner):
         owner = {"owner": record.id, "recorded_at": 0, "schemas": 0, "transactions": 0, "observations": 0}
         if dump_format > 1:
-            owner["sources"] = 0
+            owner["sources"] = owner["interpretations"] = 0
         counts["owners"].append(owner)
     else:
         owner = counts["owners"][-1]

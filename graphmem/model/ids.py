@@ -6,6 +6,7 @@ observation       ``obs_`` + 32 hex; see :func:`observation_id` and :func:`unpla
 relationship      key ``TYPE:source:target``; id ``rel_`` + 24 hex of SHA-256 over ``[key]``
 transaction       ``txn_`` + 32 hex, drawn at random by the process that writes
 source            ``src_`` + 24 hex of SHA-256 over ``[owner, content hash]``
+interpretation    ``int_`` + 24 hex of SHA-256 over source id, interpreter, version, configuration hash, run
 schema, agent     ``sch_`` / ``agt_`` + 24 hex of SHA-256 over owner and name
 timeline event    ``evt_`` + 24 hex of SHA-256 over ``[owner, entity, field, text]``
 ================  ==========================================================================
@@ -25,6 +26,7 @@ from graphmem.model import canonical
 ENTITY_ID = re.compile(r"ent_[0-9a-f]{24}", re.ASCII)
 RELATIONSHIP_KEY = re.compile(r"[A-Z][A-Z0-9_]{0,63}:ent_[0-9a-f]{24}:ent_[0-9a-f]{24}", re.ASCII)
 SOURCE_ID = re.compile(r"src_[0-9a-f]{24}", re.ASCII)
+INTERPRETATION_ID = re.compile(r"int_[0-9a-f]{24}", re.ASCII)
 OBSERVATION_ID = re.compile(r"obs_[0-9a-f]{32}", re.ASCII)
 
 
@@ -54,7 +56,7 @@ def observation_id(
         fields: canonical JSON by field name.
         agent: thumbprint of the writer's key, ``anonymous`` without one.
         source_id: the file that it was stored with, if any.
-        interpretation_id: part of every id, so that ids stay the same once there are interpretations.
+        interpretation_id: the interpretation that made it, if any.
     """
     content = canonical.assemble(fields.items())
     rest = [kind, priority, specificity, observation_source, agent, source_id, interpretation_id]
@@ -100,6 +102,16 @@ def transaction_id() -> str:
 def source_id(owner: str, content_hash: str) -> str:
     """Return the id of a file as ``owner`` has it; ``content_hash`` is the SHA-256 of its bytes, in hex."""
     return "src_" + canonical.digest([owner, content_hash])[:24]
+
+
+def interpretation_id(source_id: str, interpreter: str, version: str, config_hash: str, run: int) -> str:
+    """Return the id of a run of an interpreter over a source.
+
+    Args:
+        config_hash: SHA-256 over the canonical JSON of the interpreter's configuration, in hex.
+        run: counts from 0.
+    """
+    return "int_" + canonical.digest([source_id, interpreter, version, config_hash, run])[:24]
 
 
 def schema_id(owner: str, entity_type: str, version: str | None) -> str:

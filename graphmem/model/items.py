@@ -57,6 +57,7 @@ class Defaults:
     observed_at: int | None = None
     priority: float = DEFAULT_PRIORITY
     observation_source: str = DEFAULT_SOURCE
+    specificity: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Item:
         alternatives: those of the registered schema that identified it, ``None`` for the default ones.
         stated: its basis by the default alternatives, which does not change with a schema.
         given_type: the type as the request spells it, which may be an alias.
+        places: canonical JSON: where in a file the item and each of its fields stand.
     """
 
     index: int
@@ -88,6 +90,7 @@ class Item:
     alternatives: identity.Alternatives | None = None
     stated: str = ""
     given_type: str | None = None
+    places: str | None = None
 
     def identified(
         self,
@@ -143,6 +146,7 @@ class Link:
     fields: Mapping[str, str]
     kind: facts.Kind = "create"
     path: str = ""
+    places: str | None = None
 
 
 @dataclass(slots=True)
@@ -210,7 +214,9 @@ class Reader:
         target = self._target(index, path, about)
         observed_at = self._observed_at(index, path, about.get("observed_at"))
         priority = self._number(index, path, about, "source_priority", self.defaults.priority, PRIORITY_LIMIT)
-        specificity = self._number(index, path, about, "specificity_score", 1.0, 1.0, least=0.0)
+        specificity = self._number(
+            index, path, about, "specificity_score", self.defaults.specificity, 1.0, least=0.0
+        )
         source = about.get("observation_source")
         source = self.defaults.observation_source if source is None else source
         if source not in OBSERVATION_SOURCES:

@@ -113,7 +113,8 @@ class Observation:
     """One immutable fact about one subject, an entity or a relationship, at one time.
 
     ``observed_at`` and ``recorded_at`` are microseconds; ``fields`` holds canonical JSON by field name;
-    ``source_id`` is the file that it was stored with.
+    ``source_id`` is the file that it was stored with, or that its interpretation read. ``places`` is
+    canonical JSON: where in the file it stands, and each of its fields.
     """
 
     id: str
@@ -131,6 +132,8 @@ class Observation:
     basis: str | None = None
     shapes: Mapping[str, str | None] = field(default_factory=dict)
     source_id: str | None = None
+    interpretation_id: str | None = None
+    places: str | None = None
 
     def claim(self, name: str, value: str, rules: Rules) -> Winner:
         """Return this observation as a winner of a field; ``value`` is the converted value."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -46,6 +46,7 @@ from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.places import Place, place_of
 from graphmem.reading.search_engine import SearchText, Semantic
 from graphmem.reading.shaping import (
     EVERY_FIELD,
@@ -178,8 +179,15 @@ class GetProvenance(Arguments):
     max_characters: MaxCharacters = None
 
 
+class QuotedPlace(Place):
+    """The place in a file from which an observation has the value, and the text there as ``quote``."""
+
+    observation_id: str
+    source_id: str | None
+
+
 class Provenance(Budgeted):
-    """The value of one field, and the observations behind it."""
+    """The value of one field, and the observations behind it; ``places`` says where in files it stands."""
 
     entity_id: str
     field: str
@@ -188,6 +196,7 @@ class Provenance(Budgeted):
     observation_ids: list[str]
     observations: list[answers.Observation]
     sources: list[SourceReference]
+    places: NotRequired[list[QuotedPlace]]
 
 
 @operation(
@@ -202,7 +211,7 @@ class Provenance(Budgeted):
 @within_budget()
 @read_fresh
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
-    """Return the observations that set one field of a snapshot: time, source and writer."""
+    """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""
     row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
     if row.is_stale:
         raise Stale([row.id])
@@ -217,7 +226,8 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
     observations = await shaping.observations(context, set(winners_by_field[arguments.field].split(",")))
     source_ids = {each["source_id"] for each in observations.values() if each["source_id"] is not None}
     files = await read_sources(context, source_ids)
-    return {
+    places = [place for each in observations.values() if (place := _place(each, arguments.field))]
+    answer: Provenance = {
         "entity_id": arguments.entity_id,
         "field": arguments.field,
         "value": snapshot[arguments.field],
@@ -228,6 +238,20 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
         ],
         "sources": [as_reference(row) for row in files],
     }
+    return {**answer, "places": places} if places else answer
+
+
+def _place(observation: answers.Observation, field: str) -> QuotedPlace | None:
+    """Return where in its file an observation has a field from."""
+    if "span" not in observation:
+        return None
+    place = place_of(
+        answers.decoded(observation["span"]), field, answers.decoded(observation["fields"][field])
+    )
+    if not place:
+        return None
+    of_observation = {"observation_id": observation["id"], "source_id": observation["source_id"]}
+    return cast("QuotedPlace", {**of_observation, **place})
 
 
 def _known_order(sort_by: str) -> str:

@@ -12,7 +12,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from graphmem.errors import NotFound
-from graphmem.model import ids, times
+from graphmem.model import canonical, ids, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale, Torn, checksum
 from graphmem.reading.shared_rows import EntityRow, ObservationRow, RelationshipRow, refuse_stale
@@ -72,7 +72,10 @@ class Writer(TypedDict):
 
 
 class Observation(TypedDict):
-    """One observation of an entity: its fields, its time, its time of recording, and its writer."""
+    """One observation of an entity: its fields, its time, its time of recording, and its writer.
+
+    ``span`` is its place in the file that it was read from; ``fields`` in it are the places of its fields.
+    """
 
     id: str
     entity_id: str
@@ -88,6 +91,7 @@ class Observation(TypedDict):
     observation_source: str
     source_id: str | None
     interpretation_id: str | None
+    span: NotRequired[Any]
     schema_version: str | None
     identity_basis: str | None
     transaction_id: str
@@ -142,6 +146,11 @@ def no_entity(entity_id: str | None) -> NotFound:
 def when(micros: int | None) -> str | None:
     """Return a time (microseconds) as an answer has it, or None."""
     return None if micros is None else times.render(micros)
+
+
+def decoded(part: Any) -> Any:
+    """Return a part of an answer that is stored JSON as a value."""
+    return canonical.decode(orjson.dumps(part).decode())
 
 
 def snapshot_parts(row: EntityRow | RelationshipRow, without: str | None) -> tuple[Fields, dict[str, str]]:
@@ -233,6 +242,8 @@ def observation(row: ObservationRow) -> Observation:
         "idempotency_key": row.idempotency_key,
         "provenance": {"agent": row.agent, "client": row.client},
     }
+    if row.places is not None:
+        answer["span"] = orjson.Fragment(row.places)
     if name is not None:
         answer["canonical_name"] = name  # pyright: ignore[reportGeneralTypeIssues]
     return answer

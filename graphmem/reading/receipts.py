@@ -21,6 +21,7 @@ from graphmem.model.schema import Change, Document
 from graphmem.reading import answers, recomputed
 from graphmem.registry import Context
 from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, StoreRequest, WriteRequest
+from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.sources import NewSource
 
 Key = Annotated[
@@ -156,6 +157,8 @@ async def accept(
     *,
     types: Iterable[str] = (),
     source: NewSource | None = None,
+    interpretation: Interpretation | None = None,
+    defaults: items.Defaults | None = None,
     commit: bool = True,
 ) -> Receipt:
     """Hand items and links to the owner's writer; return the receipt with snapshots as of its transaction.
@@ -164,12 +167,15 @@ async def accept(
         parts: reads the items and links; the reader collects the issues.
         types: the relationship types that the links name.
         source: the file that they are stored with.
+        interpretation: the one that made them, which ends with them.
+        defaults: the values of items that have none of their own; by default those of the arguments.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
     """
     owner = context.actor.owner
-    defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
+    if defaults is None:
+        defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
     fields = transaction(context, operation_name, arguments)
     alternatives = context.services.writers.alternatives(owner)
     vocabulary = await context.services.vocabulary.covering(types)
@@ -185,8 +191,10 @@ async def accept(
         links=cast("list[Link]", read_links),
         observed_at=defaults.observed_at,
         priority=defaults.priority,
+        specificity=defaults.specificity,
         observation_source=defaults.observation_source,
         source=source,
+        interpretation=interpretation,
         commit=commit,
     )
     return await submit(context, request)

@@ -60,6 +60,7 @@ class ObservationRow(NamedTuple):
     transaction_id: str
     client: str
     idempotency_key: str | None
+    places: str | None
 
 
 class RelationshipRow(NamedTuple):

@@ -12,6 +12,7 @@ from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
+from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.sources import NewSource
 from graphmem.writing.state import NameKey, State, WrittenTransaction
@@ -41,6 +42,7 @@ class Draft:
     bumped: set[str] = field(default_factory=set)
     created_names: dict[NameKey, list[str]] = field(default_factory=dict)
     source_rows: list[dict[str, Any]] = field(default_factory=list)
+    interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -147,6 +149,12 @@ class Draft:
         self.source_rows.append(source.row(transaction_id, self.recorded_at))
         return source.result(known=source.id in self.state.source_ids)
 
+    def end_interpretation(
+        self, interpretation: Interpretation, transaction_id: str, counts: dict[str, int]
+    ) -> None:
+        """Add an interpretation that ends with a transaction, with what it made."""
+        self.interpretation_rows.append(interpretation.row(transaction_id, self.recorded_at, counts))
+
     def accept(self, transaction: dict[str, Any] | None) -> None:
         """Make what this draft holds part of the state.
 
@@ -167,6 +175,8 @@ class Draft:
         for row in self.source_rows:
             if "file_key" in row["stored"]:
                 state.file_keys.setdefault(row["stored"]["file_key"], set()).add(row["id"])
+        state.interpretation_rows.extend(self.interpretation_rows)
+        state.ended_interpretations.update(row["id"] for row in self.interpretation_rows)
         state.changed_aliases.update(self.aliases)
         for key, entity_ids in self.created_names.items():
             state.created_names.setdefault(key, []).extend(entity_ids)

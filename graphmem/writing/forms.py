@@ -24,7 +24,7 @@ class WrittenTurn(NamedTuple):
 async def read(touched: Touched, queries: Queries) -> LookRow:
     """Read what requests touch, with the things that it is merged with."""
     params = touched.parameters
-    if touched.merging is None:
+    if touched.merging is None and not touched.interpretations:
         plain = _parameters("write.look[plain]", params)
         look = await queries.only("write.look[plain]", LookRow, **plain)
         if not has_merged(look):
@@ -36,7 +36,7 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     """Write a turn; return whether it is written: not if another process wrote meanwhile."""
     if _needs_whole(params):
         written = await queries.one("write.turn", WrittenTurn, edge_types=edge_types(params), **params)
-    elif params["sources"] or params["sourced"]:
+    elif params["sources"] or params["sourced"] or params["interpretations"]:
         sourced = _parameters("write.turn[sourced]", params)
         written = await queries.one("write.turn[sourced]", WrittenTurn, **sourced)
     elif params["relationships"] or params["events"] or params["superseded"] or params["renewed"]:

@@ -44,6 +44,7 @@ class Touched:
     relationships: set[str] = field(default_factory=set)
     sources: set[str] = field(default_factory=set)
     file_keys: set[str] = field(default_factory=set)
+    interpretations: set[str] = field(default_factory=set)
     types: set[str] = field(default_factory=set)
     names: set[NameKey] = field(default_factory=set)
     merging: Merging | None = None
@@ -69,6 +70,7 @@ class Touched:
             "relationships": sorted([key, *key.split(":")] for key in self.relationships),
             "sources": sorted(self.sources),
             "file_keys": sorted(self.file_keys),
+            "interpretations": sorted(self.interpretations),
             "types": sorted(self.types),
             "names": sorted(map(list, self.names)),
             "initials": sorted({name[:1] for name in self.types if shipped(name) is None}),

@@ -93,6 +93,12 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
         "sourced": [
             {"id": each.id, "source_id": each.source_id} for each in state.added if each.source_id is not None
         ],
+        "interpretations": state.interpretation_rows,
+        "interpreted": [
+            {"id": each.id, "interpretation_id": each.interpretation_id}
+            for each in state.added
+            if each.interpretation_id is not None
+        ],
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.changed_aliases.items())],
         "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
@@ -336,6 +342,8 @@ def _observation_row(owner: str, observation: Observation, is_entity: bool) -> d
         "observation_source": observation.observation_source,
         "agent": observation.agent,
         "source_id": observation.source_id,
+        "interpretation_id": observation.interpretation_id,
+        "places": observation.places,
     }
     if is_entity:
         properties["entity_id"] = observation.subject_id

@@ -69,6 +69,8 @@ class State:
     source_ids: set[str] = field(default_factory=set)
     file_keys: dict[str, set[str]] = field(default_factory=dict)
     source_rows: list[dict[str, Any]] = field(default_factory=list)
+    ended_interpretations: set[str] = field(default_factory=set)
+    interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
     aliases: Mapping[str, str] = field(default_factory=dict)
     changed_aliases: dict[str, str | None] = field(default_factory=dict)
     namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
@@ -143,6 +145,7 @@ class LookRow(NamedTuple):
     types_in_use: list[str]
     sources: list[str]
     file_keys: list[FileKeyRow]
+    interpretations: list[str]
 
 
 def of_look(look: LookRow, *, whole: bool = True) -> State | None:
@@ -182,6 +185,7 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
         types_in_use=look.types_in_use,
         source_ids=set(look.sources),
         file_keys=file_keys,
+        ended_interpretations=set(look.interpretations),
     )
 
 

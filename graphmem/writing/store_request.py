@@ -11,7 +11,8 @@ from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.reduction import Observation
 from graphmem.writing import namesakes, store_items, store_links
 from graphmem.writing.draft import Draft
-from graphmem.writing.receipt import Receipt
+from graphmem.writing.interpretations import ENDED, Interpretation
+from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
 from graphmem.writing.requests import Touched
 from graphmem.writing.sources import NewSource
 from graphmem.writing.state import State
@@ -22,7 +23,8 @@ from graphmem.writing.transaction import TransactionRequest
 class StoreRequest(TransactionRequest):
     """Items and links that are stored together, or refused together, with the file that they came with.
 
-    ``observed_at`` (microseconds), ``priority`` and ``observation_source`` are those of the links. A plan
+    ``observed_at`` (microseconds), ``priority``, ``specificity`` and ``observation_source`` are those of the
+    links. With an ``interpretation``, it made the items and links of its source, and ends with them. A plan
     (``commit`` false) is decided and not written.
     """
 
@@ -30,8 +32,10 @@ class StoreRequest(TransactionRequest):
     links: list[Link] = field(default_factory=list)
     observed_at: int | None = None
     priority: float = DEFAULT_PRIORITY
+    specificity: float = 1.0
     observation_source: str = DEFAULT_SOURCE
     source: NewSource | None = None
+    interpretation: Interpretation | None = None
     commit: bool = True
 
     @property
@@ -57,6 +61,7 @@ class StoreRequest(TransactionRequest):
             "links": list(map(_link_content, self.links)),
             "of_links": [self.observed_at, self.priority, self.observation_source] if self.links else [],
             **({"file": self.source.content_hash} if self.source else {}),
+            **({"interpretation": self.interpretation.content} if self.interpretation else {}),
         }
 
     def touch(self, touched: Touched) -> None:
@@ -66,6 +71,8 @@ class StoreRequest(TransactionRequest):
             touched.sources.add(self.source.id)
             if self.source.file_key is not None:
                 touched.file_keys.add(self.source.file_key)
+        if self.interpretation is not None:
+            touched.interpretations.add(self.interpretation.id)
         for item in self.items:
             touched.entities.add(item.entity_id)
             touched.names |= namesakes.names_of(item)
@@ -98,6 +105,13 @@ class StoreRequest(TransactionRequest):
         links = [store_links.apply(draft, self, link) for link in self.links]
         draft.raise_issues()
         result = self._add_source(draft, self.source) if self.source else {}
+        if self.interpretation is not None:
+            if self.interpretation.id in draft.state.ended_interpretations:
+                # Another process, or another run of the worker, was faster.
+                draft.refuse(ENDED, "$.source_id", f"the interpretation {self.interpretation.id} has ended")
+                draft.raise_issues()
+            draft.end_interpretation(self.interpretation, self.transaction_id, _counts(items, links))
+            result["interpretation_id"] = self.interpretation.id
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.key) for link in links if link]
         return Receipt(
@@ -146,7 +160,7 @@ class StoreRequest(TransactionRequest):
         """
         number = link.index if place == 0 else len(self.links) + place
         subject_id = self.link_key(link) if key is None else key
-        return self._observation_id(link, self, subject_id, 1.0, len(self.items) + number)
+        return self._observation_id(link, self, subject_id, self.specificity, len(self.items) + number)
 
     def _observation_id(
         self, part: Item | Link, origin: Item | Self, subject_id: str, specificity: float, index: int
@@ -169,6 +183,7 @@ class StoreRequest(TransactionRequest):
             observation_source=origin.observation_source,
             agent=self.agent,
             source_id=self._source_id,
+            interpretation_id=self._interpretation_id,
         )
 
     def item_observation(self, item: Item, entity_type: str, recorded_at: int) -> Observation:
@@ -189,6 +204,8 @@ class StoreRequest(TransactionRequest):
             basis=item.basis,
             shapes=item.shapes,
             source_id=self._source_id,
+            interpretation_id=self._interpretation_id,
+            places=item.places,
         )
 
     def link_observation(
@@ -210,14 +227,32 @@ class StoreRequest(TransactionRequest):
             fields=link.fields,
             transaction_id=self.transaction_id,
             priority=self.priority,
+            specificity=self.specificity,
             observation_source=self.observation_source,
             agent=self.agent,
             source_id=self._source_id,
+            interpretation_id=self._interpretation_id,
+            places=link.places,
         )
 
     @property
     def _source_id(self) -> str | None:
+        if self.interpretation is not None:
+            return self.interpretation.source_id
         return self.source.id if self.source else None
+
+    @property
+    def _interpretation_id(self) -> str | None:
+        return self.interpretation.id if self.interpretation else None
+
+
+def _counts(items: list[StoredItem | None], links: list[StoredLink | None]) -> dict[str, int]:
+    """Return how many observations, entities and relationships an interpretation made."""
+    return {
+        "observations": sum(not part.known for part in (*items, *links) if part),
+        "entities": len({item.entity_id for item in items if item and not item.known}),
+        "relationships": len({link.key for link in links if link and not link.known}),
+    }
 
 
 def _item_content(item: Item) -> list[Any]:

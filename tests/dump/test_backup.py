@@ -89,11 +89,11 @@ def test_a_file_that_is_there_is_not_replaced(command: Command, owner: str, dump
 def test_a_dump_is_not_replaced_by_one_of_nothing(
     command: Command, settings: Settings, dumped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nobody(maker: Any) -> AsyncIterator[str]:
+    async def nobody(database: Any) -> AsyncIterator[str]:
         for name in ():
             yield name
 
-    monkeypatch.setattr(creating._Creator, "_owners", nobody)
+    monkeypatch.setattr(creating, "every_owner", nobody)
     before = dumped.read_bytes()
     refused = command("create", dumped, "--force", "--json")
     envelope = json.loads(refused.stderr.splitlines()[-1])

@@ -65,7 +65,11 @@ def store_rich_example(call: Call) -> dict[str, str]:
     call("store", entities=items[:1], idempotency_key="again")
     letter = base64.b64encode(b"Dear Ada").decode()
     call("store", file_content=letter, mime_type="text/plain", original_filename="letter.txt")
-    call("store", entities=[{"target_id": ada, "seen": True}], file_content=letter, original_filename="copy")
+    copy = {"file_content": letter, "original_filename": "copy"}
+    source_id = call("store", entities=[{"target_id": ada, "seen": True}], **copy)["source_id"]
+    read = {"target_id": ada, "greeted": True, "spans": {"greeted": {"line": 1, "quote": "Dear Ada"}}}
+    link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_entity_id": company}
+    call("interpretations.create", source_id=source_id, entities=[read], relationships=[link], model="m")
     names = "ada", "byron", "king", "company", "wine"
     return dict(zip(names, (ada, byron, king, company, wine), strict=True))
 
@@ -79,6 +83,7 @@ def all_answers(call: Call) -> dict[str, Any]:
         "observations": call("observations.query", include_deleted=True, **page),
         "schemas": call("schemas.list"),
         "sources": call("sources.list", **page),
+        "interpretations": call("interpretations.list", **page),
         "stats": call("server.stats"),
     }
     # It depends on when the worker ran.

@@ -28,6 +28,11 @@ RETURN [transaction IN stretch[..fitting] |
       RETURN <dump._source>
     },
     COLLECT {
+      MATCH (transaction)-[:ended]->(interpretation:Interpretation)
+      WITH interpretation ORDER BY interpretation.id
+      RETURN <dump._interpretation>
+    },
+    COLLECT {
       MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
       WITH observation ORDER BY observation.id
       RETURN <dump._observation>

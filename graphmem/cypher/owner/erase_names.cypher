@@ -1,10 +1,10 @@
-// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases and sources.
+// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations and sources.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
 // mode    write
 // index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name),
-//         source_by_recorded (owner, recorded_at, id)
+//         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id)
 // cost    light
 // `limit` bounds how many of each are erased. Their edges are gone with the entities and transactions.
 CALL () {
@@ -32,6 +32,14 @@ CALL () {
   RETURN count(*) AS aliases
 }
 CALL () {
+  MATCH (interpretation:Interpretation)
+  USING INDEX SEEK interpretation:Interpretation(owner, created_at, id)
+  WHERE interpretation.owner = $owner AND interpretation.created_at IS NOT NULL AND interpretation.id IS NOT NULL
+  WITH interpretation LIMIT $limit
+  DETACH DELETE interpretation
+  RETURN count(*) AS interpretations
+}
+CALL () {
   MATCH (source:Source)
   USING INDEX SEEK source:Source(owner, recorded_at, id)
   WHERE source.owner = $owner AND source.recorded_at IS NOT NULL AND source.id IS NOT NULL
@@ -39,4 +47,4 @@ CALL () {
   DETACH DELETE source
   RETURN count(*) AS sources
 }
-RETURN identifiers + schemas + aliases + sources AS erased
+RETURN identifiers + schemas + aliases + interpretations + sources AS erased

@@ -2,18 +2,21 @@
 //
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, names: LIST<LIST>, initials: LIST<STRING>,
-//         sources: LIST<STRING>, file_keys: LIST<STRING>, moved: LIST<STRING>, onto: STRING
+//         sources: LIST<STRING>, file_keys: LIST<STRING>, interpretations: LIST<STRING>, moved: LIST<STRING>,
+//         onto: STRING
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
-//         types_in_use: LIST<STRING>, sources: LIST<STRING>, file_keys: LIST<LIST>
+//         types_in_use: LIST<STRING>, sources: LIST<STRING>, file_keys: LIST<LIST>, interpretations: LIST<STRING>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
-//         source_id, stored_by_file_key (owner, file_key), type_alias_name, identifier_value (owner, kind, value),
-//         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
+//         source_id, stored_by_file_key (owner, file_key), interpretation_id, type_alias_name,
+//         identifier_value (owner, kind, value), relationship_by_source and relationship_by_target (owner, end,
+//         last_observation_at, id)
 // cost    light
 // forms   plain
 // The form `plain` reads things that are not merged with others. A turn runs it first, because it is planned in a
-// fraction of the time, and runs the whole query only if one of the things is merged, or if the turn merges.
+// fraction of the time, and runs the whole query only if one of the things is merged, if the turn merges, or if it
+// ends an interpretation.
 // `keys` are idempotency keys. `transactions` are the ids of requests whose acknowledgement may have been lost.
 // `types` may hold aliases: the column `aliases` gives the type of each. `entities` come with all entities that are
 // merged with them. `relationships` are [key, type, source, target]; each comes with its survivor and with all
@@ -21,7 +24,7 @@
 // moves back: their relationships come as well, with those that will be merged with them.
 // `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
 // each: the three observed last of 200 with that key, deleted ones among the 200. `types_in_use` are at most 200 types
-// of the owner that begin with one of `initials`.
+// of the owner that begin with one of `initials`. The column `interpretations` has those that have ended.
 //
 // The sequence is read before everything else: if a commit comes after it, the write sees another sequence and writes
 // nothing. Read later, it could be that of a commit that the entities do not show. The LIMIT keeps the planner from
@@ -174,4 +177,15 @@ RETURN owner,
     USING INDEX SEEK stored:stored(owner, file_key)
     WHERE stored.owner = $owner AND stored.file_key = key
     RETURN [key, source.id]
-  } AS file_keys
+  } AS file_keys,
+  // only plain
+  [] AS interpretations
+  // end
+  // only whole
+  COLLECT {
+    UNWIND $interpretations AS id
+    MATCH (interpretation:Interpretation {id: id})
+    WHERE interpretation.owner = $owner AND interpretation.recorded_at IS NOT NULL
+    RETURN interpretation.id
+  } AS interpretations
+  // end

@@ -4,7 +4,7 @@
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
-//         sources: LIST<MAP>, sourced: LIST<MAP>
+//         sources: LIST<MAP>, sourced: LIST<MAP>, interpretations: LIST<MAP>, interpreted: LIST<MAP>
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
@@ -12,9 +12,9 @@
 // forms   plain, linked, sourced
 // Planning the whole query on a server that has just started takes seconds. So a turn runs the least form that it
 // needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well,
-// `sourced` files as well. Merges, relationships that are deleted or restored, versions of schemas and aliases need the
-// whole query. The edge `stored` came later than relationship types that anybody may register, so its name is in lower
-// case: no registered type meets it. A restored transaction may be older than the source that the database has.
+// `sourced` files and interpretations as well. Merges, relationships that are deleted or restored, versions of schemas and aliases need the
+// whole query. The edges `stored`, `ended` and `of` came later than relationship types that anybody may register, so
+// their names are in lower case: no registered type meets them. A restored transaction may be older than the source that the database has.
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
 // without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
 // plan does not depend on Neo4j's counts. `replan=skip` keeps the plan: otherwise a writer would wait half a second
@@ -153,6 +153,22 @@ CALL () {
   MATCH (observation:Observation {id: row.id})
   MATCH (source:Source {id: row.source_id})
   CREATE (observation)-[:FROM_SOURCE]->(source)
+}
+CALL () {
+  UNWIND $interpretations AS row
+  MATCH (transaction:Transaction {id: row.transaction_id})
+  MATCH (source:Source {id: row.source_id})
+  MERGE (interpretation:Interpretation {id: row.id})
+  SET interpretation += row.properties,
+    interpretation.created_at = coalesce(interpretation.created_at, row.properties.started_at)
+  MERGE (interpretation)-[:of]->(source)
+  CREATE (transaction)-[:ended]->(interpretation)
+}
+CALL () {
+  UNWIND $interpreted AS row
+  MATCH (observation:Observation {id: row.id})
+  MATCH (interpretation:Interpretation {id: row.interpretation_id})
+  CREATE (observation)-[:BY_INTERPRETATION]->(interpretation)
 }
 // end
 CALL () {

@@ -1,0 +1,7 @@
+// One interpretation; in Python: graphmem.reading.interpretations.InterpretationRow. Takes `interpretation`.
+[interpretation.id, interpretation.source_id, interpretation.interpreter, interpretation.version,
+ interpretation.config, interpretation.config_hash, interpretation.run, interpretation.model, interpretation.parser,
+ interpretation.status, interpretation.error, interpretation.warnings, interpretation.attempts,
+ interpretation.created_at, interpretation.started_at, interpretation.recorded_at, interpretation.observations,
+ interpretation.entities, interpretation.relationships,
+ head(COLLECT { MATCH (transaction:Transaction)-[:ended]->(interpretation) RETURN transaction.id })]

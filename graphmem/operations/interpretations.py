@@ -1,0 +1,287 @@
+"""Interpretations: what was read from a source, by whom, and how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from graphmem.arguments import (
+    EXAMPLE_SOURCE_ID,
+    PAGE_DEFAULT,
+    Arguments,
+    Limit,
+    NotBlank,
+    Offset,
+    Spelled,
+    Total,
+)
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
+from graphmem.model import canonical, items, times
+from graphmem.model.items import Item, Reader
+from graphmem.operations.sources import SourceId
+from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship
+from graphmem.reading import cursors, interpretations
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.interpretations import Interpretation, InterpretationPage, as_interpretation
+from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.places import KEYS, read_places
+from graphmem.reading.receipts import (
+    Parts,
+    StoredEntity,
+    StoredRelationship,
+    Writing,
+    accept,
+    entries,
+    links,
+)
+from graphmem.reading.sources import read_source
+from graphmem.registry import Context, Scope, operation
+from graphmem.writing import Receipt
+from graphmem.writing.interpretations import ENDED, PRIORITY, SPECIFICITY
+from graphmem.writing.interpretations import Interpretation as NewInterpretation
+
+RUN_ATTEMPTS: Final = 5
+"""How often a run is numbered again while others write interpretations of the same source."""
+BY_AGENT: Final = "agent"
+"""The interpreter of what a caller read itself and gives no other name."""
+EXAMPLE_INTERPRETATION_ID: Final = "int_0123456789abcdef01234567"
+
+InterpretationId = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=200, description="Id of the interpretation: int_ and 24 hexadecimal digits."
+    ),
+]
+InterpreterName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[a-z][a-z0-9_.-]*$")]
+
+
+class CreateInterpretation(Writing):
+    """The arguments of ``interpretations.create``."""
+
+    source_id: SourceId
+    entities: list[Any] = Field(
+        min_length=1,
+        max_length=ENTITY_LIMIT,
+        description="As in store; `spans`: by field its page, line, cell, start, end, quote.",
+        json_schema_extra={"items": {"type": "object"}},
+    )
+    relationships: list[NewRelationship] = Field(
+        default=[], max_length=RELATIONSHIP_LIMIT, description="Relationships between entities."
+    )
+    interpreter: InterpreterName = Field(default=BY_AGENT, description="Who read it; default: agent.")
+    interpreter_version: Annotated[
+        Annotated[str, Field(min_length=1, max_length=64), NotBlank],
+        Field(description="Version of the interpreter."),
+    ] = "1"
+    model: Annotated[str | None, Field(max_length=255, description="The language model, if one read it.")] = (
+        None
+    )
+    interpretation_config: dict[str, Any] = Field(default={}, description="What the reading depends on.")
+    max_characters: MaxCharacters = None
+
+
+class CreatedInterpretation(Budgeted):
+    """The receipt of an interpretation; its items are as in the answer of a store."""
+
+    success: bool
+    replayed: bool
+    interpretation_id: str
+    source_id: str
+    transaction_id: str
+    recorded_at: str
+    entities_created: int
+    observations_created: int
+    entities: list[StoredEntity]
+    relationships_created: list[StoredRelationship]
+    store_warnings: list[dict[str, Any]]
+
+
+@operation(
+    "interpretations.create",
+    "POST /interpretations/create",
+    tool="create_interpretation",
+    command="interpretations create",
+    scope=Scope.WRITE,
+    errors=(NotFound, StoreRefused, IdempotencyMismatch),
+    example={
+        "source_id": EXAMPLE_SOURCE_ID,
+        "entities": [
+            {
+                "entity_type": "invoice",
+                "invoice_number": "2026-17",
+                "amount": 120.5,
+                "spans": {"amount": {"page": 2, "quote": "Total 120.50"}},
+            }
+        ],
+    },
+)
+@within_budget(is_receipt=True)
+async def create_interpretation(context: Context, arguments: CreateInterpretation) -> CreatedInterpretation:
+    """Store what you read in a source: entities, relationships, and the place of each field in the file.
+
+    Items are as in `store`. `spans` gives the place of each field, `span` that of the item; `quote` is the
+    text there. What an interpretation says counts less than what callers store: its priority is 0, its
+    specificity 0.5, and its time, where an item states none, is when the source was stored first. Under
+    `last_write` the newest value wins, whoever read it.
+    """
+    source = await read_source(context, arguments.source_id)
+    defaults = items.Defaults(observed_at=source.recorded_at, priority=PRIORITY, specificity=SPECIFICITY)
+    interpretation = NewInterpretation(
+        owner=context.actor.owner,
+        source_id=source.id,
+        interpreter=arguments.interpreter,
+        version=arguments.interpreter_version,
+        config=canonical.encode(arguments.interpretation_config),
+        model=arguments.model,
+        started_at=times.now(),
+    )
+    receipt = await _with_number(context, arguments, interpretation, defaults)
+    fresh = not receipt.replayed
+    return {
+        "success": True,
+        "replayed": receipt.replayed,
+        "interpretation_id": receipt.result["interpretation_id"],
+        "source_id": source.id,
+        "transaction_id": receipt.transaction_id,
+        "recorded_at": times.render(receipt.recorded_at),
+        "entities_created": sum(item.action == "created" for item in receipt.items) if fresh else 0,
+        "observations_created": sum(not item.known for item in receipt.items) if fresh else 0,
+        "entities": entries(receipt),
+        "relationships_created": links(receipt),
+        "store_warnings": receipt.warnings,
+    }
+
+
+async def _with_number(
+    context: Context,
+    arguments: CreateInterpretation,
+    interpretation: NewInterpretation,
+    defaults: items.Defaults,
+) -> Receipt:
+    """Write an interpretation as the next run of its interpreter over its source."""
+    types = [link.relationship_type for link in arguments.relationships]
+    for attempt in range(RUN_ATTEMPTS):
+        runs = await interpretations.read_runs(context, interpretation.source_id)
+        run = interpretations.next_run(runs, interpretation)
+        try:
+            return await accept(
+                context,
+                "interpretations.create",
+                arguments,
+                _parts(arguments),
+                types=types,
+                defaults=defaults,
+                interpretation=replace(interpretation, run=run),
+            )
+        except StoreRefused as exc:
+            if exc.details["issues"][0]["code"] != ENDED or attempt == RUN_ATTEMPTS - 1:
+                raise
+    raise AssertionError
+
+
+def _parts(arguments: CreateInterpretation) -> Any:
+    def item(reader: Reader, index: int, raw: Any) -> Item | None:
+        if not isinstance(raw, dict):
+            return reader.item(index, raw)
+        path = f"$.entities[{index}]"
+        places = read_places(reader, index, path, raw)
+        read = reader.item(index, {name: value for name, value in raw.items() if name not in KEYS})
+        return None if read is None else replace(read, places=places)
+
+    def parts(reader: Reader) -> Parts:
+        read = [item(reader, index, raw) for index, raw in enumerate(arguments.entities)]
+        count = len(arguments.entities)
+        relationships = [
+            reader.link(index, relationship.sent(), count)
+            for index, relationship in enumerate(arguments.relationships)
+        ]
+        return read, relationships
+
+    return parts
+
+
+class ListInterpretations(Arguments):
+    """The arguments of ``interpretations.list``."""
+
+    source_id: SourceId | None = None
+    status: Annotated[
+        Literal["pending", "running", "completed", "failed"] | None,
+        Field(description="How far the interpretation is."),
+    ] = None
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    cursor: Cursor = None
+    include_total_count: Total = False
+    max_characters: MaxCharacters = None
+
+
+class Interpretations(PageEnvelope):
+    """A page of interpretations, the newest first. ``next_cursor`` stands where more follow."""
+
+    interpretations: list[Interpretation]
+
+
+@operation(
+    "interpretations.list",
+    "GET /interpretations",
+    tool="list_interpretations",
+    command="interpretations list",
+    scope=Scope.READ,
+    heavy=True,
+    errors=(InvalidCursor,),
+    example={"source_id": EXAMPLE_SOURCE_ID},
+)
+@within_budget("interpretations", is_page=True)
+async def list_interpretations(context: Context, arguments: ListInterpretations) -> Interpretations:
+    """List interpretations, the newest first: of all sources, or of one; also those that wait or run.
+
+    Give `next_cursor` as `cursor` for the next page; `include_total_count` adds `total`.
+    """
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    query = cursors.fingerprint(context, "interpretations.list", arguments)
+    at, after = cursors.newest_first(query, arguments.cursor)
+    window = {
+        "at": at, "after": after, "status": arguments.status, "offset": arguments.offset,
+        "limit": arguments.limit + 1, "counted": arguments.include_total_count,
+    }  # fmt: skip
+    if arguments.source_id is None:
+        row = await context.graph.only("interpretation.page", InterpretationPage, **window)
+    else:
+        row = await context.graph.only(
+            "interpretation.page_by_source", InterpretationPage, source_id=arguments.source_id, **window
+        )
+    rows = row.interpretations[: arguments.limit]
+    more = len(row.interpretations) > len(rows)
+    place = {"at": rows[-1].created_at, "id": rows[-1].id} if more else None
+    page = Page(rows, place, total=row.total)
+    return {"interpretations": [as_interpretation(each) for each in rows], **page.envelope(arguments, query)}
+
+
+class GetInterpretation(Arguments):
+    """The arguments of ``interpretations.get``."""
+
+    interpretation_id: Annotated[InterpretationId, Spelled("id")]
+    max_characters: MaxCharacters = None
+
+
+class OneInterpretation(Interpretation, Budgeted):
+    """One interpretation."""
+
+
+@operation(
+    "interpretations.get",
+    "GET /interpretations/{interpretation_id}",
+    tool="get_interpretation",
+    command="interpretations get",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
+)
+@within_budget()
+async def get_interpretation(context: Context, arguments: GetInterpretation) -> OneInterpretation:
+    """Return one interpretation: its interpreter, how far it is, and what it made."""
+    row = await interpretations.read_interpretation(context, arguments.interpretation_id)
+    return {**as_interpretation(row)}

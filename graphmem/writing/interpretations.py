@@ -1,0 +1,111 @@
+"""The interpretation of a request, as its transaction writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from graphmem.model import canonical, ids
+
+PRIORITY: Final = 0.0
+"""``source_priority`` of what an interpretation observes: less than what callers store."""
+SPECIFICITY: Final = 0.5
+"""``specificity_score`` of what an interpretation observes."""
+
+
+ENDED: Final = "ERR_INTERPRETATION_ENDED"
+"""The code of the issue that refuses an interpretation that has ended already."""
+
+
+class Status(StrEnum):
+    """How far an interpretation is. Once it is completed or failed, it never changes."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpretation:
+    """One run of one interpreter over one source.
+
+    Attributes:
+        version: of the interpreter; another version may read the same bytes otherwise.
+        config: canonical JSON, what the interpreter was told.
+        run: 0, and one more for each repeat that was asked for.
+        model: the language model, if there was one.
+        parser: name and version of the parser that made text of the bytes, empty if the interpreter read
+            them itself.
+        created_at: when it was asked for, if that was before it began; times are microseconds.
+        error: why it failed; None if it is completed.
+    """
+
+    owner: str
+    source_id: str
+    interpreter: str
+    version: str
+    config: str = "{}"
+    run: int = 0
+    model: str | None = None
+    parser: str = ""
+    started_at: int
+    created_at: int | None = None
+    error: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def config_hash(self) -> str:
+        """SHA-256 over the configuration, in hex."""
+        return canonical.digest(canonical.decode(self.config))
+
+    @property
+    def id(self) -> str:
+        """Its id: the same run of the same interpreter over the same bytes is one interpretation."""
+        return ids.interpretation_id(
+            self.source_id, self.interpreter, self.version, self.config_hash, self.run
+        )
+
+    @property
+    def content(self) -> list[Any]:
+        """What an idempotency key stands for, of a request with this interpretation."""
+        reader = [self.interpreter, self.version, self.config_hash, self.model]
+        return [self.source_id, *reader, self.error]
+
+    @property
+    def status(self) -> Status:
+        """How it ended."""
+        return Status.COMPLETED if self.error is None else Status.FAILED
+
+    def row(self, transaction_id: str, recorded_at: int, counts: dict[str, int]) -> dict[str, Any]:
+        """Return the row of the transaction that ends it.
+
+        Args:
+            counts: ``observations``, ``entities`` and ``relationships`` that it made.
+        """
+        return {
+            "id": self.id,
+            "transaction_id": transaction_id,
+            "source_id": self.source_id,
+            "properties": {
+                "owner": self.owner,
+                "source_id": self.source_id,
+                "interpreter": self.interpreter,
+                "version": self.version,
+                "config": self.config,
+                "config_hash": self.config_hash,
+                "run": self.run,
+                "model": self.model,
+                "parser": self.parser,
+                "status": self.status,
+                "error": self.error,
+                "warnings": list(self.warnings),
+                "started_at": self.started_at,
+                "recorded_at": recorded_at,
+                **({} if self.created_at is None else {"created_at": self.created_at}),
+                **counts,
+                # It is in the queue no more.
+                "due_at": None,
+            },
+        }
