@@ -8,6 +8,8 @@ GraphmemError                     500  exit 1
 │   ├── InvalidCursor                           INVALID_CURSOR
 │   ├── FileContentInvalid                      FILE_CONTENT_INVALID
 │   │   └── FileEmpty                           FILE_EMPTY
+│   ├── FileUnreadable                          FILE_UNREADABLE
+│   │   └── FileIsDirectory                     FILE_IS_DIRECTORY
 │   ├── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
 │   ├── SchemaRefused                           SCHEMA_VALIDATION_FAILED
 │   ├── DumpRefused                             DUMP_REFUSED
@@ -24,10 +26,12 @@ GraphmemError                     500  exit 1
 ├── LoginFailed                   401  exit 3   LOGIN_FAILED   (command line only)
 ├── Forbidden                     403  exit 3   FORBIDDEN
 │   ├── HostRefused                             HOST_NOT_ALLOWED
-│   └── SandboxDisabled                         SANDBOX_DISABLED
+│   ├── SandboxDisabled                         SANDBOX_DISABLED
+│   └── FilePathRefused                         FILE_PATH_REFUSED
 ├── RouteNotFound                 404  exit 4   NOT_FOUND
 ├── MethodNotAllowed              405  exit 4   METHOD_NOT_ALLOWED
 ├── NotFound                      404  exit 4   RESOURCE_NOT_FOUND
+│   └── FileMissing                             FILE_NOT_FOUND
 ├── IdempotencyMismatch           409  exit 5   ERR_IDEMPOTENCY_MISMATCH
 ├── AccountConflict               409  exit 5   ACCOUNT_CONFLICT
 ├── DumpConflicts                 409  exit 5   DUMP_CONFLICTS
@@ -188,6 +192,18 @@ class FileEmpty(FileContentInvalid):
     code = "FILE_EMPTY"
 
 
+class FileUnreadable(InvalidInput):
+    """The file cannot be read: check its permissions."""
+
+    code = "FILE_UNREADABLE"
+
+
+class FileIsDirectory(FileUnreadable):
+    """The path is that of a directory: name a file in it."""
+
+    code = "FILE_IS_DIRECTORY"
+
+
 class StoreRefused(InvalidInput):
     """Nothing was stored: details.issues names each item or relationship that was refused, by index."""
 
@@ -305,6 +321,14 @@ class SandboxDisabled(Forbidden):
     code = "SANDBOX_DISABLED"
 
 
+class FilePathRefused(Forbidden):
+    """The service may read no such file: `file_path` names one below the directories of
+    GRAPHMEM_FILE_ROOTS on the machine of the service. Send the file itself as file_content.
+    """
+
+    code = "FILE_PATH_REFUSED"
+
+
 class RouteNotFound(GraphmemError):
     """The service has no such method and path: GET /openapi.yaml lists all."""
 
@@ -322,6 +346,12 @@ class NotFound(GraphmemError):
     """There is no such object, or it belongs to another owner: details names it."""
 
     code, status, exit_code = "RESOURCE_NOT_FOUND", 404, 4
+
+
+class FileMissing(NotFound):
+    """There is no such file on this machine."""
+
+    code = "FILE_NOT_FOUND"
 
 
 class IdempotencyMismatch(GraphmemError):

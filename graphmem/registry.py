@@ -138,6 +138,7 @@ class Operation(Generic[A]):
     public: bool
     heavy: bool
     limited: bool
+    takes_file: bool
     errors: tuple[type[GraphmemError], ...]
     example: Mapping[str, Any]
     people: Mapping[str, Any]
@@ -298,6 +299,7 @@ def operation(
     public: bool = False,
     heavy: bool = False,
     limited: bool = True,
+    takes_file: bool = False,
     errors: tuple[type[GraphmemError], ...] = (),
     example: Mapping[str, Any] | None = None,
     people: Mapping[str, Any] | None = None,
@@ -317,6 +319,8 @@ def operation(
         heavy: whether it looks at far more than it answers, by queries of ``cost heavy``; such calls have a
             rate limit of their own.
         limited: whether calls count for rate limits. The probes of those who run the service do not.
+        takes_file: whether its arguments may hold a file, so that its body may be as large as
+            that of the largest file.
         errors: the errors that it raises beyond those of every operation.
         example: arguments of a call that works on an owner who has what it names; filters stand beside the
             other arguments. ``--help`` shows it as a command line, and the tests that walk the registry call
@@ -357,6 +361,7 @@ def operation(
             public=public,
             heavy=heavy,
             limited=limited,
+            takes_file=takes_file,
             errors=errors,
             example=example or {},
             people=people or {},

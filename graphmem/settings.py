@@ -238,6 +238,11 @@ class Settings(BaseSettings):
         default="core",
         description="Tools that MCP lists unless the client chooses: core, full, readonly or memory.",
     )
+    file_roots: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Directories of this machine below which `file_path` may name a file, separated by "
+        "commas. Default: none. Commands, and MCP over stdio, read the files of their user themselves.",
+    )
     max_waiting: int = Field(
         default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."
     )
@@ -268,7 +273,7 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _split_lists(cls, data: Any) -> Any:
-        for name in ("allowed_hosts", "cors_origins", "trusted_proxies"):
+        for name in ("allowed_hosts", "cors_origins", "trusted_proxies", "file_roots"):
             for key in (name, f"graphmem_{name}", f"GRAPHMEM_{name.upper()}"):
                 if isinstance(data, dict) and isinstance(data.get(key), str):
                     data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
@@ -309,6 +314,14 @@ class Settings(BaseSettings):
         if value.startswith("/") or not value.isprintable() or odd_names:
             raise ValueError(f"{value[:100]!r} is no folder of a bucket: write for example graphmem/")
         return f"{value.rstrip('/')}/" if value else ""
+
+    @field_validator("file_roots")
+    @classmethod
+    def _check_roots(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for root in value:
+            if not os.path.isabs(root) or os.path.normpath(root) != root.rstrip("/"):
+                raise ValueError(f"{root[:100]!r} is no directory below /: write its absolute path")
+        return value
 
     @field_validator("trusted_proxies")
     @classmethod

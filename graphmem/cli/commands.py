@@ -287,9 +287,10 @@ def _signature(entry: Listed) -> Iterator[inspect.Parameter]:
     for parameter in entry.parameters:
         yield _keyword(parameter)
     if any(parameter.value in (Value.JSON, Value.ANY) for parameter in entry.parameters):
-        file = typer.Option(
-            "--file", "-f", metavar="FILE", help="Read the arguments from a JSON file; - reads stdin."
-        )
+        text = "Read the arguments from a JSON file; - reads stdin."
+        if any(parameter.name == "file_path" for parameter in entry.parameters):
+            text += " A file that is no JSON is stored as it is."
+        file = typer.Option("--file", "-f", metavar="FILE", help=text)
         yield inspect.Parameter(
             _FILE, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str | None, file], default=None
         )
@@ -360,23 +361,33 @@ def _place(entry: Listed, values: Mapping[str, Any]) -> Place:
 def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call, under the names that REST and the command line describe."""
     file = values.pop(_FILE, None)
-    raw: dict[str, Any] = {}
-    if file is not None:
-        from graphmem.ingest.requests import read_request
-
-        raw = read_request(_bytes(file), file)
+    raw = {} if file is None else _from_file(entry, file)
     parameters = sorted(entry.parameters, key=lambda parameter: parameter.is_own_name)
     shown = {parameter.name: parameter.shown for parameter in parameters if parameter.is_argument}
     raw = {shown.get(name, name): value for name, value in raw.items()}
     for parameter in parameters:
         value = values[parameter.keyword]
-        if parameter.is_beside and value is not None and values.get(parameter.name) not in (None, value):
+        is_twice = parameter.is_beside and values.get(parameter.name) not in (None, value)
+        # An option replaces what a file of arguments has, but not a file that is to be stored.
+        is_twice |= parameter.name == "file_path" and file is not None and raw == {"file_path": file}
+        if value is not None and is_twice:
             message = f"{parameter.shown} is given twice, with different values"
             path = f"$.{parameter.shown}"
             raise InvalidInput(f"{path}: {message}", issues=[{"path": path, "message": message}])
         if value is not None and value != []:
             raw[parameter.shown] = _read(parameter, value)
     return raw
+
+
+def _from_file(entry: Listed, file: str) -> dict[str, Any]:
+    """Return the arguments that a file holds; for an operation that takes files, a file that is no JSON."""
+    from graphmem.ingest.own_files import OPERATIONS, is_request
+
+    if entry.name in OPERATIONS and file != "-" and not is_request(file):
+        return {"file_path": file}
+    from graphmem.ingest.requests import read_request
+
+    return read_request(_bytes(file), file)
 
 
 def _read(parameter: Parameter, value: Any) -> Any:

@@ -91,6 +91,10 @@ class Session:
         Returns its answer as JSON.
         """
         chosen = self.settings()
+        if raw.get("file_path") is not None:
+            from graphmem.ingest import own_files
+
+            raw = own_files.with_content(raw) if operation.name in own_files.OPERATIONS else raw
         if chosen.base_url is not None:
             from graphmem.client import Client
 

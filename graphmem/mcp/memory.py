@@ -343,6 +343,7 @@ def _operation(
         # Each of the reads searches or walks.
         heavy=scope is Scope.READ,
         limited=True,
+        takes_file=False,
         errors=(NotFound,),
         example={},
         people={},

@@ -11,6 +11,6 @@ from graphmem.registry import Services
 
 async def serve(services: Services, actor: Actor) -> None:
     """Serve until stdin closes. Only MCP messages go to stdout; logs go to stderr and to files."""
-    server = create_server(services, lambda: actor)
+    server = create_server(services, lambda: actor, reads_files=True)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

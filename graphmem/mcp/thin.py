@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphmem.errors import GraphmemError, InternalError
+from graphmem.ingest import own_files
 from graphmem.mcp.protocol import (
     CONNECTION_CLOSED,
     INVALID_REQUEST,
@@ -126,7 +127,10 @@ class Client:
 
     def _forward(self, call: ToolCall) -> bytes:
         """Return what the service answers, as one line of JSON-RPC."""
-        request = {"jsonrpc": "2.0", "id": call.id, "method": "tools/call", "params": call.params}
+        params = {**call.params}
+        if params["name"] in own_files.TOOLS and params.get("arguments"):
+            params["arguments"] = own_files.with_content(params["arguments"])
+        request = {"jsonrpc": "2.0", "id": call.id, "method": "tools/call", "params": params}
         url = f"/mcp/{self._settings.mcp_tools}"
         headers = {"X-Client-Name": "mcp", **call.headers, **self._account_headers}
         numbers = itertools.count(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -17,6 +18,7 @@ from graphmem import __version__
 from graphmem.auth import Actor, Scope
 from graphmem.auth.rates import RateClass, meter
 from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
+from graphmem.ingest import own_files
 from graphmem.mcp import memory
 from graphmem.mcp.defaults import defaults_of
 from graphmem.mcp.schemas import shortened
@@ -91,13 +93,19 @@ def _text(tool: str, body: bytes, answer: dict[str, Any]) -> str:
 
 
 def create_server(
-    services: Services, actor: Callable[[], Actor], toolset: ToolsetName | None = None
+    services: Services,
+    actor: Callable[[], Actor],
+    toolset: ToolsetName | None = None,
+    *,
+    reads_files: bool = False,
 ) -> Server[Any]:
     """Return an MCP server over ``services``.
 
     Args:
         actor: returns the actor of the running call.
         toolset: the tools that it lists; by default those of the settings.
+        reads_files: whether it reads the files that ``file_path`` names, because it runs for the user whose
+            files they are.
     """
     name = toolset or services.settings.mcp_tools
 
@@ -113,6 +121,8 @@ def create_server(
             try:
                 operation = _operation(name, params.name)
                 arguments = {**defaults_of(operation), **(params.arguments or {})}
+                if reads_files and operation.takes_file:
+                    arguments = await asyncio.to_thread(own_files.with_content, arguments)
                 body = await operation.run(services, actor(), arguments, Face.MCP)
                 failed = False
             except GraphmemError as exc:

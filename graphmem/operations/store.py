@@ -9,6 +9,7 @@ from pydantic import Field
 from graphmem.arguments import Arguments, NoBool, invalid
 from graphmem.errors import (
     IdempotencyMismatch,
+    ObjectStoreUnavailable,
     StoreRefused,
 )
 from graphmem.model import items, times
@@ -30,7 +31,7 @@ from graphmem.registry import Context, Scope, operation
 ENTITY_LIMIT = 1_000
 RELATIONSHIP_LIMIT = 2_000
 
-Index = Annotated[int, Field(description="Position in `entities`, from 0."), NoBool]
+Index = Annotated[int, Field(description="Index in `entities`, from 0."), NoBool]
 
 
 class NewRelationship(Arguments):
@@ -98,7 +99,8 @@ class Stored(StoredFile, Budgeted):
     tool="store",
     command="store",
     scope=Scope.WRITE,
-    errors=(StoreRefused, IdempotencyMismatch, *FILE_ERRORS),
+    takes_file=True,
+    errors=(StoreRefused, IdempotencyMismatch, ObjectStoreUnavailable, *FILE_ERRORS),
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},
 )
 @within_budget(is_receipt=True)
@@ -121,7 +123,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         ]
         return items, relationships
 
-    if not arguments.entities and arguments.file_content is None:
+    if not arguments.entities and not arguments.has_file:
         raise invalid(
             [{"path": "$.entities", "message": "there is nothing to store: give entities, a file, or both"}]
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graphmem.arguments import invalid
-from graphmem.errors import IdempotencyMismatch
+from graphmem.errors import IdempotencyMismatch, ObjectStoreUnavailable
 from graphmem.model import times
 from graphmem.reading.files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
 from graphmem.reading.receipts import accept
@@ -37,7 +37,8 @@ class StoredAlone(StoredFile):
     scope=Scope.WRITE,
     faces=Face.REST,
     reason="the tool store and the commands store and upload store a file alone",
-    errors=(IdempotencyMismatch, *FILE_ERRORS),
+    takes_file=True,
+    errors=(IdempotencyMismatch, ObjectStoreUnavailable, *FILE_ERRORS),
     example={"file_content": "RGVhciBBZGE=", "mime_type": "text/plain", "original_filename": "letter.txt"},
 )
 async def store_unstructured(context: Context, arguments: StoreUnstructured) -> StoredAlone:
@@ -48,7 +49,9 @@ async def store_unstructured(context: Context, arguments: StoreUnstructured) -> 
     """
     file = await received(context, arguments)
     if file is None:
-        raise invalid([{"path": "$.file_content", "message": "there is no file: give file_content"}])
+        raise invalid(
+            [{"path": "$.file_content", "message": "there is no file: give file_content or file_path"}]
+        )
     # The operation is part of what an idempotency key stands for: a store of a file alone is this one.
     receipt = await accept(context, "store", arguments, lambda reader: ([], []), source=file)
     return {

@@ -7,15 +7,27 @@ import base64
 import binascii
 import hashlib
 import io
-from typing import Annotated, Final, NotRequired, cast
+from pathlib import PurePosixPath
+from typing import Annotated, BinaryIO, Final, NotRequired, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import NotBlank, invalid
-from graphmem.errors import FileContentInvalid, FileEmpty, FileTooLarge, GraphmemError, ObjectStoreUnavailable
+from graphmem.arguments import Arguments, NotBlank, invalid
+from graphmem.errors import (
+    FileContentInvalid,
+    FileEmpty,
+    FileIsDirectory,
+    FilePathRefused,
+    FileTooLarge,
+    FileUnreadable,
+    GraphmemError,
+    SandboxDisabled,
+)
+from graphmem.ingest.contained import PATH_CHARACTERS_LIMIT, open_contained
 from graphmem.ingest.document import FILE_BYTES_LIMIT
-from graphmem.ingest.media_types import media_type
+from graphmem.ingest.media_types import HEAD_BYTES, media_type
+from graphmem.objects import Stored
 from graphmem.reading.receipts import Writing
 from graphmem.registry import Context
 from graphmem.writing import Receipt
@@ -23,12 +35,18 @@ from graphmem.writing.sources import NewSource
 
 NAME_LIMIT: Final = 1_000
 TYPE_LIMIT: Final = 255
+CHUNK_BYTES: Final = 1 << 20
 FILE_ERRORS: Final[tuple[type[GraphmemError], ...]] = (
-    FileContentInvalid, FileEmpty, FileTooLarge, ObjectStoreUnavailable,
+    FileContentInvalid, FileEmpty, FileUnreadable, FileIsDirectory, FilePathRefused, FileTooLarge,
+    SandboxDisabled,
 )  # fmt: skip
-"""What an operation that stores a file raises beyond the errors of every operation."""
+"""What an operation that takes a file raises beyond the errors of every operation."""
 
 FileContent = Annotated[str | None, Field(description="A file in base64.")]
+FilePath = Annotated[
+    Annotated[str, Field(min_length=1, max_length=PATH_CHARACTERS_LIMIT), NotBlank] | None,
+    Field(description="Or its path."),
+]
 FileType = Annotated[
     Annotated[str, Field(min_length=1, max_length=TYPE_LIMIT), NotBlank] | None,
     Field(description="Such as text/csv."),
@@ -39,12 +57,29 @@ FileName = Annotated[
 ]
 
 
-class WithFile(Writing):
-    """The arguments of an operation that stores a file."""
+class FileArguments(Arguments):
+    """The arguments that give a file."""
 
     file_content: FileContent = None
+    file_path: FilePath = None
     mime_type: FileType = None
     original_filename: FileName = None
+
+    @property
+    def has_file(self) -> bool:
+        """Whether there is one."""
+        return self.file_content is not None or self.file_path is not None
+
+    @property
+    def file_name(self) -> str | None:
+        """The name of the file: as it was given, else the last part of its path."""
+        if self.original_filename is not None or self.file_path is None:
+            return self.original_filename
+        return PurePosixPath(self.file_path).name[-NAME_LIMIT:] or None
+
+
+class WithFile(FileArguments, Writing):
+    """The arguments of an operation that stores a file."""
 
 
 class StoredFile(TypedDict):
@@ -83,36 +118,119 @@ async def received(
 
     Raises:
         InvalidInput: something describes a file, and there is none.
-        FileContentInvalid: the content is no base64.
-        FileEmpty: it holds no byte.
-        FileTooLarge: the file has more bytes than the limit.
         ObjectStoreUnavailable: the object store cannot be written to.
+        GraphmemError: as :func:`opened`.
     """
-    if arguments.file_content is None:
-        described = {
-            "mime_type": arguments.mime_type,
-            "original_filename": arguments.original_filename,
-            "file_idempotency_key": file_key,
-        }
-        for name, value in described.items():
-            if value is not None:
-                issue = {"path": f"$.{name}", "message": "there is no file: give file_content with it"}
-                raise invalid([issue])
+    if not arguments.has_file:
+        _refuse_description(arguments, file_key)
         return None
-    data = await asyncio.to_thread(_decoded, arguments.file_content)
     owner = context.actor.owner
-    if commit:
-        content_hash = (await context.services.objects.put(owner, io.BytesIO(data))).sha256
-    else:
-        content_hash = await asyncio.to_thread(lambda: hashlib.sha256(data).hexdigest())
-    name, declared = arguments.original_filename, arguments.mime_type
-    detected = media_type(data, declared, name or "")
-    return NewSource(owner, content_hash, len(data), detected, name, declared, file_key)
+    file = await opened(context, arguments)
+    try:
+        limited = cast(BinaryIO, Limited(file))
+        head = await asyncio.to_thread(_head, file)
+        if not head:
+            raise _refused(FileEmpty, arguments, "the file is empty: give at least one byte")
+        if commit:
+            stored = await context.services.objects.put(owner, limited)
+        else:
+            stored = await asyncio.to_thread(_digested, limited)
+    finally:
+        file.close()
+    name, declared = arguments.file_name, arguments.mime_type
+    detected = media_type(head, declared, name or "")
+    return NewSource(owner, stored.sha256, stored.size, detected, name, declared, file_key)
 
 
-def _refused(kind: type[FileContentInvalid], message: str) -> FileContentInvalid:
-    issue = {"path": "$.file_content", "message": message}
-    return kind(f"$.file_content: {message}", issues=[issue])
+async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
+    """Return the file that arguments give, open for reading at its first byte; the caller closes it.
+
+    Raises:
+        InvalidInput: there are both a content and a path.
+        FileContentInvalid: the content is no base64.
+        FileEmpty: the file has no byte.
+        FileTooLarge: it has more bytes than the limit.
+        FilePathRefused, FileIsDirectory, FileUnreadable: the path is that of no file that may be read.
+        SandboxDisabled: the sandbox takes no paths.
+    """
+    if arguments.file_path is None:
+        assert arguments.file_content is not None
+        return io.BytesIO(await asyncio.to_thread(_decoded, arguments))
+    if arguments.file_content is not None:
+        raise invalid([{"path": "$.file_path", "message": "give file_content or file_path, not both"}])
+    settings = context.services.settings
+    if settings.sandbox:
+        raise SandboxDisabled(
+            "file_path is disabled in the public sandbox: send file_content", path="$.file_path"
+        )
+    file = await asyncio.to_thread(open_contained, arguments.file_path, settings.file_roots)
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    if size > FILE_BYTES_LIMIT:
+        file.close()
+        raise _too_large(size)
+    return file
+
+
+class Limited:
+    """A file that is refused once more bytes of it are read than the largest file may have."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = 0
+
+    def read(self, count: int) -> bytes:
+        """Return the next bytes, none at the end.
+
+        Raises:
+            FileTooLarge: these are too many; a file may grow while it is read.
+            FileUnreadable: the disk cannot read them.
+        """
+        try:
+            chunk = self._file.read(count)
+        except OSError as exc:
+            raise FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
+        self._size += len(chunk)
+        if self._size > FILE_BYTES_LIMIT:
+            raise _too_large(self._size)
+        return chunk
+
+
+def _refuse_description(arguments: WithFile, file_key: str | None) -> None:
+    """Refuse what describes a file where there is none."""
+    described = {
+        "mime_type": arguments.mime_type,
+        "original_filename": arguments.original_filename,
+        "file_idempotency_key": file_key,
+    }
+    for name, value in described.items():
+        if value is not None:
+            message = "there is no file: give file_content or file_path with it"
+            raise invalid([{"path": f"$.{name}", "message": message}])
+
+
+def _head(file: BinaryIO) -> bytes:
+    """Return the first bytes of a file, which is then at its beginning again."""
+    try:
+        head = file.read(HEAD_BYTES)
+        file.seek(0)
+    except OSError as exc:
+        raise FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
+    return head
+
+
+def _digested(file: BinaryIO) -> Stored:
+    """Return the hash and the number of the bytes of a file, without storing them."""
+    digest, size = hashlib.sha256(), 0
+    while chunk := file.read(CHUNK_BYTES):
+        digest.update(chunk)
+        size += len(chunk)
+    return Stored(digest.hexdigest(), size)
+
+
+def _refused(kind: type[FileContentInvalid], arguments: FileArguments, message: str) -> FileContentInvalid:
+    path = "$.file_content" if arguments.file_path is None else "$.file_path"
+    return kind(f"{path}: {message}", issues=[{"path": path, "message": message}])
 
 
 def _too_large(size: int) -> FileTooLarge:
@@ -123,7 +241,8 @@ def _too_large(size: int) -> FileTooLarge:
     )
 
 
-def _decoded(content: str) -> bytes:
+def _decoded(arguments: FileArguments) -> bytes:
+    content = cast(str, arguments.file_content)
     # Four characters of base64 stand for three bytes: most that is too large is refused unread.
     if len(content) // 4 * 3 > FILE_BYTES_LIMIT + 2:
         raise _too_large(len(content) // 4 * 3)
@@ -133,9 +252,9 @@ def _decoded(content: str) -> bytes:
             raise ValueError(f"{len(content)} characters are no multiple of 4")
         data = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError) as exc:
-        raise _refused(FileContentInvalid, f"this is no base64 (RFC 4648): {exc}") from exc
+        raise _refused(FileContentInvalid, arguments, f"this is no base64 (RFC 4648): {exc}") from exc
     if len(data) > FILE_BYTES_LIMIT:
         raise _too_large(len(data))
     if not data:
-        raise _refused(FileEmpty, "the file is empty: give at least one byte")
+        raise _refused(FileEmpty, arguments, "the file is empty: give at least one byte")
     return data

@@ -34,7 +34,7 @@ ObservedAt = Annotated[
 ]
 Priority = Annotated[
     Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
-    Field(description="Decides fields that are merged by priority; default: 100."),
+    Field(description="Decides fields merged by priority; default: 100."),
 ]
 Source = Annotated[ObservationSource | None, Field(description="Kind of writer; default: llm_summary.")]
 Reason = Annotated[

@@ -1,0 +1,102 @@
+"""The files of the caller: a command, or `graphmem mcp` over stdio, reads them itself and sends the content.
+
+Nothing here imports the operations: each command may need it at its start.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from graphmem.errors import FileEmpty, FileIsDirectory, FileMissing, FileTooLarge, FileUnreadable
+from graphmem.ingest.document import FILE_BYTES_LIMIT
+
+OPERATIONS: Final = frozenset({"store", "store.unstructured"})
+"""The operations that take a file, for programs that do not import them; a test compares the registry."""
+TOOLS: Final = frozenset({"store"})
+"""The tools of these operations."""
+_HEAD_BYTES: Final = 4_096
+
+
+def with_content(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with the content of the file that ``file_path`` names in its place, and its name.
+
+    Raises:
+        FileMissing, FileIsDirectory, FileUnreadable, FileEmpty, FileTooLarge: as :func:`read_file`.
+    """
+    path = arguments.get("file_path")
+    if not isinstance(path, str) or not path or arguments.get("file_content") is not None:
+        return dict(arguments)
+    rest = {name: value for name, value in arguments.items() if name != "file_path"}
+    content = base64.b64encode(read_file(path)).decode("ascii")
+    name = rest.get("original_filename")
+    return {**rest, "file_content": content, "original_filename": Path(path).name if name is None else name}
+
+
+def read_file(path: str) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        FileMissing: there is none.
+        FileIsDirectory: it is a directory.
+        FileUnreadable: it cannot be read, or it is no regular file.
+        FileEmpty: it has no byte.
+        FileTooLarge: it has more bytes than the largest file may have.
+    """
+    try:
+        # A pipe without a writer must not block the program for ever.
+        descriptor = os.open(os.path.expanduser(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with open(descriptor, "rb") as file:
+            _check(path, os.fstat(descriptor))
+            data = file.read(FILE_BYTES_LIMIT + 1)
+    except FileNotFoundError:
+        raise FileMissing(f"there is no file {path}", file=path) from None
+    except IsADirectoryError:
+        raise _is_directory(path) from None
+    except (OSError, ValueError) as exc:
+        reason = getattr(exc, "strerror", None) or str(exc)
+        raise FileUnreadable(f"{path} cannot be read: {reason}", file=path) from None
+    if len(data) > FILE_BYTES_LIMIT:
+        raise _too_large(path, len(data))
+    if not data:
+        raise FileEmpty(f"{path} is empty: give a file with at least one byte", file=path)
+    return data
+
+
+def is_request(path: str) -> bool:
+    """Return whether a file that is to be stored begins as JSON does, so that it holds arguments.
+
+    A file that cannot be opened counts as one: reading it reports why.
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return True
+    return not head or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"")
+
+
+def _check(path: str, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise _is_directory(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise FileUnreadable(f"{path} is no regular file", file=path)
+    if status.st_size > FILE_BYTES_LIMIT:
+        raise _too_large(path, status.st_size)
+
+
+def _is_directory(path: str) -> FileIsDirectory:
+    return FileIsDirectory(f"{path} is a directory: `graphmem upload` stores the files in it", file=path)
+
+
+def _too_large(path: str, size: int) -> FileTooLarge:
+    return FileTooLarge(
+        f"{path} has {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
+        file=path,
+        file_size=size,
+        max_size=FILE_BYTES_LIMIT,
+    )
