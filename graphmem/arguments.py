@@ -119,14 +119,14 @@ def _not_blank(value: str) -> str:
 
 NoBool = BeforeValidator(_no_bool)
 """Refuses ``true``, which pydantic reads as 1. Stands after the bounds: the JSON Schema then has them."""
-Limit = Annotated[int, Field(ge=1, le=PAGE_LIMIT, description=f"Page size, 1 to {PAGE_LIMIT}."), NoBool]
+Limit = Annotated[int, Field(ge=1, le=PAGE_LIMIT, description="Page size."), NoBool]
 Offset = Annotated[
     int,
-    Field(ge=0, description="Number of items to skip.", json_schema_extra={"maximum": OFFSET_LIMIT}),
+    Field(ge=0, description="Items to skip.", json_schema_extra={"maximum": OFFSET_LIMIT}),
     AfterValidator(_offset),
     NoBool,
 ]
-Total = Annotated[bool, Field(description="Whether the answer has the total count.")]
+Total = Annotated[bool, Field(description="Whether to answer the total count.")]
 Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
 """A time: ISO 8601 for callers, microseconds since 1970 in the code."""
 EntityId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity.")]
@@ -142,7 +142,7 @@ At = Annotated[Moment | None, Field(description="The state at this time, by `obs
 AtIngested = Annotated[
     Moment | None, Field(description="The state as known at this time, by time of recording.")
 ]
-IncludeDeleted = Annotated[bool, Field(description="Whether the answer includes what is deleted.")]
+IncludeDeleted = Annotated[bool, Field(description="Whether to include what is deleted.")]
 
 
 class TypeFilters(Arguments):

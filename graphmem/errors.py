@@ -25,6 +25,7 @@ GraphmemError                     500  exit 1
 │   └── OAuthStateInvalid                       OAUTH_STATE_INVALID
 ├── LoginFailed                   401  exit 3   LOGIN_FAILED   (command line only)
 ├── Forbidden                     403  exit 3   FORBIDDEN
+│   ├── FileUrlRefused                          FILE_URL_REFUSED
 │   ├── HostRefused                             HOST_NOT_ALLOWED
 │   ├── SandboxDisabled                         SANDBOX_DISABLED
 │   └── FilePathRefused                         FILE_PATH_REFUSED
@@ -305,6 +306,14 @@ class Forbidden(GraphmemError):
     """The caller lacks the scope of this operation: details.needs names it."""
 
     code, status, exit_code = "FORBIDDEN", 403, 3
+
+
+class FileUrlRefused(Forbidden):
+    """The URL of the file is not valid: it was not made by this service, was changed, or is that of a
+    disabled account. Make a new one with GET /get_file_url.
+    """
+
+    code = "FILE_URL_REFUSED"
 
 
 class HostRefused(Forbidden):

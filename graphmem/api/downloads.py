@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Final, cast
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from graphmem.api.rest_routes import services_of
 from graphmem.auth import request_actor
+from graphmem.auth.file_urls import FileUrls
 from graphmem.errors import ObjectDamaged, RangeNotSatisfiable
 from graphmem.objects import ObjectStore
 from graphmem.reading.sources import SourceRow, as_reference, read_source
@@ -34,6 +36,15 @@ async def content(request: Request) -> Response:
     services, actor = services_of(request), request_actor(request.scope)
     row = await read_source(Context(actor, services), request.path_params["source_id"])
     return await file_answer(request, services.objects, actor.owner, row)
+
+
+async def signed_content(request: Request) -> Response:
+    """Answer the bytes of the file of a signed URL."""
+    services = services_of(request)
+    file = await FileUrls(services.database).file_of(request.query_params.multi_items())
+    actor = replace(request_actor(request.scope), owner=file.owner)
+    row = await read_source(Context(actor, services), file.source_id)
+    return await file_answer(request, services.objects, file.owner, row)
 
 
 async def file_answer(request: Request, objects: ObjectStore, owner: str, row: SourceRow) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 PUBLIC_PATHS: Final = frozenset({
-    "/", "/health", "/health/ready", "/server-info",
+    "/", "/health", "/health/ready", "/server-info", "/signed_file",
     "/mcp/oauth/initiate", "/mcp/oauth/authorize", "/mcp/oauth/consent", "/mcp/oauth/token",
     "/mcp/oauth/register", "/mcp/oauth/revoke",
 })  # fmt: skip

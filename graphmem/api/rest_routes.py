@@ -16,12 +16,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphmem.api.public import is_public
-from graphmem.auth import Scope
+from graphmem.auth import Scope, file_urls
 from graphmem.auth.rates import RateClass
 from graphmem.errors import (
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
+    FileUrlRefused,
     GraphmemError,
     InvalidInput,
     InvalidJson,
@@ -250,6 +251,12 @@ _FILES: Final = (
         _later("downloads", "content"), "sources", scope=Scope.READ, answers=_FILE,
         path_parameters=_texts("source_id"), headers=_texts("Range", "If-None-Match", "If-Range"),
         errors=_FILE_ERRORS,
+    ),
+    RestRoute(
+        "GET", file_urls.PATH, "get_signed_file", "The bytes of the file of a signed URL.",
+        _later("downloads", "signed_content"), "sources", answers=_FILE,
+        query=_texts(*file_urls.PARAMETERS, "signature"),
+        headers=_texts("Range", "If-None-Match", "If-Range"), errors=(FileUrlRefused, *_FILE_ERRORS),
     ),
 )  # fmt: skip
 

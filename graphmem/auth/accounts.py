@@ -187,6 +187,11 @@ class Accounts:
         if row is None or not row.has_data:
             raise NotFound(f"nothing is stored here for the owner {owner}", owner=owner)
 
+    async def is_owner_disabled(self, owner: str) -> bool:
+        """Return whether the account of an owner is disabled."""
+        row = await self._reads.one("account.by_owner", OwnerState, owner_id=owner)
+        return row is not None and row.account is not None and row.account.disabled
+
     async def all(self) -> list[Account]:
         """Return all accounts, by name."""
         return [row.account for row in await self._reads.all("account.all", AccountResult)]

@@ -5,28 +5,30 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     EXAMPLE_SOURCE_ID,
     PAGE_DEFAULT,
     Arguments,
     Limit,
+    NoBool,
     NotBlank,
     Offset,
     Spelled,
     Total,
 )
+from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
 from graphmem.errors import InvalidCursor, NotFound
+from graphmem.model import times
 from graphmem.reading import cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
-from graphmem.reading.sources import Source, SourceRow, as_source, read_source
+from graphmem.reading.sources import URL_SCHEME, Source, SourceRow, as_source, read_source
 from graphmem.registry import Context, Scope, operation
 
-SourceId = Annotated[
-    str, Field(min_length=1, max_length=200, description="Id of the source: src_ and 24 hexadecimal digits.")
-]
+SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the source.")]
 
 
 class ListSources(Arguments):
@@ -74,8 +76,7 @@ class _PageRow(NamedTuple):
 async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     """List the files that were stored, the newest first, by a part of their names or by mime type.
 
-    The order is by the time of the first store, then by id. Give `next_cursor` as `cursor` for the next page;
-    `include_total_count` adds `total`.
+    The order is by the time of the first store, then by id.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     query = cursors.fingerprint(context, "sources.list", arguments)
@@ -121,3 +122,46 @@ class OneSource(Source, Budgeted):
 async def get_source(context: Context, arguments: GetSource) -> OneSource:
     """Return what is known of one file: its hash, size and mime type, and the names it was stored under."""
     return {**as_source(await read_source(context, arguments.source_id))}
+
+
+class GetFileUrl(Arguments):
+    """The arguments of ``sources.url``."""
+
+    path: Annotated[
+        Annotated[str, Field(min_length=1, max_length=1_000), NotBlank],
+        Spelled("file_path"),
+        Field(description="`storage_url` or id of a source."),
+    ]
+    expires_in: Annotated[
+        int,
+        Field(ge=1, le=SECONDS_MAX, description=f"Seconds until it expires, 1 to {SECONDS_MAX}."),
+        NoBool,
+    ] = SECONDS_DEFAULT
+
+
+class FileUrl(TypedDict):
+    """A URL that needs no credential, and when it expires."""
+
+    url: str
+    expires_at: str
+
+
+@operation(
+    "sources.url",
+    "GET /get_file_url",
+    tool="retrieve_file_url",
+    command="sources url",
+    scope=Scope.READ,
+    errors=(NotFound,),
+    example={"path": EXAMPLE_SOURCE_ID, "expires_in": 600},
+)
+async def get_file_url(context: Context, arguments: GetFileUrl) -> FileUrl:
+    """Return a URL of a file: whoever has it may fetch the file until it expires, without a credential."""
+    source = await read_source(context, arguments.path.removeprefix(URL_SCHEME))
+    second = 1_000_000
+    expires_at = (times.now() // second + arguments.expires_in) * second
+    path = await FileUrls(context.services.database).signed(context.actor.owner, source.id, expires_at)
+    return {
+        "url": f"{context.services.settings.advertised_url()}{path}",
+        "expires_at": times.render(expires_at),
+    }

@@ -16,7 +16,7 @@ from graphmem.registry import Context
 
 Cursor = Annotated[
     Annotated[str, Field(max_length=2_000)] | None,
-    Field(description="`next_cursor` of the page before, with the same arguments: the next page."),
+    Field(description="`next_cursor` of the page before, with the same arguments."),
 ]
 
 ANSWERED_LIMIT: Final = 1_000_000_000

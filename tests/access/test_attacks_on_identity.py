@@ -32,8 +32,9 @@ from tests.support.surface import EVERY, GUARDED, OPERATIONS, TOOLS
 
 TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
 PUBLIC = {
-    "/", "/health", "/health/ready", "/server-info", "/mcp/oauth/initiate", "/mcp/oauth/authorize",
-    "/mcp/oauth/consent", "/mcp/oauth/token", "/mcp/oauth/register", "/mcp/oauth/revoke",
+    "/", "/health", "/health/ready", "/server-info", "/signed_file", "/mcp/oauth/initiate",
+    "/mcp/oauth/authorize", "/mcp/oauth/consent", "/mcp/oauth/token",
+    "/mcp/oauth/register", "/mcp/oauth/revoke",
 }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from tests.support.object_places import listing, parts
 Command = Callable[..., Result]
 INSTANCE_LABELS = {
     "Account", "ApiKey", "OneTimeCode", "OAuthClient", "OAuthRequest", "OAuthCode", "OAuthGrant",
-    "OAuthToken", "RelationshipType", "Model",
+    "OAuthToken", "RelationshipType", "Model", "InstanceSecret",
 }  # fmt: skip
 """The labels of nodes that belong to the instance and to no owner."""
 QUERIES = Path(graphmem.__file__).parent / "cypher"

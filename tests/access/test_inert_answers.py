@@ -118,6 +118,7 @@ def store(http: Application) -> dict[str, str]:
         "entity_id": first, "source_entity_id": first, "target_entity_id": second, "node_id": first,
         "relationship_id": created["relationship_id"], "relationship_key": created["relationship_key"],
         "event_id": event["id"], "entity_type": "person", "source_id": source["source_id"],
+        "path": source["source_id"],
     }  # fmt: skip
 
 
@@ -135,7 +136,7 @@ READ_TOOLS = [(toolset, tool) for toolset, tool in TOOLS if all_tools()[tool].sc
 SILENT = {
     "auth.whoami", "connections.list", "connections.status", "entities.duplicates", "keys.list",
     "relationship_types.list", "schemas.recommend", "server.health", "server.info",
-    "server.ready", "server.stats",
+    "server.ready", "server.stats", "sources.url",
 }  # fmt: skip
 """Reads that answer no stored text, or that no example finds."""
 

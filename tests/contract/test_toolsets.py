@@ -73,6 +73,7 @@ BOUNDED = {
     "relationship_types.register": "one type, whose description is limited",
     "relationships.create_many": "ids for what the request holds, and no metadata",
     "relationships.delete": "ids",
+    "sources.url": "one URL",
     "relationships.restore": "ids",
     "server.info": "addresses",
     "timeline.get": "one event",

@@ -90,6 +90,9 @@ SPECIAL = [
     Row("sources.list", {"cursor": "nonsense"}, "INVALID_CURSOR"),
     Row("sources.get", {"source_id": "$source"}),
     Row("sources.get", {"source_id": "src_" + "0" * 24}, "RESOURCE_NOT_FOUND"),
+    Row("sources.url", {"path": "$source"}),
+    Row("sources.url", {"file_path": "graphmem://src_" + "0" * 24}, "RESOURCE_NOT_FOUND", not_in_cli=True),
+    Row("sources.url", {"path": "$source", "expires_in": 86_401}, "VALIDATION_INVALID_FORMAT"),
     Row("store", {"entities": [{"name": "x"}, 7]}, "ERR_STORE_RESOLUTION_FAILED"),
     Row("store", {"entities": STORE["entities"], "idempotency_key": "k" * 256}, "VALIDATION_INVALID_FORMAT"),
     Row("observations.create", {"entity_id": "$ada", "fields": {"x": {"y": []}}, "observed_at": AT}),
@@ -255,6 +258,8 @@ MAY_DIFFER = {
     # Each face makes a key of its own.
     "keys.create": {"key", "secret"},
     "keys.list": {"keys"},
+    # Each face asks at a time of its own, and the service has an address of its own.
+    "sources.url": {"url", "expires_at"},
     # The account is that of the face.
     "auth.whoami": {"account", "authentication", "client", "storage", "user_id"},
 }

@@ -1,0 +1,117 @@
+"""Signed URLs of files: who has one may fetch that file until it expires, without a credential.
+
+A signature is an HMAC (SHA-256) over the parameters of the URL as they stand in it. Its key is derived from a
+secret in the database, so all processes sign and accept the same URLs. A dump never has the secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from graphmem.auth.accounts import Accounts
+from graphmem.database.driver import Database
+from graphmem.errors import FileUrlRefused
+from graphmem.model import canonical, times
+
+PATH: Final = "/signed_file"
+"""The path of every signed URL. It needs no credential."""
+PARAMETERS: Final = ("version", "key", "owner", "source", "expires", "disposition")
+"""The parameters that are signed, in this order; ``signature`` stands beside them."""
+SECONDS_MAX: Final = 86_400
+SECONDS_DEFAULT: Final = 3_600
+_VERSION: Final = "1"
+_DISPOSITION: Final = "attachment"
+_SECRET_NAME: Final = "file_urls"
+_SECRET_BYTES: Final = 32
+_SECOND: Final = 1_000_000
+
+
+class Secret(NamedTuple):
+    """The row of ``secret/get.cypher`` and ``secret/make.cypher``."""
+
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignedFile:
+    """The file that a URL is for."""
+
+    owner: str
+    source_id: str
+
+
+class FileUrls:
+    """Signs URLs, and finds the file of a URL."""
+
+    def __init__(self, database: Database) -> None:
+        self._accounts = Accounts(database)
+        self._reads = database.reads(None)
+        self._writes = database.writes(None)
+
+    async def signed(self, owner: str, source_id: str, expires_at: int) -> str:
+        """Return path and query of the URL of a file. ``expires_at``: microseconds, in whole seconds."""
+        key = await self._key()
+        values = (_VERSION, _id_of(key), owner, source_id, str(expires_at // _SECOND), _DISPOSITION)
+        parameters = dict(zip(PARAMETERS, values, strict=True))
+        return f"{PATH}?{urlencode({**parameters, 'signature': _signature(key, values)})}"
+
+    async def file_of(self, query: Sequence[tuple[str, str]]) -> SignedFile:
+        """Return the file that the parameters of a URL name.
+
+        Raises:
+            FileUrlRefused: the URL was not signed here, was changed, or has expired, or the account of its
+                owner is disabled.
+        """
+        parameters = dict(query)
+        if len(query) != len(parameters) or parameters.keys() != {*PARAMETERS, "signature"}:
+            raise FileUrlRefused
+        values = tuple(parameters[name] for name in PARAMETERS)
+        row = await self._reads.one("secret.get", Secret, name=_SECRET_NAME)
+        if row is None:
+            raise FileUrlRefused
+        signature = _signature(_derived(row.secret), values)
+        # As bytes: hmac.compare_digest raises TypeError for text outside ASCII.
+        if not hmac.compare_digest(_encoded(parameters["signature"]), signature.encode()):
+            raise FileUrlRefused
+        if times.now() >= int(parameters["expires"]) * _SECOND:
+            raise FileUrlRefused("the URL has expired: make a new one with GET /get_file_url")
+        owner = parameters["owner"]
+        if await self._accounts.is_owner_disabled(owner):
+            raise FileUrlRefused
+        return SignedFile(owner, parameters["source"])
+
+    async def _key(self) -> bytes:
+        """Return the key of new signatures. The secret is made by the first call on a database."""
+        row = await self._reads.one("secret.get", Secret, name=_SECRET_NAME)
+        if row is None:
+            row = await self._writes.one(
+                "secret.make", Secret, name=_SECRET_NAME, proposed=secrets.token_hex(_SECRET_BYTES),
+                created_at=times.now(),
+            )  # fmt: skip
+            assert row is not None
+        return _derived(row.secret)
+
+
+def _derived(secret: str) -> bytes:
+    return hmac.new(bytes.fromhex(secret), b"graphmem file URL 1", hashlib.sha256).digest()
+
+
+def _id_of(key: bytes) -> str:
+    """Return the name of a key, which says nothing of the key."""
+    return hashlib.sha256(b"id of " + key).hexdigest()[:8]
+
+
+def _signature(key: bytes, values: Sequence[str]) -> str:
+    # A JSON list: no two lists of values have the same text.
+    text = canonical.encode([value.encode(errors="surrogatepass").hex() for value in values])
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
