@@ -1,7 +1,9 @@
 """Files and megabytes per second by format: `python -m tests.bench.parsing`.
 
 Each format is measured on its smallest fixture (files per second, process and pipe included) and on a large
-file (MB per second of CPU time, in this process). Figures of one run can be compared with each other.
+file (MB per second of CPU time, in this process); the last column has the seconds of CPU time that its
+proposal takes. The last lines are those of a table of 10,000 rows with 10 columns. Figures of one run can be
+compared with each other.
 """
 
 from __future__ import annotations
@@ -14,13 +16,16 @@ import time
 import zipfile
 from pathlib import Path
 
+from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Limits
+from graphmem.ingest.document import Document, Limits
 from graphmem.ingest.parsing import parsed
 from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FILES, document
 
 ROUNDS = 20
+ROWS = 10_000
+COLUMNS = 10
 UNLIMITED = Limits(
     text_characters=10**9, parts=10**7, cells=10**8, inflated_bytes=1 << 33, inflation_ratio=10**6
 )
@@ -28,7 +33,8 @@ UNLIMITED = Limits(
 
 def main() -> None:
     """Print one line per format."""
-    print(f"{'format':10} {'files/s':>8}   {'large file':>10} {'parse MB/s':>10} {'with pipe':>10}")
+    titles = ("large file", "parse MB/s", "with pipe", "propose s")
+    print(f"{'format':10} {'files/s':>8}   {' '.join(f'{title:>10}' for title in titles)}")
     smallest = {document(file).get("format"): file for file in sorted(FILES, key=lambda f: -f.stat().st_size)}
     for name, file in smallest.items():
         rate = asyncio.run(files_per_second(file))
@@ -38,13 +44,40 @@ def main() -> None:
         value = parsed_here(data, None, file.name, UNLIMITED)
         alone = time.process_time() - begun
         gc.enable()
-        read_lines(lines(value), UNLIMITED)
+        read = read_lines(lines(value), UNLIMITED)
         whole = time.process_time() - begun
         megabytes = len(data) / 1e6
         print(
             f"{name:10} {rate:8.0f}   {megabytes:7.2f} MB {megabytes / alone:10.2f} {megabytes / whole:10.2f}"
+            f" {proposing(read, file.name):10.3f}"
             f"   {len(value.text):,} characters, {len(value.parts):,} parts"
         )
+    table_of_rows()
+
+
+def proposing(document: Document, name: str) -> float:
+    """Return the seconds of CPU time that the proposal of a document takes."""
+    begun = time.process_time()
+    propose(document, file_name=name)
+    return time.process_time() - begun
+
+
+def table_of_rows() -> None:
+    """Print what a table of 10,000 rows costs, from its bytes to its proposal."""
+    header = ",".join(f"Column {number}" for number in range(COLUMNS))
+    row = ",".join(f"text {number}" for number in range(COLUMNS - 3))
+    rows = (f"{number},Name {number},{number}@example.org,{row}" for number in range(ROWS))
+    data = "\n".join([header, *rows]).encode()
+    begun = time.process_time()
+    value = parsed_here(data, None, "rows.csv", UNLIMITED)
+    parsed_at = time.process_time()
+    read = read_lines(lines(value), UNLIMITED)
+    read_at = time.process_time()
+    seconds = proposing(read, "rows.csv")
+    print(
+        f"{ROWS:,} rows of {COLUMNS} columns: parse {parsed_at - begun:.2f} s, "
+        f"pipe {read_at - parsed_at:.2f} s, propose {seconds:.2f} s of CPU time"
+    )
 
 
 async def files_per_second(file: Path) -> float:

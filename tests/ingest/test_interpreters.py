@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import io
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,8 +29,10 @@ from graphmem.ingest.table import BY_NAME
 from graphmem.mcp import memory_graph
 from graphmem.mcp.memory_arguments import Entity
 from graphmem.model import items, times
+from tests.contract.snapshots import ROOT
 from tests.ingest.goldens import FILES, golden, golden_proposal, proposal
 from tests.ingest.test_formats import SMALL, damages, decoded, leaves, squashed
+from tests.ingest.test_parsing import LIBRARIES
 from tests.ingest.test_table import PAGE
 
 FORMATS = sorted({format for interpreter in table.INTERPRETERS for format in interpreter.formats})
@@ -37,8 +44,8 @@ LABELS = [
 FUZZ = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]
 
 
-def interpreted(name: str, text: str, **more: Any) -> Proposal:
-    return propose(parsed_here(text.encode(), None, name, Limits()), file_name=name, **more)
+def interpreted(file_name: str, text: str, **more: Any) -> Proposal:
+    return propose(parsed_here(text.encode(), None, file_name, Limits()), file_name=file_name, **more)
 
 
 def types_and_fields(proposed: Proposal) -> list[tuple[str, dict[str, Any]]]:
@@ -435,6 +442,40 @@ def test_a_document_without_a_title_has_the_name_of_its_file() -> None:
     assert interpreted("plan.txt", "text\n").entities[0].fields["title"] == "plan.txt"
     nameless = propose(parsed_here(b"text\n", None, "plan.txt", Limits()))
     assert (len(nameless.entities), len(nameless.warnings)) == (0, 1)
+
+
+def test_tables_in_a_text_are_read_where_that_is_wanted() -> None:
+    text = "---\ntype: person\n---\n| Name | Role |\n|---|---|\n| Ada | lead |\n"
+    configuration = {"entity_type": "contact"}
+    proposed = interpreted("a.md", text, name="tables", configuration=configuration)
+    assert types_and_fields(proposed) == [("contact", {"name": "Ada", "role": "lead"})]
+
+
+def test_a_file_with_several_sheets_does_not_name_them() -> None:
+    book = openpyxl.Workbook()
+    for title in ("Invoices", "Other"):
+        sheet = book.create_sheet(title)
+        sheet.append(["Vendor", "City"])
+        sheet.append(["Acme", "Oslo"])
+    book.remove(book.worksheets[0])
+    stream = io.BytesIO()
+    book.save(stream)
+    document = parsed_here(stream.getvalue(), None, "people.xlsx", Limits())
+    proposed = propose(document, file_name="people.xlsx")
+    assert [entity.entity_type for entity in proposed.entities] == ["invoice", "record"]
+
+
+def test_interpreters_import_nothing_before_they_are_needed_and_no_library_of_a_format() -> None:
+    code = (
+        "import sys, graphmem.ingest\nprint(*sys.modules)\n"
+        "for row in graphmem.ingest.interpreters.table.INTERPRETERS: row.load()\nprint(*sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ
+    )
+    at_once, later = (set(line.split()) for line in run.stdout.splitlines())
+    assert not [name for name in at_once if name.startswith("graphmem.model")]
+    assert not LIBRARIES & later
 
 
 class Point:

@@ -1,5 +1,7 @@
 """Rows of tables and records of JSON: one entity each, one field per column or member.
 
+The interpreter `tables` does the same with the tables that stand in a text.
+
 The entity type of a row is the first of these that is one:
 
 1. `entity_type` of the configuration
@@ -37,6 +39,7 @@ from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
 
 GENERAL_TYPE = "record"
+JSON_FORMATS = ("json", "jsonl")
 TYPE_COLUMN = "entity_type"
 LOOSE_TYPE_COLUMN = "type"
 _OF_ONE_OBJECT = {*identity.NAMING, TYPE_COLUMN, LOOSE_TYPE_COLUMN}
@@ -84,12 +87,15 @@ def propose(document: Document, options: Options) -> Proposal:
         if part.kind == "sheet":
             sheet = next((field.value for field in part.fields if field.name == "name"), None)
             types = Types(configured, known_type(sheet) or (None if has_sheets else of_file))
-        elif part.kind == "row" or (part.kind == "record" and _is_object(document, part, draft)):
+        elif part.kind == "row" or (part.kind == "record" and _is_row(document, part, draft)):
             _add(draft, part, types)
     return draft.proposal()
 
 
-def _is_object(document: Document, part: Part, draft: Draft) -> bool:
+def _is_row(document: Document, part: Part, draft: Draft) -> bool:
+    """Return whether a record is an object of JSON: front matter is no row."""
+    if document.format not in JSON_FORMATS:
+        return False
     start = part.span.start
     if start is None or document.text.startswith("{", start):
         return True

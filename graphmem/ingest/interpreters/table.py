@@ -60,9 +60,10 @@ class Interpreter:
         return importlib.import_module(self.module).propose
 
 
-def _shipped(name: str, *formats: str, by_default: bool = True, types: bool = False) -> Interpreter:
+def _shipped(name: str, *formats: str, module: str = "", types: bool = False) -> Interpreter:
+    """Return an interpreter of graphmem; one that shares the module of another is not used by default."""
     keys = ("entity_type",) if types else ()
-    return Interpreter(name, 1, formats, f"{__package__}.{name}", by_default, keys)
+    return Interpreter(name, 1, formats, f"{__package__}.{module or name}", not module, keys)
 
 
 INTERPRETERS: tuple[Interpreter, ...] = (
@@ -74,6 +75,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("notes", "markdown", types=True),
     _shipped("memory", "memory"),
     _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
+    _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True),
 )
 """The interpreters of graphmem. The first one that reads a format by default is used for it."""
 BY_NAME = {interpreter.name: interpreter for interpreter in INTERPRETERS}
