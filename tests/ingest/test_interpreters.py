@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from graphmem.ingest.table import BY_NAME
 from graphmem.mcp import memory_graph
 from graphmem.mcp.memory_arguments import Entity
 from graphmem.model import items, times
+from graphmem.reading import places
 from tests.contract.snapshots import ROOT
 from tests.ingest.goldens import FILES, golden, golden_proposal, proposal
 from tests.ingest.test_formats import SMALL, damages, decoded, leaves, squashed
@@ -39,7 +41,7 @@ FORMATS = sorted({format for interpreter in table.INTERPRETERS for format in int
 INTERPRETED = [file for file in FILES if json.loads(golden(file).read_text())["format"] in FORMATS]
 LABELS = [
     "name", "Name", "E-Mail", "type", "entity_type", "canonical_name", "observed_at", "data", "intent",
-    "value",
+    "value", "span", "spans",
 ]  # fmt: skip
 FUZZ = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]
 
@@ -56,13 +58,16 @@ def check_storable(proposed: Proposal) -> None:
     """Check that no element would be refused, except for a time in the future."""
     reader = items.Reader("owner", "txn")
     for index, entity in enumerate(proposed.entities):
-        assert not set(entity.fields) & items.RESERVED
+        assert not set(entity.fields) & (items.RESERVED | set(places.KEYS))
         item: dict[str, Any] = {"entity_type": entity.entity_type, **entity.fields}
         if entity.canonical_name is not None:
             item["canonical_name"] = entity.canonical_name
         if entity.observed_at is not None:
             times.parse(entity.observed_at)
         reader.item(index, item)
+        spans = {name: span.as_dict() for name, span in entity.spans.items()}
+        more = {"spans": spans} | ({"span": entity.span.as_dict()} if entity.span is not None else {})
+        places.read_places(reader, index, "$", item | more)
         assert set(entity.spans) <= set(entity.fields)
     for index, link in enumerate(proposed.relationships):
         raw = {"relationship_type": link.relationship_type, "metadata": dict(link.metadata)}
@@ -442,6 +447,34 @@ def test_a_document_without_a_title_has_the_name_of_its_file() -> None:
     assert interpreted("plan.txt", "text\n").entities[0].fields["title"] == "plan.txt"
     nameless = propose(parsed_here(b"text\n", None, "plan.txt", Limits()))
     assert (len(nameless.entities), len(nameless.warnings)) == (0, 1)
+
+
+def test_many_labels_of_one_name_take_no_time() -> None:
+    row = {f"a{' ' * number}{'-' * (number % 7)}": number for number in range(3_000)}
+    begun = time.process_time()
+    [entity] = interpreted("people.json", json.dumps([row])).entities
+    assert list(entity.fields.values()) == list(row.values())[:FIELDS_LIMIT]
+    assert time.process_time() - begun < 10
+
+
+def test_many_people_of_one_line_have_their_places() -> None:
+    people = [f"Name {number} <{number}@example.org>" for number in range(2_000)]
+    text = f"Subject: x\nFrom: a@b.c\nDate: x\nTo: {', '.join(people)}\n\nbody\n"
+    document = parsed_here(text.encode(), None, "a.eml", Limits())
+    recipients = propose(document).entities[2:]
+    spans = [entity.span for entity in recipients if entity.span is not None]
+    assert [document.text[span.start : span.end] + ">" for span in spans] == people
+
+
+def test_what_exceeds_a_limit_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphmem.ingest.interpreters.draft.ENTITIES_LIMIT", 2)
+    monkeypatch.setattr("graphmem.ingest.interpreters.draft.JOINED_LIMIT", 1)
+    entities = [{"type": "entity", "name": n, "entityType": "a", "observations": []} for n in "abc"]
+    relations = [{"type": "relation", "from": "a", "to": "b", "relationType": kind} for kind in "xy"]
+    proposed = interpreted("memory.jsonl", "\n".join(map(json.dumps, [*entities, *relations])))
+    assert len(proposed.entities) == 2
+    assert [dict(link.metadata) for link in proposed.relationships] == [{"relation_types": ["x"]}]
+    assert len(proposed.warnings) == 2
 
 
 def test_tables_in_a_text_are_read_where_that_is_wanted() -> None:

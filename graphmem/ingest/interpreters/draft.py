@@ -18,7 +18,11 @@ FIELDS_LIMIT = 500
 VALUE_CHARACTERS_LIMIT = 1_000_000
 """Characters of the canonical JSON of one value."""
 WARNINGS_LIMIT = 100
+JOINED_LIMIT = 100
+"""Elements of a list in the metadata of one relationship that several places of a file state."""
 NOWHERE = Span()
+RESERVED = items.RESERVED - {identity.CANONICAL_NAME} | {"span", "spans"}
+"""Names that are no fields where an interpretation is stored."""
 SHOWN_CHARACTERS = 64
 """How much of a name a warning shows."""
 
@@ -118,12 +122,26 @@ class Draft:
         key = (relationship_type, source, target)
         known = self._relationships.get(key)
         if known is not None:
-            self._relationships[key] = replace(known, metadata=_joined(known.metadata, metadata or {}))
+            self._join(key, known, metadata or {})
         elif len(self._relationships) >= RELATIONSHIPS_LIMIT:
             self.warn(f"There are more than {RELATIONSHIPS_LIMIT:,} relationships: the others are left out.")
         else:
             storable = {n: v for n, v in (metadata or {}).items() if self._is_storable(n, v, place(span))}
             self._relationships[key] = ProposedRelationship(*key, storable, span, observed_at)
+
+    def _join(
+        self, key: tuple[str, int, int], known: ProposedRelationship, metadata: Mapping[str, Any]
+    ) -> None:
+        joined = {**metadata, **known.metadata}
+        for name, value in metadata.items():
+            before = known.metadata.get(name)
+            if isinstance(before, list) and isinstance(value, list):
+                joined[name] = [*before, *(element for element in value if element not in before)]
+                if len(joined[name]) > JOINED_LIMIT:
+                    self.warn(f"A relationship has more than {JOINED_LIMIT} {name[:SHOWN_CHARACTERS]}.")
+                    joined[name] = joined[name][:JOINED_LIMIT]
+        storable = {name: value for name, value in joined.items() if self._is_storable(name, value, "")}
+        self._relationships[key] = replace(known, metadata=storable)
 
     def proposal(self) -> Proposal:
         """Return what was collected."""
@@ -148,7 +166,7 @@ class Draft:
             shown = shown.encode(errors="replace").decode()
             self.warn(f"The field {shown!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
             return False
-        if name in items.RESERVED and name != identity.CANONICAL_NAME:
+        if name in RESERVED:
             self.warn(f"The field {shown!r} is left out: the name has a meaning of its own.")
             return False
         reason = refusal(value)
@@ -234,12 +252,3 @@ def _identity(entity: ProposedEntity) -> identity.Identity:
     if entity.canonical_name is not None:
         fields[identity.CANONICAL_NAME] = entity.canonical_name
     return identity.identify("", entity.entity_type, fields)
-
-
-def _joined(known: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    joined = {**more, **known}
-    for name, value in more.items():
-        before = known.get(name)
-        if isinstance(before, list) and isinstance(value, list):
-            joined[name] = [*before, *(element for element in value if element not in before)]
-    return joined

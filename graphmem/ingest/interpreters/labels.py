@@ -14,6 +14,7 @@ from graphmem.model import identity
 
 SPELLINGS = {"e_mail": "email"}
 """Field names that have two spellings."""
+CACHED_CHARACTERS_LIMIT = 200
 TYPE_LABELS = ("entity_type", "type")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -31,13 +32,17 @@ def is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and (not value or value.isspace()))
 
 
-@lru_cache(maxsize=10_000)
 def field_name(label: str) -> str:
     """Return the field name of a column or a member: ``"E-Mail"`` is ``email``, ``birthDate`` ``birth_date``.
 
     Lower case; what is no letter, no digit and no mark becomes one underscore. A label without letters and
     digits stays as it is.
     """
+    # Short labels come again in every row; long ones must not fill the memory.
+    return _short_name(label) if len(label) <= CACHED_CHARACTERS_LIMIT else _field_name(label)
+
+
+def _field_name(label: str) -> str:
     spaced = "".join(
         c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in _CAPITAL.sub(" ", label)
     )
@@ -45,15 +50,18 @@ def field_name(label: str) -> str:
     return SPELLINGS.get(name, name) or label.strip()
 
 
+_short_name = lru_cache(maxsize=10_000)(_field_name)
+
+
 def named_members(fields: Iterable[Field]) -> list[Member]:
     """Return the fields of a part under their field names; a name that comes again gets its number."""
     members: dict[str, Member] = {}
+    numbers: dict[str, int] = {}
     for field in fields:
         name = base = field_name(field.name)
-        number = 1
         while name in members:
-            number += 1
-            name = f"{base}_{number}"
+            numbers[base] = numbers.get(base, 1) + 1
+            name = f"{base}_{numbers[base]}"
         members[name] = Member(name, field.value, field.span)
     return list(members.values())
 

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 from graphmem.ingest.document import Field, Span
 from graphmem.ingest.interpreters.draft import Draft
 from graphmem.ingest.interpreters.labels import Member
-from graphmem.ingest.interpreters.places import inside, widened
+from graphmem.ingest.interpreters.places import Cursor, widened
 from graphmem.model import identity
 
+REACH = 1_000
+"""How many characters may stand between two people in the text."""
 ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 
 
@@ -44,7 +46,7 @@ def named_in(text: str, field: Field | None) -> Iterator[Named]:
     """
     if field is None:
         return
-    begin = field.span.start
+    cursor = Cursor(text, field.span, REACH)
     for stated in field.value if isinstance(field.value, list) else [field.value]:
         if not isinstance(stated, dict):
             continue
@@ -52,14 +54,14 @@ def named_in(text: str, field: Field | None) -> Iterator[Named]:
         label = address or name
         if label is None:
             continue
-        name_span = inside(text, field.span, name or label, begin)
-        is_alone = name is None or name == label
-        after = name_span.end if not is_alone and name_span != field.span else begin
-        label_span = inside(text, field.span, label, after)
-        begin = label_span.end if label_span != field.span else begin
+        own_name = name if name != label else None
+        name_span = cursor.find(own_name) if own_name is not None else None
+        label_span = cursor.find(label)
         is_address = address is not None and ADDRESS.fullmatch(address) is not None
-        own_name = None if name == address else name
-        yield Named(label, label_span, own_name, name_span, address if is_address else None, stated)
+        yield Named(
+            label, label_span, name if name != address else None, name_span or label_span,
+            address if is_address else None, stated,
+        )  # fmt: skip
 
 
 class People:

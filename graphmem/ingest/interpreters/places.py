@@ -7,15 +7,41 @@ from dataclasses import replace
 from graphmem.ingest.document import Document, Span
 
 
-def inside(text: str, span: Span, value: str, begin: int | None = None) -> Span:
-    """Return the place of a text within a span, from an offset on; the span itself if it is not there."""
-    if span.start is None or span.end is None or not value:
-        return span
-    start = text.find(value, max(span.start, begin or 0), span.end)
-    if start < 0:
-        return span
-    line = None if span.line is None else span.line + text.count("\n", span.start, start)
-    return replace(span, line=line, start=start, end=start + len(value))
+def inside(text: str, span: Span, value: str) -> Span:
+    """Return the first place of a text within a span; the span itself if it is not there."""
+    return Cursor(text, span).find(value)
+
+
+class Cursor:
+    """Finds texts within a span, each after the one before."""
+
+    def __init__(self, text: str, span: Span, reach: int | None = None) -> None:
+        """``reach``: how many characters may stand before the next text; by default all of the span."""
+        self._text = text
+        self._span = span
+        self._reach = reach
+        self._position = span.start or 0
+        self._line = span.line
+
+    def find(self, value: str) -> Span:
+        """Return the next place of a text; the whole span if it is not there."""
+        if self._span.start is None or self._span.end is None or not value:
+            return self._span
+        end = self._span.end
+        if self._reach is not None:
+            end = min(end, self._position + self._reach + len(value))
+        start = self._text.find(value, self._position, end)
+        if start < 0:
+            return self._span
+        line = self._moved(start)
+        self._moved(start + len(value))
+        return replace(self._span, line=line, start=start, end=start + len(value))
+
+    def _moved(self, position: int) -> int | None:
+        if self._line is not None:
+            self._line += self._text.count("\n", self._position, position)
+        self._position = position
+        return self._line
 
 
 def widened(first: Span, last: Span) -> Span:
