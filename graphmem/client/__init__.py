@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, Self
 from urllib.parse import quote
@@ -42,12 +44,23 @@ class Client:
     """A connection to one service."""
 
     def __init__(
-        self, base_url: str, token: str | None, name: str = "client", *, login: Login | None = None
+        self,
+        base_url: str,
+        token: str | None,
+        name: str = "client",
+        *,
+        login: Login | None = None,
+        socket: Path | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         """Make the connection; nothing is sent yet.
 
         Without a token it sends that of ``login``, else of the login that `graphmem auth login` keeps for the
-        address, and renews it.
+        address, and renews it. Over the Unix socket of a local service it sends none.
+
+        Args:
+            socket: a Unix socket to connect to, whatever the address is.
+            headers: headers of every request.
 
         Raises:
             ServiceUnreachable: the address does not begin with http:// or https://.
@@ -59,11 +72,15 @@ class Client:
                 f"{base_url!r:.200} does not begin with http:// or https://: write --base-url http://{host}",
                 base_url=base_url[:200],
             )
-        headers = {"X-Client-Name": name} | ({"Authorization": f"Bearer {token}"} if token else {})
+        sent = {"X-Client-Name": name, **(headers or {})}
+        sent |= {"Authorization": f"Bearer {token}"} if token else {}
         self._base = base_url.rstrip("/")
-        self._login = None if token else login or _kept(base_url)
+        self._login = None if token or socket else login or _kept(base_url)
         auth = KeptBearer(Logins(), self._login) if self._login else None
-        self._http = httpx.Client(base_url=self._base, headers=headers, auth=auth, timeout=TIMEOUT_SECONDS)
+        transport = httpx.HTTPTransport(uds=str(socket)) if socket else None
+        self._http = httpx.Client(
+            base_url=self._base, headers=sent, auth=auth, timeout=TIMEOUT_SECONDS, transport=transport
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -93,14 +110,43 @@ class Client:
         try:
             answer = self._http.request(method, url, **sent)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            raise ServiceUnreachable(
-                f"no service answers at {self._base}: start it with `graphmem serve`, or correct --base-url",
-                base_url=self._base,
-                reason=type(exc).__name__,
-            ) from exc
+            raise self._unreachable(exc) from exc
         if answer.is_success:
             return _worded(answer.content)
         raise self._error(answer)
+
+    @contextlib.contextmanager
+    def content(self, source_id: str) -> Iterator[tuple[str, Iterator[bytes]]]:
+        """Yield the content hash of a source and the chunks of its bytes, as the service sends them.
+
+        Raises:
+            GraphmemError: the error that the service answered.
+            ServiceUnreachable: no graphmem service answers, or the connection broke before the last byte.
+        """
+        # The hash is that of the bytes as they are stored: no encoding is wanted.
+        headers = {"Accept-Encoding": "identity"}
+        url = f"/sources/{_segment(source_id)}/content"
+        try:
+            with self._http.stream("GET", url, headers=headers) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    raise self._error(answer)
+                yield answer.headers.get("ETag", "").strip('"'), answer.iter_raw()
+        except (httpx.RemoteProtocolError, httpx.ReadError) as exc:
+            raise ServiceUnreachable(
+                f"the service at {self._base} broke the connection before the file was complete",
+                base_url=self._base,
+                reason=type(exc).__name__,
+            ) from exc
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            raise self._unreachable(exc) from exc
+
+    def _unreachable(self, exc: Exception) -> ServiceUnreachable:
+        return ServiceUnreachable(
+            f"no service answers at {self._base}: start it with `graphmem serve`, or correct --base-url",
+            base_url=self._base,
+            reason=type(exc).__name__,
+        )
 
     def _error(self, answer: httpx.Response) -> GraphmemError:
         try:
