@@ -477,6 +477,14 @@ def test_what_exceeds_a_limit_is_left_out_with_a_warning(monkeypatch: pytest.Mon
     assert len(proposed.warnings) == 2
 
 
+def test_equal_rows_that_nothing_names_are_said_to_be_one_entity() -> None:
+    rows = "date,amount\n2026-07-03,3.50\n2026-07-04,3.50\n2026-07-03,3.50\n"
+    proposed = interpreted("transactions.csv", rows)
+    assert len(proposed.entities) == 3
+    assert proposed.warnings == ("Equal rows without a name or an id are one entity: the one in row 4 too.",)
+    assert interpreted("people.csv", "name,city\nAda,Oslo\nAda,Oslo\n").warnings == ()
+
+
 def test_tables_in_a_text_are_read_where_that_is_wanted() -> None:
     text = "---\ntype: person\n---\n| Name | Role |\n|---|---|\n| Ada | lead |\n"
     configuration = {"entity_type": "contact"}

@@ -6,7 +6,9 @@ references the message that it answers, where the file has both.
 
 from __future__ import annotations
 
-from graphmem.ingest.document import Document, Part
+from collections.abc import Mapping
+
+from graphmem.ingest.document import Document, Field, Part
 from graphmem.ingest.interpreters.draft import Draft, moment
 from graphmem.ingest.interpreters.labels import Member, renamed, text_of, values
 from graphmem.ingest.interpreters.people import Named, People, named_in
@@ -30,43 +32,46 @@ def propose(document: Document, options: Options) -> Proposal:
     draft = Draft()
     people = People(draft)
     by_id: dict[str, int] = {}
-    replies: list[tuple[int, str, Part, str | None]] = []
+    replies: list[tuple[int, Field, str | None]] = []
     for part in document.parts:
-        if part.kind != "message":
-            continue
-        fields = values(part.fields)
+        fields = values(part.fields) if part.kind == "message" else {}
         sent_at = moment(text_of(fields.get("sent_at")))
-        senders = list(named_in(document.text, fields.get("from")))
-        recipients = {name: list(named_in(document.text, fields.get(name))) for name in RECIPIENTS}
-        members = [
-            *renamed(fields, NAMES),
-            *_addressed(senders, [p for ps in recipients.values() for p in ps]),
-        ]
-        attachments = fields.get("attachments")
-        if attachments is not None and isinstance(attachments.value, list):
-            names = [file.get("name") for file in attachments.value if isinstance(file, dict)]
-            members.append(Member("attachments", [name for name in names if name], attachments.span))
-        if not members:
-            continue
-        members.append(Member("channel", "email"))
-        message = draft.entity("message", members, part.span, observed_at=sent_at)
+        message = _add(draft, people, document.text, part, fields, sent_at) if fields else None
         if message is None:
             continue
-        for person in senders:
-            draft.relate("CREATED_BY", message, people.add(person, sent_at), person.span, observed_at=sent_at)
-        for role, named in recipients.items():
-            for person in named:
-                target = people.add(person, sent_at)
-                draft.relate("REFERS_TO", message, target, person.span, {"roles": [role]}, sent_at)
-        message_id, answered = (text_of(fields.get(name)) for name in ("message_id", "in_reply_to"))
+        message_id = text_of(fields.get("message_id"))
         if message_id is not None:
             by_id.setdefault(message_id, message)
-        if answered is not None:
-            replies.append((message, answered, part, sent_at))
-    for message, answered, part, sent_at in replies:
-        place = values(part.fields)["in_reply_to"].span
-        draft.relate("REFERENCES", message, by_id.get(answered), place, observed_at=sent_at)
+        if text_of(fields.get("in_reply_to")) is not None:
+            replies.append((message, fields["in_reply_to"], sent_at))
+    for message, answered, sent_at in replies:
+        draft.relate("REFERENCES", message, by_id.get(answered.value), answered.span, observed_at=sent_at)
     return draft.proposal()
+
+
+def _add(
+    draft: Draft, people: People, text: str, part: Part, fields: Mapping[str, Field], sent_at: str | None
+) -> int | None:
+    """Add a message and its people; return the message, ``None`` if nothing of it can be stored."""
+    senders = list(named_in(text, fields.get("from")))
+    recipients = [(role, person) for role in RECIPIENTS for person in named_in(text, fields.get(role))]
+    members = [*renamed(fields, NAMES), *_addressed(senders, [person for _, person in recipients])]
+    attachments = fields.get("attachments")
+    if attachments is not None and isinstance(attachments.value, list):
+        names = [file.get("name") for file in attachments.value if isinstance(file, dict)]
+        members.append(Member("attachments", [name for name in names if name], attachments.span))
+    if not members:
+        return None
+    members.append(Member("channel", "email"))
+    message = draft.entity("message", members, part.span, observed_at=sent_at)
+    if message is None:
+        return None
+    for person in senders:
+        draft.relate("CREATED_BY", message, people.add(person, sent_at), person.span, observed_at=sent_at)
+    for role, person in recipients:
+        target = people.add(person, sent_at)
+        draft.relate("REFERS_TO", message, target, person.span, {"roles": [role]}, sent_at)
+    return message
 
 
 def _addressed(senders: list[Named], recipients: list[Named]) -> list[Member]:

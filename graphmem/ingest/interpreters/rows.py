@@ -42,6 +42,7 @@ GENERAL_TYPE = "record"
 JSON_FORMATS = ("json", "jsonl")
 TYPE_COLUMN = "entity_type"
 LOOSE_TYPE_COLUMN = "type"
+_NAMING = set(identity.NAMING)
 _OF_ONE_OBJECT = {*identity.NAMING, TYPE_COLUMN, LOOSE_TYPE_COLUMN}
 """Members that say that an object is an entity, and not the frame of a list."""
 
@@ -71,6 +72,7 @@ class Types:
 def propose(document: Document, options: Options) -> Proposal:
     """Return one entity per row or record."""
     draft = Draft()
+    seen: set[str] = set()
     configured = configured_type(options.configuration)
     of_file = known_type(stem(options.file_name))
     types = Types(configured, of_file)
@@ -79,7 +81,7 @@ def propose(document: Document, options: Options) -> Proposal:
         name, rows = listed
         types = Types(configured, known_type(name) or of_file)
         for part in rows:
-            _add(draft, part, types)
+            _add(draft, part, types, seen)
         return draft.proposal()
     sheets = document.metadata.get("sheets")
     has_sheets = isinstance(sheets, list) and len(sheets) > 1
@@ -88,7 +90,7 @@ def propose(document: Document, options: Options) -> Proposal:
             sheet = next((field.value for field in part.fields if field.name == "name"), None)
             types = Types(configured, known_type(sheet) or (None if has_sheets else of_file))
         elif part.kind == "row" or (part.kind == "record" and _is_row(document, part, draft)):
-            _add(draft, part, types)
+            _add(draft, part, types, seen)
     return draft.proposal()
 
 
@@ -103,7 +105,8 @@ def _is_row(document: Document, part: Part, draft: Draft) -> bool:
     return False
 
 
-def _add(draft: Draft, part: Part, types: Types) -> None:
+def _add(draft: Draft, part: Part, types: Types, seen: set[str]) -> None:
+    """Add a row. ``seen`` has the contents of the earlier rows that nothing names."""
     members = {member.name: member for member in named_members(part.fields)}
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
     entity_type, is_loose = types.of_row(stated, loose)
@@ -112,7 +115,13 @@ def _add(draft: Draft, part: Part, types: Types) -> None:
     if entity_type == GENERAL_TYPE and types.configured is None and GENERAL_TYPE not in (stated, loose):
         draft.warn(f"Nothing says what the rows are: their entity type is {GENERAL_TYPE}.")
     used = {TYPE_COLUMN} | ({LOOSE_TYPE_COLUMN} if is_loose else set())
-    draft.item(entity_type, (member for name, member in members.items() if name not in used), part.span)
+    own = [member for name, member in members.items() if name not in used]
+    if not _NAMING & set(members):
+        content = repr((entity_type, [(name, value) for name, value, _ in own]))
+        if content in seen:
+            draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
+        seen.add(content)
+    draft.item(entity_type, own, part.span)
 
 
 def _value(members: Mapping[str, Member], name: str) -> object:
