@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from graphmem.ingest.document import Document, Part
 from graphmem.ingest.interpreters.draft import Draft, moment
-from graphmem.ingest.interpreters.labels import Member, renamed, text_of, values
-from graphmem.ingest.interpreters.people import People, named_in
-from graphmem.ingest.interpreters.places import widened
+from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.people import People, mentions
+from graphmem.ingest.interpreters.places import widen
 from graphmem.ingest.interpreters.table import Options
 from graphmem.ingest.proposal import Proposal
 
@@ -41,7 +41,7 @@ TYPES = {
 }
 """The entity type of each component, and the names of its own fields."""
 ROLES = {"organizer": "organizer", "attendees": "attendee"}
-STATED = {"role": "participation", "status": "status"}
+PARTICIPATION = {"role": "participation", "status": "status"}
 """What a calendar says of the part that a person takes, and its name in the metadata."""
 
 
@@ -56,22 +56,22 @@ def propose(document: Document, options: Options) -> Proposal:
 
 
 def _add(draft: Draft, people: People, text: str, part: Part) -> None:
-    fields = values(part.fields)
+    fields = fields_by_name(part.fields)
     entity_type, own_names = TYPES.get(text_of(fields.get("component")) or "event", TYPES["event"])
-    members = renamed(fields, SHARED_NAMES | own_names)
-    named = {name: list(named_in(text, fields.get(name))) for name in ROLES}
-    for name, persons in named.items():
+    members = rename(fields, SHARED_NAMES | own_names)
+    mentioned = {name: list(mentions(text, fields.get(name))) for name in ROLES}
+    for name, persons in mentioned.items():
         labels = [person.name or person.label for person in persons]
         if labels:
-            span = widened(persons[0].span, persons[-1].span)
+            span = widen(persons[0].span, persons[-1].span)
             members.append(Member(name, labels if name == "attendees" else labels[0], span))
     times = (moment(text_of(fields.get(name))) for name in ("modified", "created"))
     observed_at = next(filter(None, times), None)
     entry = draft.entity(entity_type, members, part.span, observed_at=observed_at)
     for name, role in ROLES.items():
-        for person in named[name]:
+        for person in mentioned[name]:
             metadata = {"roles": [role]} | {
-                STATED[key]: value for key, value in person.stated.items() if key in STATED
+                PARTICIPATION[key]: value for key, value in person.statement.items() if key in PARTICIPATION
             }
             target = people.add(person, observed_at) if entry is not None else None
             draft.relate("REFERS_TO", entry, target, person.span, metadata, observed_at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from graphmem.ingest.document import Document, Part
 from graphmem.ingest.formats.chats import UNTITLED
 from graphmem.ingest.interpreters.draft import Draft, moment
-from graphmem.ingest.interpreters.labels import Member, renamed, text_of, values
+from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.table import Options
 from graphmem.ingest.proposal import Proposal
 
@@ -35,9 +35,9 @@ def propose(document: Document, options: Options) -> Proposal:
             title = _title(part)
             conversation = _conversation(draft, document, part, title)
         elif part.kind == "message" and part.fields:
-            fields = values(part.fields)
+            fields = fields_by_name(part.fields)
             sent_at = moment(text_of(fields.get("sent_at")))
-            members = [*renamed(fields, MESSAGE_NAMES), Member("channel", document.format)]
+            members = [*rename(fields, MESSAGE_NAMES), Member("channel", document.format)]
             if title is not None:
                 members.append(title._replace(name="conversation"))
             message = draft.entity("message", members, part.span, observed_at=sent_at)
@@ -46,14 +46,14 @@ def propose(document: Document, options: Options) -> Proposal:
 
 
 def _title(part: Part) -> Member | None:
-    field = values(part.fields).get("title")
+    field = fields_by_name(part.fields).get("title")
     title = text_of(field)
     return Member("title", title, field.span) if field is not None and title not in (None, UNTITLED) else None
 
 
 def _conversation(draft: Draft, document: Document, part: Part, title: Member | None) -> int | None:
-    fields = values(part.fields)
-    members = renamed(fields, CONVERSATION_NAMES)
+    fields = fields_by_name(part.fields)
+    members = rename(fields, CONVERSATION_NAMES)
     has_id = text_of(fields.get("id")) is not None
     if title is not None and not has_id:
         members.append(title)

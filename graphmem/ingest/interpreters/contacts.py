@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from graphmem.ingest.document import Document, Field, Part
 from graphmem.ingest.interpreters.draft import Draft, moment
-from graphmem.ingest.interpreters.labels import Member, field_name, renamed, text_of, values
-from graphmem.ingest.interpreters.places import inside
+from graphmem.ingest.interpreters.labels import Member, field_name, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.places import find_inside
 from graphmem.ingest.interpreters.table import Options
 from graphmem.ingest.proposal import Proposal
 
@@ -32,7 +32,7 @@ def propose(document: Document, options: Options) -> Proposal:
 
 
 def _add(draft: Draft, companies: dict[str, int | None], text: str, part: Part) -> None:
-    fields = values(part.fields)
+    fields = fields_by_name(part.fields)
     observed_at = moment(text_of(fields.get("revision")))
     members = [*_members(text, fields)]
     if _is_organisation(fields):
@@ -55,13 +55,13 @@ def _members(text: str, fields: Mapping[str, Field]) -> Iterator[Member]:
     for name, field in fields.items():
         if name not in NO_FIELDS:
             yield Member(field_name(name), field.value, field.span)
-    yield from renamed(fields, NAMES)
+    yield from rename(fields, NAMES)
     for name, single in LISTS.items():
         field = fields.get(name)
         if field is None or not isinstance(field.value, list) or not field.value:
             continue
         first = field.value[0]
-        place = inside(text, field.span, first) if isinstance(first, str) else field.span
+        place = find_inside(text, field.span, first) if isinstance(first, str) else field.span
         yield Member(single, first, place)
         if len(field.value) > 1:
             yield Member(name, field.value, field.span)
@@ -87,10 +87,10 @@ def _employer(text: str, fields: Mapping[str, Field]) -> Member | None:
     field = fields.get("organization")
     if field is None or not name.strip():
         return None
-    return Member("company", name, inside(text, field.span, name))
+    return Member("company", name, find_inside(text, field.span, name))
 
 
 def _department(text: str, fields: Mapping[str, Field]) -> list[Member]:
     units = ", ".join(unit for unit in _levels(fields)[1:] if unit)
     field = fields.get("organization")
-    return [Member("department", units, inside(text, field.span, units))] if field is not None else []
+    return [Member("department", units, find_inside(text, field.span, units))] if field is not None else []

@@ -13,7 +13,7 @@ from typing import Any
 from graphmem.ingest.document import Document
 from graphmem.ingest.interpreters.draft import Draft, moment
 from graphmem.ingest.interpreters.labels import Member, configured_type
-from graphmem.ingest.interpreters.places import heading, whole
+from graphmem.ingest.interpreters.places import heading, whole_text
 from graphmem.ingest.interpreters.table import Options
 from graphmem.ingest.proposal import Proposal
 
@@ -52,15 +52,15 @@ def propose(document: Document, options: Options) -> Proposal:
         return draft.proposal()
     members = [
         Member("title", title, heading(document, title)),
-        *_stated(document.metadata, draft),
+        *_from_metadata(document.metadata, draft),
         Member("media_type", document.media_type),
     ]
-    draft.entity(configured_type(options.configuration) or GENERAL_TYPE, members, whole(document))
+    draft.entity(configured_type(options.configuration) or GENERAL_TYPE, members, whole_text(document))
     return draft.proposal()
 
 
-def _stated(metadata: Mapping[str, Any], draft: Draft) -> Iterator[Member]:
-    """Yield what the metadata say."""
+def _from_metadata(metadata: Mapping[str, Any], draft: Draft) -> Iterator[Member]:
+    """Yield the fields that the metadata have."""
     yield from (Member(name, metadata[key]) for key, name in NAMES.items() if key in metadata)
     yield from (Member("page_count", metadata[key]) for key in PAGES if key in metadata)
     exif = metadata.get("exif")

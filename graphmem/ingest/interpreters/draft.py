@@ -77,7 +77,7 @@ class Draft:
             return None
         at = None if is_empty(observed_at) else moment(observed_at)
         if at is None and not is_empty(observed_at):
-            self.warn(f"A time{where} is left out: it is none.")
+            self.warn(f"A time{where} is left out: it cannot be read.")
         self.entities.append(ProposedEntity(entity_type, fields, spans, span, name, at))
         return len(self.entities) - 1
 
@@ -175,7 +175,7 @@ class Draft:
         return reason is None
 
 
-def redrafted(proposal: Proposal) -> Proposal:
+def redraft(proposal: Proposal) -> Proposal:
     """Return a proposal after the rules of :class:`Draft`.
 
     Raises:

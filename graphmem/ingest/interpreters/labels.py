@@ -53,7 +53,7 @@ def _field_name(label: str) -> str:
 _short_name = lru_cache(maxsize=10_000)(_field_name)
 
 
-def named_members(fields: Iterable[Field]) -> list[Member]:
+def members_of(fields: Iterable[Field]) -> list[Member]:
     """Return the fields of a part under their field names; a name that comes again gets its number."""
     members: dict[str, Member] = {}
     numbers: dict[str, int] = {}
@@ -101,7 +101,7 @@ def stem(file_name: str | None) -> str | None:
     return name.rpartition(".")[0] or name
 
 
-def values(part_fields: Iterable[Field]) -> dict[str, Field]:
+def fields_by_name(part_fields: Iterable[Field]) -> dict[str, Field]:
     """Return fields by name."""
     return {field.name: field for field in part_fields}
 
@@ -111,6 +111,6 @@ def text_of(field: Field | None) -> str | None:
     return field.value if field is not None and isinstance(field.value, str) and field.value.strip() else None
 
 
-def renamed(fields: Mapping[str, Field], names: Mapping[str, str]) -> list[Member]:
+def rename(fields: Mapping[str, Field], names: Mapping[str, str]) -> list[Member]:
     """Return the fields that a table of names has, under their new names."""
     return [Member(new, fields[old].value, fields[old].span) for old, new in names.items() if old in fields]

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphmem.ingest.document import Document, Field, Part
 from graphmem.ingest.interpreters.draft import Draft
-from graphmem.ingest.interpreters.labels import Member, entity_type_of, text_of, values
+from graphmem.ingest.interpreters.labels import Member, entity_type_of, fields_by_name, text_of
 from graphmem.ingest.interpreters.places import place
 from graphmem.ingest.interpreters.table import Options
 from graphmem.ingest.proposal import Proposal
@@ -27,7 +27,7 @@ GENERAL_RELATIONSHIP = "RELATED_TO"
 def propose(document: Document, options: Options) -> Proposal:
     """Return the entities and relations."""
     draft = Draft()
-    records = [(part, values(part.fields)) for part in document.parts if part.kind == "record"]
+    records = [(part, fields_by_name(part.fields)) for part in document.parts if part.kind == "record"]
     entities: dict[str, int | None] = {}
     for part, fields in records:
         kind = text_of(fields.get("type"))

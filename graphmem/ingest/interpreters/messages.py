@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from graphmem.ingest.document import Document, Field, Part
 from graphmem.ingest.interpreters.draft import Draft, moment
-from graphmem.ingest.interpreters.labels import Member, renamed, text_of, values
-from graphmem.ingest.interpreters.people import Named, People, named_in
-from graphmem.ingest.interpreters.places import widened
+from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.people import Mention, People, mentions
+from graphmem.ingest.interpreters.places import widen
 from graphmem.ingest.interpreters.table import Options
 from graphmem.ingest.proposal import Proposal
 
@@ -34,7 +34,7 @@ def propose(document: Document, options: Options) -> Proposal:
     by_id: dict[str, int] = {}
     replies: list[tuple[int, Field, str | None]] = []
     for part in document.parts:
-        fields = values(part.fields) if part.kind == "message" else {}
+        fields = fields_by_name(part.fields) if part.kind == "message" else {}
         sent_at = moment(text_of(fields.get("sent_at")))
         message = _add(draft, people, document.text, part, fields, sent_at) if fields else None
         if message is None:
@@ -53,9 +53,9 @@ def _add(
     draft: Draft, people: People, text: str, part: Part, fields: Mapping[str, Field], sent_at: str | None
 ) -> int | None:
     """Add a message and its people; return the message, ``None`` if nothing of it can be stored."""
-    senders = list(named_in(text, fields.get("from")))
-    recipients = [(role, person) for role in RECIPIENTS for person in named_in(text, fields.get(role))]
-    members = [*renamed(fields, NAMES), *_addressed(senders, [person for _, person in recipients])]
+    senders = list(mentions(text, fields.get("from")))
+    recipients = [(role, person) for role in RECIPIENTS for person in mentions(text, fields.get(role))]
+    members = [*rename(fields, NAMES), *_addressed(senders, [person for _, person in recipients])]
     attachments = fields.get("attachments")
     if attachments is not None and isinstance(attachments.value, list):
         names = [file.get("name") for file in attachments.value if isinstance(file, dict)]
@@ -74,10 +74,10 @@ def _add(
     return message
 
 
-def _addressed(senders: list[Named], recipients: list[Named]) -> list[Member]:
+def _addressed(senders: list[Mention], recipients: list[Mention]) -> list[Member]:
     """Return who sent a message and who gets it, by their addresses."""
     members = [Member("sender", person.label, person.label_span) for person in senders[:1]]
     if recipients:
         labels = list(dict.fromkeys(person.label for person in recipients))
-        members.append(Member("recipients", labels, widened(recipients[0].span, recipients[-1].span)))
+        members.append(Member("recipients", labels, widen(recipients[0].span, recipients[-1].span)))
     return members

@@ -13,10 +13,10 @@ from graphmem.ingest.interpreters.labels import (
     Member,
     configured_type,
     entity_type_of,
-    named_members,
+    members_of,
     stem,
 )
-from graphmem.ingest.interpreters.places import heading, whole
+from graphmem.ingest.interpreters.places import heading, whole_text
 from graphmem.ingest.interpreters.table import Options
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
@@ -29,12 +29,12 @@ def propose(document: Document, options: Options) -> Proposal:
     draft = Draft()
     front = next(iter(document.parts), None)
     front = front if front is not None and front.kind == "record" else None
-    members = {member.name: member for member in named_members(front.fields if front is not None else ())}
+    members = {member.name: member for member in members_of(front.fields if front is not None else ())}
     entity_type = configured_type(options.configuration)
     for label in TYPE_LABELS:
-        stated = members.get(label)
-        if entity_type is None and stated is not None:
-            entity_type = entity_type_of(stated.value)
+        type_member = members.get(label)
+        if entity_type is None and type_member is not None:
+            entity_type = entity_type_of(type_member.value)
             if entity_type is not None:
                 del members[label]
     if "entity_type" in members:
@@ -44,7 +44,7 @@ def propose(document: Document, options: Options) -> Proposal:
     also = [_body(document, front)]
     if not {"title", "name"} & set(members):
         also.append(_title(document, options, entity_type))
-    draft.item(entity_type, members.values(), whole(document), also)
+    draft.item(entity_type, members.values(), whole_text(document), also)
     return draft.proposal()
 
 

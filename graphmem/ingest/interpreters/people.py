@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from graphmem.ingest.document import Field, Span
 from graphmem.ingest.interpreters.draft import Draft
 from graphmem.ingest.interpreters.labels import Member
-from graphmem.ingest.interpreters.places import Cursor, widened
+from graphmem.ingest.interpreters.places import Cursor, widen
 from graphmem.model import identity
 
 REACH = 1_000
@@ -17,13 +17,13 @@ REACH = 1_000
 ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 
 
-class Named(NamedTuple):
+class Mention(NamedTuple):
     """A person as a header or a property names one.
 
     Attributes:
         label: the address, else the name; ``label_span`` is its place.
         address: an e-mail address.
-        stated: all that the file says of the person there.
+        statement: all that the file says of the person there.
     """
 
     label: str
@@ -31,15 +31,15 @@ class Named(NamedTuple):
     name: str | None
     name_span: Span
     address: str | None
-    stated: dict[str, Any]
+    statement: dict[str, Any]
 
     @property
     def span(self) -> Span:
         """The place of name and address."""
-        return widened(self.name_span, self.label_span) if self.name is not None else self.label_span
+        return widen(self.name_span, self.label_span) if self.name is not None else self.label_span
 
 
-def named_in(text: str, field: Field | None) -> Iterator[Named]:
+def mentions(text: str, field: Field | None) -> Iterator[Mention]:
     """Yield the people of a field: an object with name and address, or a list of such objects.
 
     Their places are searched one after the other: the text has the name of a person before the address.
@@ -47,10 +47,10 @@ def named_in(text: str, field: Field | None) -> Iterator[Named]:
     if field is None:
         return
     cursor = Cursor(text, field.span, REACH)
-    for stated in field.value if isinstance(field.value, list) else [field.value]:
-        if not isinstance(stated, dict):
+    for statement in field.value if isinstance(field.value, list) else [field.value]:
+        if not isinstance(statement, dict):
             continue
-        name, address = (_text(stated.get(key)) for key in ("name", "address"))
+        name, address = (_text(statement.get(key)) for key in ("name", "address"))
         label = address or name
         if label is None:
             continue
@@ -58,9 +58,9 @@ def named_in(text: str, field: Field | None) -> Iterator[Named]:
         name_span = cursor.find(own_name) if own_name is not None else None
         label_span = cursor.find(label)
         is_address = address is not None and ADDRESS.fullmatch(address) is not None
-        yield Named(
+        yield Mention(
             label, label_span, name if name != address else None, name_span or label_span,
-            address if is_address else None, stated,
+            address if is_address else None, statement,
         )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ class People:
         self._names: set[tuple[str, str | None]] = set()
         self._by_address: dict[str, int | None] = {}
 
-    def add(self, person: Named, observed_at: str | None) -> int | None:
+    def add(self, person: Mention, observed_at: str | None) -> int | None:
         """Return the entity of an address; each name of it is one item, at the place that has it first."""
         if person.address is None:
             return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from graphmem.ingest.document import Document, Span
 
 
-def inside(text: str, span: Span, value: str) -> Span:
+def find_inside(text: str, span: Span, value: str) -> Span:
     """Return the first place of a text within a span; the span itself if it is not there."""
     return Cursor(text, span).find(value)
 
@@ -44,12 +44,12 @@ class Cursor:
         return self._line
 
 
-def widened(first: Span, last: Span) -> Span:
+def widen(first: Span, last: Span) -> Span:
     """Return the span from the start of one to the end of another."""
     return replace(first, end=last.end) if first.start is not None and last.end is not None else first
 
 
-def whole(document: Document) -> Span | None:
+def whole_text(document: Document) -> Span | None:
     """Return the place of all the text of a document, ``None`` if it has none."""
     return Span(line=1, start=0, end=len(document.text)) if document.text else None
 

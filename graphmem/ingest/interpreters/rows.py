@@ -12,8 +12,8 @@ The entity type of a row is the first of these that is one:
 5. the value in the column `type`
 6. `record`
 
-A JSON object is a list of rows if one of its members is a list of objects, no other one is, and no member
-names or identifies the object.
+A JSON object is a list of rows if exactly one member is a list of objects, and no member names or
+identifies the object.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from graphmem.ingest.interpreters.labels import (
     entity_type_of,
     field_name,
     known_type,
-    named_members,
+    members_of,
     stem,
 )
 from graphmem.ingest.interpreters.places import place
@@ -72,16 +72,16 @@ class Types:
 def propose(document: Document, options: Options) -> Proposal:
     """Return one entity per row or record."""
     draft = Draft()
-    seen: set[str] = set()
+    contents: set[str] = set()
     configured = configured_type(options.configuration)
     of_file = known_type(stem(options.file_name))
     types = Types(configured, of_file)
-    listed = _listed(document, draft)
-    if listed is not None:
-        name, rows = listed
+    rows_of_object = _list_of_rows(document, draft)
+    if rows_of_object is not None:
+        name, rows = rows_of_object
         types = Types(configured, known_type(name) or of_file)
         for part in rows:
-            _add(draft, part, types, seen)
+            _add(draft, part, types, contents)
         return draft.proposal()
     sheets = document.metadata.get("sheets")
     has_sheets = isinstance(sheets, list) and len(sheets) > 1
@@ -90,7 +90,7 @@ def propose(document: Document, options: Options) -> Proposal:
             sheet = next((field.value for field in part.fields if field.name == "name"), None)
             types = Types(configured, known_type(sheet) or (None if has_sheets else of_file))
         elif part.kind == "row" or (part.kind == "record" and _is_row(document, part, draft)):
-            _add(draft, part, types, seen)
+            _add(draft, part, types, contents)
     return draft.proposal()
 
 
@@ -105,9 +105,9 @@ def _is_row(document: Document, part: Part, draft: Draft) -> bool:
     return False
 
 
-def _add(draft: Draft, part: Part, types: Types, seen: set[str]) -> None:
-    """Add a row. ``seen`` has the contents of the earlier rows that nothing names."""
-    members = {member.name: member for member in named_members(part.fields)}
+def _add(draft: Draft, part: Part, types: Types, contents: set[str]) -> None:
+    """Add a row. ``contents`` are those of the earlier rows that nothing names."""
+    members = {member.name: member for member in members_of(part.fields)}
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
     entity_type, is_loose = types.of_row(stated, loose)
     if stated is not None and entity_type_of(stated) is None:
@@ -118,9 +118,9 @@ def _add(draft: Draft, part: Part, types: Types, seen: set[str]) -> None:
     own = [member for name, member in members.items() if name not in used]
     if not _NAMING & set(members):
         content = repr((entity_type, [(name, value) for name, value, _ in own]))
-        if content in seen:
+        if content in contents:
             draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
-        seen.add(content)
+        contents.add(content)
     draft.item(entity_type, own, part.span)
 
 
@@ -128,8 +128,8 @@ def _value(members: Mapping[str, Member], name: str) -> object:
     return members[name].value if name in members else None
 
 
-def _listed(document: Document, draft: Draft) -> tuple[str, list[Part]] | None:
-    """Return the name and the elements of the list that a JSON object holds, ``None`` if it holds none."""
+def _list_of_rows(document: Document, draft: Draft) -> tuple[str, list[Part]] | None:
+    """Return the name and the elements of the list of rows that a JSON object is, ``None`` if it is none."""
     parts = document.parts[:2]
     if document.format != "json" or len(parts) != 1 or parts[0].kind != "record":
         return None
@@ -141,9 +141,11 @@ def _listed(document: Document, draft: Draft) -> tuple[str, list[Part]] | None:
         rows = list(_elements(document.text, lists[0]))
     except ParseFailed:
         return None
-    others = [field.name[:60] for field in parts[0].fields if field is not lists[0]]
-    if others:
-        draft.warn(f"Members beside the list {lists[0].name[:60]} are left out: {', '.join(others[:20])}.")
+    other_names = [field.name[:60] for field in parts[0].fields if field is not lists[0]]
+    if other_names:
+        draft.warn(
+            f"Members beside the list {lists[0].name[:60]} are left out: {', '.join(other_names[:20])}."
+        )
     return lists[0].name, rows
 
 

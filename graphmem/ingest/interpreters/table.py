@@ -135,10 +135,10 @@ def propose(
 
 def _proposed_by_added(interpreter: Interpreter, document: Document, options: Options) -> Proposal:
     """Run an interpreter that others wrote: what it proposes goes through the rules of all proposals."""
-    from graphmem.ingest.interpreters.draft import redrafted
+    from graphmem.ingest.interpreters.draft import redraft
 
     try:
-        return redrafted(interpreter.load()(document, options))
+        return redraft(interpreter.load()(document, options))
     except InterpretationFailed as exc:
         raise InterpretationFailed(f"The interpreter {interpreter.name} has failed: {exc.reason}") from exc
     except Exception as exc:
