@@ -10,6 +10,7 @@ GraphmemError                     500  exit 1
 │   │   └── FileEmpty                           FILE_EMPTY
 │   ├── FileUnreadable                          FILE_UNREADABLE
 │   │   └── FileIsDirectory                     FILE_IS_DIRECTORY
+│   ├── FileNotParsed                           FILE_NOT_PARSED
 │   ├── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
 │   ├── SchemaRefused                           SCHEMA_VALIDATION_FAILED
 │   ├── DumpRefused                             DUMP_REFUSED
@@ -203,6 +204,14 @@ class FileIsDirectory(FileUnreadable):
     """The path is that of a directory: name a file in it."""
 
     code = "FILE_IS_DIRECTORY"
+
+
+class FileNotParsed(InvalidInput):
+    """No parser can read the file: details.reason is unsupported, damaged, encrypted, empty, too_large,
+    limit_exceeded, timed_out or crashed.
+    """
+
+    code = "FILE_NOT_PARSED"
 
 
 class StoreRefused(InvalidInput):

@@ -45,7 +45,7 @@ Account = Annotated[
     ),
 ]
 WITHOUT_ACCOUNT = frozenset({
-    "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account",
+    "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -215,6 +215,67 @@ def doctor(
         from graphmem.cli.doctor import run
 
         run(session, deep, as_json or session.as_json)
+
+
+@app.command()
+def upload(
+    context: typer.Context,
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE|DIR...", help="Files, and directories whose files are stored."),
+    ],
+    recursive: Annotated[
+        bool, typer.Option("--recursive/--no-recursive", help="Also the directories in a directory.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Store files, each once however often it is uploaded.
+
+    An upload that was interrupted is run again: what is stored already is not stored twice. Files and
+    directories whose names begin with a point are left out of a directory. The exit code is 1 if a file was
+    not stored; the files after it are stored all the same.
+
+    \b
+    Examples:
+      graphmem upload invoice.pdf
+      graphmem upload scans notes.md
+      graphmem upload --no-recursive scans --json
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        from graphmem.cli.upload import run
+
+        run(session, paths, recursive, as_json or session.as_json)
+
+
+@app.command()
+def parse(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
+    mime_type: Annotated[
+        str | None, typer.Option(help="Its mime type, such as text/csv, where its name does not say it.")
+    ] = None,
+    offset: Annotated[int, typer.Option(min=0, help="Characters of the text to skip.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Characters of the text to print. Default: all.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print the text of a file, and store nothing.
+
+    It needs no database and no service. Warnings go to stderr.
+
+    \b
+    Examples:
+      graphmem parse report.docx
+      graphmem parse export --mime-type text/csv
+      graphmem parse book.pdf --offset 20000 --limit 20000 --json
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        from graphmem.cli.parse import run
+
+        run(file, mime_type, offset, limit, as_json or session.as_json)
 
 
 app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")

@@ -15,9 +15,9 @@ from typing import Any, Final
 from graphmem.errors import FileEmpty, FileIsDirectory, FileMissing, FileTooLarge, FileUnreadable
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 
-OPERATIONS: Final = frozenset({"store", "store.unstructured"})
+OPERATIONS: Final = frozenset({"files.parse", "store", "store.unstructured"})
 """The operations that take a file, for programs that do not import them; a test compares the registry."""
-TOOLS: Final = frozenset({"store"})
+TOOLS: Final = frozenset({"parse_file", "store"})
 """The tools of these operations."""
 _HEAD_BYTES: Final = 4_096
 

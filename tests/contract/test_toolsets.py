@@ -64,6 +64,7 @@ BOUNDED = {
     "entities.merge": "two ids and counts",
     "entities.restore": "one id and one name",
     "entities.unmerge": "two ids and counts",
+    "files.parse": "a page of the file of the request",
     "memory.add_observations": "what the request holds",
     "memory.create_entities": "what the request holds",
     "memory.create_relations": "what the request holds",

@@ -1,0 +1,50 @@
+"""``graphmem parse``: the text of a file, without a database."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from graphmem.cli.session import tell_progress
+from graphmem.errors import FileNotParsed
+from graphmem.ingest.document import Document, ParseFailed
+from graphmem.ingest.own_files import read_file
+from graphmem.ingest.parsing import parsed
+from graphmem.ingest.text_pages import text_page
+
+
+def run(path: str, mime_type: str | None, offset: int, limit: int | None, as_json: bool) -> None:
+    """Print the text of a file, or as JSON what `POST /parse_file` answers.
+
+    Raises:
+        FileMissing, FileIsDirectory, FileUnreadable, FileEmpty, FileTooLarge: it cannot be read.
+        FileNotParsed: no parser can read it.
+    """
+    data = read_file(path)
+    page = text_page(_parsed(path, mime_type), hashlib.sha256(data).hexdigest(), len(data), offset, limit)
+    if as_json:
+        sys.stdout.write(json.dumps(page, ensure_ascii=False) + "\n")
+        return
+    for warning in page["warnings"]:
+        tell_progress(f"warning: {warning}")
+    sys.stdout.write(_inert(page["text"]) if sys.stdout.isatty() else page["text"])
+    if page["text"] and not page["text"].endswith("\n"):
+        sys.stdout.write("\n")
+    if "next_offset" in page:
+        tell_progress(f"the text goes on: --offset {page['next_offset']}")
+
+
+def _inert(text: str) -> str:
+    """Return a text without control characters: the text of a file must not steer the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+
+
+def _parsed(path: str, mime_type: str | None) -> Document:
+    file = Path(path).expanduser()
+    try:
+        return asyncio.run(parsed(file, mime_type, file.name))
+    except ParseFailed as exc:
+        raise FileNotParsed(f"{path} cannot be read: {exc.reason}", reason=exc.code, file=path) from None

@@ -1,0 +1,158 @@
+"""``graphmem upload``: store files, one request each, as sources."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import typer
+
+from graphmem.cli.session import Session, console, stderr
+from graphmem.errors import FileMissing, GraphmemError, InvalidInput, NotFound, PayloadTooLarge
+from graphmem.ingest.own_files import read_file
+from graphmem.model import canonical
+
+ATTEMPTS: Final = 5
+"""How often a file is sent while the service is busy."""
+WAIT_SECONDS_LIMIT: Final = 30.0
+
+
+class _Operation(NamedTuple):
+    """The operation that stores a file alone, as a session has to know it."""
+
+    name: str = "store.unstructured"
+    routes: tuple[tuple[str, str], ...] = (("POST", "/store/unstructured"),)
+    reads: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to upload: its path, and the name under which it is stored."""
+
+    path: str
+    name: str
+
+
+def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) -> None:
+    """Upload files, print what became of each, and exit with 1 if one of them was not stored.
+
+    Raises:
+        InvalidInput: there is no file to upload.
+        GraphmemError: the service refuses the caller, or does not answer; what was stored stays.
+    """
+    found = list(files_of(paths, recursive))
+    if not found:
+        raise InvalidInput("there is no file to upload")
+    rows: list[dict[str, Any]] = []
+    try:
+        with _progress(len(found), as_json) as advance:
+            for file in found:
+                rows.append(_uploaded(session, file))
+                advance()
+    finally:
+        if rows:
+            _print(rows, as_json)
+    if any(row["outcome"] == "failed" for row in rows):
+        raise typer.Exit(1)
+
+
+def files_of(paths: Sequence[str], recursive: bool) -> Iterator[Found]:
+    """Yield files, and the files of directories in the order of their names.
+
+    The name of a file in a directory is its path below the directory. Names that begin with a point are left
+    out, and so are links to directories.
+    """
+    for path in paths:
+        if not os.path.isdir(path):
+            yield Found(path, Path(path).name)
+            continue
+        for folder, folders, names in os.walk(path):
+            folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
+            for name in sorted(name for name in names if not name.startswith(".")):
+                file = Path(folder) / name
+                yield Found(str(file), file.relative_to(path).as_posix())
+
+
+def _uploaded(session: Session, file: Found) -> dict[str, Any]:
+    """Return what became of a file. A fault of the file alone is a row; every other fault is raised."""
+    try:
+        data = read_file(file.path)
+        answer = _stored(session, data, file.name)
+    except (InvalidInput, NotFound, PayloadTooLarge) as exc:
+        if isinstance(exc, NotFound) and not isinstance(exc, FileMissing):
+            raise
+        return {"file": file.path, "outcome": "failed", "error_code": exc.code, "message": str(exc)}
+    kept = ("source_id", "content_hash", "file_size", "mime_type", "deduplicated")
+    outcome = "stored_before" if answer["replayed"] else "stored"
+    warnings = {"store_warnings": answer["store_warnings"]} if answer["store_warnings"] else {}
+    return {"file": file.path, "outcome": outcome, **{name: answer[name] for name in kept}, **warnings}
+
+
+def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
+    """Store a file; a service that is busy is asked again.
+
+    The key is that of the bytes and the name: an upload that is run again stores nothing twice.
+    """
+    key = hashlib.sha256(data + b"\0" + name.encode(errors="surrogateescape")).hexdigest()
+    raw = {
+        "file_content": base64.b64encode(data).decode("ascii"),
+        "original_filename": name.encode(errors="replace").decode(),
+        "idempotency_key": f"upload:{key}",
+    }
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return canonical.decode(session.run(_Operation(), raw))
+        except GraphmemError as exc:
+            if not exc.retryable or attempt == ATTEMPTS or exc.code == "SERVICE_UNREACHABLE":
+                raise
+            time.sleep(min(float(exc.details.get("retry_after", attempt)), WAIT_SECONDS_LIMIT))
+    raise AssertionError("the last attempt returns or raises")
+
+
+@contextlib.contextmanager
+def _progress(count: int, as_json: bool) -> Iterator[Callable[[], None]]:
+    """Draw a progress bar on a terminal; yield the function that counts a file."""
+    if as_json or count < 2 or not stderr.is_terminal:
+        yield lambda: None
+        return
+    from graphmem.cli.progress import counted_progress
+
+    with counted_progress() as progress:
+        task = progress.add_task("storing files", total=count)
+        yield lambda: progress.advance(task)
+
+
+def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
+    outcomes = ("stored", "stored_before", "failed")
+    counts = {name: sum(row["outcome"] == name for row in rows) for name in outcomes}
+    if as_json:
+        sys.stdout.write(json.dumps({"files": rows, **counts}) + "\n")
+        return
+    from graphmem.cli.lists import List
+    from graphmem.cli.tables import plain
+
+    table = List(None, ("file", "outcome", "bytes", "type", "source"), optional=("type",))
+    for row in rows:
+        cells = (
+            row["file"],
+            row["outcome"].replace("_", " "),
+            str(row.get("file_size", "")),
+            row.get("mime_type", ""),
+        )
+        table.add_row(*map(plain, (*cells, row.get("source_id", row.get("error_code", "")))))
+    console.print(table)
+    for row in rows:
+        if row["outcome"] == "failed":
+            stderr.print(plain(f"{row['error_code']}: {row['message']}", "red"), highlight=False)
+        for warning in row.get("store_warnings", ()):
+            stderr.print(plain(f"{row['file']}: {warning['message']}", "yellow"), highlight=False)
+    console.print(", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in outcomes), highlight=False)

@@ -1,0 +1,78 @@
+"""The text of a file that is not stored."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import IO, Annotated
+
+from pydantic import Field
+
+from graphmem.arguments import NoBool, invalid
+from graphmem.errors import FileNotParsed
+from graphmem.ingest.document import ParseFailed
+from graphmem.ingest.parsing import parsed
+from graphmem.ingest.text_pages import CHARACTERS_DEFAULT, CHARACTERS_LIMIT, TextPage, text_page
+from graphmem.reading.files import CHUNK_BYTES, FILE_ERRORS, FileArguments, Limited, opened
+from graphmem.registry import Context, Face, Scope, operation
+
+
+class ParseFile(FileArguments):
+    """The arguments of ``files.parse``."""
+
+    offset: Annotated[int, Field(ge=0, description="Characters of the text to skip."), NoBool] = 0
+    limit: Annotated[
+        int,
+        Field(ge=1, le=CHARACTERS_LIMIT, description="Characters of the text to answer."),
+        NoBool,
+    ] = CHARACTERS_DEFAULT
+
+
+@operation(
+    "files.parse",
+    "POST /parse_file",
+    tool="parse_file",
+    scope=Scope.READ,
+    heavy=True,
+    takes_file=True,
+    faces=Face.REST | Face.MCP,
+    reason="graphmem parse reads a file without a database",
+    errors=(FileNotParsed, *FILE_ERRORS),
+    example={"file_content": "RGVhciBBZGE=", "original_filename": "letter.txt"},
+)
+async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
+    """Return the text of a file, and store nothing.
+
+    The formats are those of stored files. For the next page of a long text, send the same file with
+    `next_offset` as `offset`.
+    """
+    if not arguments.has_file:
+        raise invalid(
+            [{"path": "$.file_content", "message": "there is no file: give file_content or file_path"}]
+        )
+    file = await opened(context, arguments)
+    # The parser is a process of its own, which reads a file of the disk.
+    with tempfile.NamedTemporaryFile(prefix="graphmem-parse-") as copy:
+        try:
+            content_hash, size = await asyncio.to_thread(_copied, Limited(file), copy)
+        finally:
+            file.close()
+        try:
+            document = await parsed(Path(copy.name), arguments.mime_type, arguments.file_name or "")
+        except ParseFailed as exc:
+            raise FileNotParsed(f"the file cannot be read: {exc.reason}", reason=exc.code) from None
+    # A large document is put together beside the requests of others.
+    return await asyncio.to_thread(text_page, document, content_hash, size, arguments.offset, arguments.limit)
+
+
+def _copied(file: Limited, copy: IO[bytes]) -> tuple[str, int]:
+    """Copy a file; return the hash and the number of its bytes."""
+    digest, size = hashlib.sha256(), 0
+    while chunk := file.read(CHUNK_BYTES):
+        copy.write(chunk)
+        digest.update(chunk)
+        size += len(chunk)
+    copy.flush()
+    return digest.hexdigest(), size

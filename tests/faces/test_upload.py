@@ -1,0 +1,178 @@
+"""`graphmem upload`, `graphmem parse` and POST /parse_file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from graphmem.auth import accounts
+from graphmem.cli import upload
+from graphmem.cli.main import app as cli
+from graphmem.cli.session import Session
+from graphmem.errors import AuthInvalid, FileEmpty, FileNotParsed, InvalidInput, ServiceBusy
+from graphmem.ingest.document import ParseFailed
+from graphmem.operations import parse_file
+from graphmem.registry import REGISTRY, Services
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, share_services
+
+LETTER = b"Dear Ada,\nyours, Charles"
+FIXTURES = Path(__file__).parents[1] / "ingest/files"
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a command in this process, on the database of this run; return exit code, stdout and stderr."""
+    share_services(monkeypatch, loop, services)
+    monkeypatch.setattr(accounts, "local_actor", lambda *_: full_actor(owner, client="test"))
+    environment = {
+        "NEO4J_URI": services.settings.neo4j_uri,
+        "NEO4J_PASSWORD": services.settings.neo4j_password.get_secret_value(),
+        "GRAPHMEM_DATA_DIR": str(services.settings.data_path),
+    }
+
+    def run(*words: str) -> tuple[int, str, str]:
+        result = CliRunner().invoke(cli, ["--offline", *words], env=environment)
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A directory with files at two levels, one of them twice, and some that are left out."""
+    (tmp_path / "scans/more").mkdir(parents=True)
+    (tmp_path / "scans/.hidden").mkdir()
+    (tmp_path / "scans/a.txt").write_bytes(LETTER)
+    (tmp_path / "scans/more/b.txt").write_bytes(LETTER)
+    (tmp_path / "scans/more/c.csv").write_bytes(b"name,city\nAda,London\n")
+    (tmp_path / "scans/.hidden/d.txt").write_bytes(b"hidden")
+    (tmp_path / "scans/.e").write_bytes(b"hidden")
+    (tmp_path / "scans/loop").symlink_to(tmp_path / "scans")
+    return tmp_path / "scans"
+
+
+def test_the_operation_is_that_of_the_registry() -> None:
+    called = upload._Operation()
+    operation = REGISTRY[called.name]
+    assert (called.routes, called.reads) == (operation.routes, False)
+
+
+def test_an_upload_that_is_run_again_stores_nothing_twice(command: Command, folder: Path, run: Call) -> None:
+    code, stdout, _ = command("upload", str(folder), "--json")
+    answer = json.loads(stdout)
+    assert (code, answer["stored"], answer["stored_before"], answer["failed"]) == (0, 3, 0, 0)
+    assert [Path(row["file"]).name for row in answer["files"]] == ["a.txt", "b.txt", "c.csv"]
+    first, second, _ = answer["files"]
+    assert first["content_hash"] == second["content_hash"] == hashlib.sha256(LETTER).hexdigest()
+    assert (first["source_id"], second["deduplicated"]) == (second["source_id"], True)
+    names = {each["name"] for each in run("sources.get", source_id=first["source_id"])["names"]}
+    assert names == {"a.txt", "more/b.txt"}
+    sequence = run("server.stats")["sequence"]
+    (folder / "new.txt").write_bytes(b"new")
+    code, stdout, _ = command("upload", str(folder), "--json")
+    answer = json.loads(stdout)
+    assert (code, answer["stored"], answer["stored_before"], answer["failed"]) == (0, 1, 3, 0)
+    assert run("server.stats")["sequence"] == sequence + 1
+
+
+def test_a_file_that_fails_does_not_stop_the_others(command: Command, folder: Path, run: Call) -> None:
+    (folder / "empty").touch()
+    code, stdout, stderr = command("upload", "--no-recursive", str(folder), str(folder / "missing"))
+    assert code == 1
+    assert "1 stored, 0 stored before, 2 failed" in stdout
+    assert "FILE_EMPTY" in stderr
+    assert "FILE_NOT_FOUND" in stderr
+    (source,) = run("sources.list")["sources"]
+    assert source["original_filename"] == "a.txt"
+
+
+def test_an_upload_of_nothing_is_an_error(command: Command, tmp_path: Path) -> None:
+    code, stdout, stderr = command("upload", "--json", str(tmp_path))
+    assert (code, stdout, json.loads(stderr)["error_code"]) == (2, "", "VALIDATION_INVALID_FORMAT")
+
+
+def test_a_busy_service_is_asked_again_and_a_refusal_ends_the_upload(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes: list[Any] = [ServiceBusy(retry_after=7), ServiceBusy()]
+    waited: list[float] = []
+
+    def answered(self: Session, operation: Any, raw: dict[str, Any]) -> bytes:
+        if outcomes:
+            raise outcomes.pop(0)
+        return b'{"replayed": false, "source_id": "src_0", "content_hash": "0", "file_size": 1, ' + (
+            b'"mime_type": "text/plain", "deduplicated": false, "store_warnings": []}'
+        )
+
+    monkeypatch.setattr(Session, "run", answered)
+    monkeypatch.setattr(upload.time, "sleep", waited.append)
+    upload.run(Session(), [str(folder / "a.txt")], True, True)
+    assert waited == [7.0, 2.0]
+    capsys.readouterr()
+    outcomes[:] = [AuthInvalid(), AuthInvalid()]
+    with pytest.raises(AuthInvalid):
+        upload.run(Session(), [str(folder)], True, True)
+    assert (len(outcomes), len(waited)) == (1, 2)
+
+
+@pytest.mark.parametrize("name", ["report.docx", "report.pdf", "staff.xlsx", "utf16.txt"])
+def test_a_file_is_parsed_alike_by_the_command_and_the_service(
+    command: Command, run: Call, name: str
+) -> None:
+    path = FIXTURES / name
+    code, stdout, _ = command("parse", str(path), "--json")
+    printed = json.loads(stdout)
+    assert code == 0
+    from graphmem.ingest.own_files import with_content
+
+    answered = run("files.parse", **with_content({"file_path": str(path)}))
+    assert answered == printed
+    assert printed["content_hash"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (printed["file_size"], "next_offset" in printed) == (path.stat().st_size, False)
+    assert command("parse", str(path))[1].rstrip("\n") == printed["text"].rstrip("\n")
+    assert run("sources.list")["sources"] == []
+
+
+def test_the_text_of_a_file_is_answered_in_pages(run: Call) -> None:
+    content = {"file_content": "RGVhciBBZGEsCnlvdXJz", "original_filename": "letter.txt"}
+    text, offset, pages = "", 0, 0
+    while True:
+        page = run("files.parse", **content, offset=offset, limit=4)
+        text, pages = text + page["text"], pages + 1
+        assert (page["offset"], page["total_characters"]) == (offset, 15)
+        if "next_offset" not in page:
+            break
+        offset = page["next_offset"]
+    assert (text, pages) == ("Dear Ada,\nyours", 4)
+    assert run("files.parse", **content, offset=99)["text"] == ""
+
+
+def test_what_cannot_be_parsed_is_refused_with_its_reason(
+    run: Call, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(FileNotParsed) as refused:
+        run("files.parse", file_content="AAECAwQFBgcICQ==")
+    assert refused.value.details["reason"] == "unsupported"
+    with pytest.raises(FileEmpty):
+        run("files.parse", file_content="")
+    with pytest.raises(InvalidInput, match="there is no file"):
+        run("files.parse")
+    (tmp_path / "binary").write_bytes(bytes(range(10)))
+    code, _, stderr = command("parse", str(tmp_path / "binary"), "--json")
+    assert (code, json.loads(stderr)["error_code"]) == (2, "FILE_NOT_PARSED")
+
+    async def late(*_: Any) -> Any:
+        raise ParseFailed("The file was not parsed within 60 s.", "timed_out")
+
+    monkeypatch.setattr(parse_file, "parsed", late)
+    with pytest.raises(FileNotParsed, match="within 60 s"):
+        run("files.parse", file_content="YWJj")
