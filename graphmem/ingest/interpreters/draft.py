@@ -34,6 +34,7 @@ class Draft:
         self.entities: list[ProposedEntity] = []
         self._relationships: dict[tuple[str, int, int], ProposedRelationship] = {}
         self._warnings: dict[str, None] = {}
+        self._names: dict[str, bool] = {}
 
     def warn(self, sentence: str) -> None:
         """Add a warning once; beyond a bound one sentence stands for the others."""
@@ -66,7 +67,7 @@ class Draft:
                 self.warn(f"An entity{where} has more than {FIELDS_LIMIT} fields: the others are left out.")
                 break
             fields[name] = value
-            if value_span is not None and value_span != NOWHERE:
+            if value_span is not None and (value_span.start is not None or value_span != NOWHERE):
                 spans[name] = value_span
         name = self._canonical_name(canonical_name, where)
         if not fields and name is None:
@@ -161,18 +162,24 @@ class Draft:
         return name if identity.fold_text(name) else None
 
     def _is_storable(self, name: str, value: Any, where: str) -> bool:
-        shown = name[:SHOWN_CHARACTERS]
+        is_name = self._names.get(name)
+        if is_name is None:
+            is_name = self._names[name] = self._is_name(name)
+        reason = refusal(value) if is_name else None
+        if reason is not None:
+            self.warn(f"A value of the field {name!r}{where} is left out: {reason}.")
+        return is_name and reason is None
+
+    def _is_name(self, name: str) -> bool:
+        """Return whether a field can have a name."""
+        shown = name[:SHOWN_CHARACTERS].encode(errors="replace").decode()
         if not 0 < len(name) <= identity.NAME_LIMIT or not is_text(name):
-            shown = shown.encode(errors="replace").decode()
             self.warn(f"The field {shown!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
             return False
         if name in RESERVED:
             self.warn(f"The field {shown!r} is left out: the name has a meaning of its own.")
             return False
-        reason = refusal(value)
-        if reason is not None:
-            self.warn(f"A value of the field {shown!r}{where} is left out: {reason}.")
-        return reason is None
+        return True
 
 
 def redraft(proposal: Proposal) -> Proposal:
