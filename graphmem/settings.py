@@ -229,6 +229,9 @@ class Settings(BaseSettings):
     objects_attempts: int = Field(
         default=3, ge=1, le=20, description="Times that a request to the bucket is sent at most."
     )
+    interpret_files: bool = Field(
+        default=True, description="Whether files that are stored alone are interpreted at once."
+    )
     phone_region: str | None = Field(
         default=None,
         pattern="^[A-Z]{2}$",

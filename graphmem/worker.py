@@ -1,8 +1,9 @@
-"""The background work of a service: folding entities again, making their vectors, indexing the vectors.
+"""The background work of a service: interpreting files, folding entities again, making and indexing vectors.
 
-No request depends on it. A request folds a stale entity before it reads or writes it, and compares vectors
-that are not in the index one by one; the work only spares requests that time. Entities without a vector of
-the model in use are given one. The work continues where another process left off.
+Large files wait for it. No other request depends on it. A request folds a stale entity before it reads or
+writes it, and compares vectors that are not in the index one by one; the work only spares requests that time.
+Entities without a vector of the model in use are given one. The work continues where another process left
+off.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
 from graphmem.embedding.meaning import Vector
 from graphmem.errors import EmbeddingRefused, GraphmemError
+from graphmem.interpretation import run_next
 from graphmem.registry import Services
 
 INTERVAL_SECONDS: Final = 2.0
@@ -240,6 +242,7 @@ async def _refold_type(services: Services, owner: str, kind: str, live: bool, pr
 
 
 KINDS: Final = (
+    WorkKind("interpret", run_next, batch_size=1),
     WorkKind("fold", refold_stale),
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
     WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),

@@ -27,6 +27,7 @@ from graphmem.ingest.document import (
 )
 from graphmem.ingest.pipe import DocumentInvalid, read_lines
 from graphmem.ingest.processes import MEMORY_STATUS, ParserProcess, start
+from graphmem.ingest.table import BY_NAME
 
 NAME_CHARACTERS_LIMIT = 255
 CHUNK_BYTES = 1 << 20
@@ -51,22 +52,58 @@ async def parsed(path: Path, declared: str | None, name: str, limits: Limits | N
         run.stop()
 
 
+async def format_of(path: Path, declared: str | None, name: str, limits: Limits | None = None) -> str:
+    """Return the name of a file's format, as :mod:`graphmem.ingest.table` has it; nothing else is parsed.
+
+    Raises:
+        ParseFailed: the file has no format that is read, or exceeds the limits.
+        OSError: the file cannot be opened.
+    """
+    run = _Run(path, declared, name, limits or Limits(), only_format=True)
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_THREADS, run.format)
+    finally:
+        run.stop()
+
+
 class _Run:
     """One file in one process. ``document`` blocks; ``stop`` ends it from another thread."""
 
-    def __init__(self, path: Path, declared: str | None, name: str, limits: Limits) -> None:
+    def __init__(
+        self, path: Path, declared: str | None, name: str, limits: Limits, *, only_format: bool = False
+    ) -> None:
         self._path = path
         self._limits = limits
         self._request = {
             "declared": declared[:NAME_CHARACTERS_LIMIT] if declared else None,
             "name": name[-NAME_CHARACTERS_LIMIT:],
             "limits": asdict(limits),
+            "only_format": only_format,
         }
         self._process: ParserProcess | None = None
         self._stopped = False
 
     def document(self) -> Document:
-        """Run the process to its end and read what it answers."""
+        """Run the process to its end and read the document that it answers."""
+        lines = self._answer()
+        try:
+            return read_lines(lines, self._limits)
+        except DocumentInvalid as exc:
+            raise _invalid(exc) from None
+
+    def format(self) -> str:
+        """Run the process to its end and read the format that it answers."""
+        lines = self._answer()
+        try:
+            format = json.loads(lines[0])["format"] if lines else None
+        except (ValueError, KeyError, TypeError):
+            format = None
+        if format not in BY_NAME:
+            raise _invalid(DocumentInvalid("the format is unknown"))
+        return format
+
+    def _answer(self) -> list[bytes]:
+        """Run the process to its end and return the lines that it answers."""
         with self._path.open("rb") as source:
             size = os.fstat(source.fileno()).st_size
             if size == 0:
@@ -120,7 +157,7 @@ class _Run:
                     f"The parsed file has more than {self._limits.output_bytes:,} bytes.", "limit_exceeded"
                 )
 
-    def _read(self, output: list[bytes], status: int) -> Document:
+    def _read(self, output: list[bytes], status: int) -> list[bytes]:
         if status == -signal.SIGXCPU:
             raise ParseFailed(f"The parser needs more than {self._limits.cpu_seconds} s of CPU.", "timed_out")
         if status == MEMORY_STATUS:
@@ -132,11 +169,15 @@ class _Run:
             raise ParseFailed(f"The parser ended abnormally (status {status}).", "crashed")
         try:
             failure = failure_of(output[0] if output else b"")
-            if failure is None:
-                return read_lines(output, self._limits)
         except DocumentInvalid as exc:
-            raise ParseFailed(f"The parser gave no valid document: {exc}.", "crashed") from None
-        raise failure
+            raise _invalid(exc) from None
+        if failure is not None:
+            raise failure
+        return output
+
+
+def _invalid(exc: DocumentInvalid) -> ParseFailed:
+    return ParseFailed(f"The parser gave no valid document: {exc}.", "crashed")
 
 
 def failure_of(line: bytes) -> ParseFailed | None:

@@ -137,7 +137,10 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One relationship to write; its ends are not resolved to entities yet."""
+    """One relationship to write; its ends are not resolved to entities yet.
+
+    ``observed_at`` (microseconds) is its own time, where it is not that of its request.
+    """
 
     index: int
     relationship_type: str
@@ -147,6 +150,7 @@ class Link:
     kind: facts.Kind = "create"
     path: str = ""
     places: str | None = None
+    observed_at: int | None = None
 
 
 @dataclass(slots=True)

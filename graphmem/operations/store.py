@@ -12,6 +12,7 @@ from graphmem.errors import (
     ObjectStoreUnavailable,
     StoreRefused,
 )
+from graphmem.interpretation import Interpreted, started
 from graphmem.model import items, times
 from graphmem.model.items import Reader
 from graphmem.reading import duplicate_candidates
@@ -67,7 +68,7 @@ class Store(Observing, WithFile):
     max_characters: MaxCharacters = None
 
 
-class Stored(StoredFile, Budgeted):
+class Stored(StoredFile, Interpreted, Budgeted):
     """The receipt of a store. What it names is durable, and every read sees it.
 
     A replay answers the ids and actions of the first call, with ``replayed`` true and nothing created.
@@ -127,6 +128,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         raise invalid(
             [{"path": "$.entities", "message": "there is nothing to store: give entities, a file, or both"}]
         )
+    alone = arguments.commit and not arguments.entities
     types = [link.relationship_type for link in arguments.relationships]
     file = await received(
         context, arguments, file_key=arguments.file_idempotency_key, commit=arguments.commit
@@ -159,4 +161,5 @@ async def store(context: Context, arguments: Store) -> Stored:
         "relationships_created": links(receipt),
         "store_warnings": receipt.warnings + warnings,
         **stored_file(receipt),
+        **(await started(context, receipt) if alone else Interpreted()),
     }

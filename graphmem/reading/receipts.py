@@ -158,6 +158,7 @@ async def accept(
     types: Iterable[str] = (),
     source: NewSource | None = None,
     interpretation: Interpretation | None = None,
+    ends_interpretation: bool = True,
     defaults: items.Defaults | None = None,
     commit: bool = True,
 ) -> Receipt:
@@ -167,7 +168,8 @@ async def accept(
         parts: reads the items and links; the reader collects the issues.
         types: the relationship types that the links name.
         source: the file that they are stored with.
-        interpretation: the one that made them, which ends with them.
+        interpretation: the one that made them.
+        ends_interpretation: whether it ends with them.
         defaults: the values of items that have none of their own; by default those of the arguments.
 
     Raises:
@@ -195,6 +197,7 @@ async def accept(
         observation_source=defaults.observation_source,
         source=source,
         interpretation=interpretation,
+        ends_interpretation=ends_interpretation,
         commit=commit,
     )
     return await submit(context, request)

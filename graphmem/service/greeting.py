@@ -25,8 +25,8 @@ STARTING, READY, FAILED, STOPPING = "starting", "ready", "failed", "stopping"
 
 ANSWER_SETTINGS = (
     "embedding_url", "embedding_model", "embedding_key", "embedding_floor", "phone_region", "sandbox",
-    "failpoints", "objects_bucket", "objects_prefix", "objects_endpoint", "objects_region",
-    "objects_path_style", "objects_encryption", "objects_kms_key",
+    "interpret_files", "failpoints", "objects_bucket", "objects_prefix", "objects_endpoint",
+    "objects_region", "objects_path_style", "objects_encryption", "objects_kms_key",
 )  # fmt: skip
 """Settings that change what operations answer or do."""
 

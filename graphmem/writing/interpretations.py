@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -40,6 +41,8 @@ class Interpretation:
             them itself.
         created_at: when it was asked for, if that was before it began; times are microseconds.
         error: why it failed; None if it is completed.
+        made: how many ``observations``, ``entities`` and ``relationships`` its transactions made; None if it
+            has one transaction.
     """
 
     owner: str
@@ -54,6 +57,7 @@ class Interpretation:
     created_at: int | None = None
     error: str | None = None
     warnings: tuple[str, ...] = ()
+    made: Mapping[str, int] | None = None
 
     @property
     def config_hash(self) -> str:
@@ -78,24 +82,31 @@ class Interpretation:
         """How it ended."""
         return Status.COMPLETED if self.error is None else Status.FAILED
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The properties that it has from the beginning."""
+        return {
+            "owner": self.owner,
+            "source_id": self.source_id,
+            "interpreter": self.interpreter,
+            "version": self.version,
+            "config": self.config,
+            "config_hash": self.config_hash,
+            "run": self.run,
+        }
+
     def row(self, transaction_id: str, recorded_at: int, counts: dict[str, int]) -> dict[str, Any]:
         """Return the row of the transaction that ends it.
 
         Args:
-            counts: ``observations``, ``entities`` and ``relationships`` that it made.
+            counts: ``observations``, ``entities`` and ``relationships`` that this transaction made.
         """
         return {
             "id": self.id,
             "transaction_id": transaction_id,
             "source_id": self.source_id,
             "properties": {
-                "owner": self.owner,
-                "source_id": self.source_id,
-                "interpreter": self.interpreter,
-                "version": self.version,
-                "config": self.config,
-                "config_hash": self.config_hash,
-                "run": self.run,
+                **self.identity,
                 "model": self.model,
                 "parser": self.parser,
                 "status": self.status,
@@ -104,8 +115,9 @@ class Interpretation:
                 "started_at": self.started_at,
                 "recorded_at": recorded_at,
                 **({} if self.created_at is None else {"created_at": self.created_at}),
-                **counts,
+                **(counts if self.made is None else self.made),
                 # It is in the queue no more.
                 "due_at": None,
+                "token": None,
             },
         }

@@ -24,8 +24,8 @@ class StoreRequest(TransactionRequest):
     """Items and links that are stored together, or refused together, with the file that they came with.
 
     ``observed_at`` (microseconds), ``priority``, ``specificity`` and ``observation_source`` are those of the
-    links. With an ``interpretation``, it made the items and links of its source, and ends with them. A plan
-    (``commit`` false) is decided and not written.
+    links. With an ``interpretation``, it made the items and links of its source; it ends with them, unless
+    more transactions follow. A plan (``commit`` false) is decided and not written.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -36,6 +36,7 @@ class StoreRequest(TransactionRequest):
     observation_source: str = DEFAULT_SOURCE
     source: NewSource | None = None
     interpretation: Interpretation | None = None
+    ends_interpretation: bool = True
     commit: bool = True
 
     @property
@@ -82,7 +83,7 @@ class StoreRequest(TransactionRequest):
                 touched.observations.add(self.item_observation_id(item))
         for link in self.links:
             touched.add_relationship(self.link_key(link))
-            if self.observed_at is not None:
+            if self._time_of(link) is not None:
                 touched.observations.add(self.link_observation_id(link))
 
     def identified(self, state: State) -> Self:
@@ -110,7 +111,9 @@ class StoreRequest(TransactionRequest):
                 # Another process, or another run of the worker, was faster.
                 draft.refuse(ENDED, "$.source_id", f"the interpretation {self.interpretation.id} has ended")
                 draft.raise_issues()
-            draft.end_interpretation(self.interpretation, self.transaction_id, _counts(items, links))
+            if self.ends_interpretation:
+                counts = _counts(items, links)
+                draft.end_interpretation(self.interpretation, self.transaction_id, counts)
             result["interpretation_id"] = self.interpretation.id
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.key) for link in links if link]
@@ -149,7 +152,9 @@ class StoreRequest(TransactionRequest):
 
     def item_observation_id(self, item: Item) -> str:
         """Return the id of the observation that an item makes."""
-        return self._observation_id(item, item, item.entity_id, item.specificity, item.index)
+        return self._observation_id(
+            item, item, item.entity_id, item.specificity, item.index, item.observed_at
+        )
 
     def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
         """Return the id of the observation that a link makes; links count on after the items.
@@ -160,22 +165,34 @@ class StoreRequest(TransactionRequest):
         """
         number = link.index if place == 0 else len(self.links) + place
         subject_id = self.link_key(link) if key is None else key
-        return self._observation_id(link, self, subject_id, self.specificity, len(self.items) + number)
+        return self._observation_id(
+            link, self, subject_id, self.specificity, len(self.items) + number, self._time_of(link)
+        )
+
+    def _time_of(self, link: Link) -> int | None:
+        """Return when a link was observed, ``None`` for the time of the transaction."""
+        return self.observed_at if link.observed_at is None else link.observed_at
 
     def _observation_id(
-        self, part: Item | Link, origin: Item | Self, subject_id: str, specificity: float, index: int
+        self,
+        part: Item | Link,
+        origin: Item | Self,
+        subject_id: str,
+        specificity: float,
+        index: int,
+        observed_at: int | None,
     ) -> str:
         """Return the id of the observation that a part makes.
 
         Args:
-            origin: gives time, priority and source: an item has its own, a link those of the request.
+            origin: gives priority and source: an item has its own, a link those of the request.
             index: tells the observations of the transaction apart, if their time is the transaction's.
         """
-        if origin.observed_at is None:
+        if observed_at is None:
             return ids.unplaced_observation_id(self.transaction_id, index)
         return ids.observation_id(
             subject_id=subject_id,
-            observed_at=origin.observed_at,
+            observed_at=observed_at,
             fields=part.fields,
             kind=part.kind,
             priority=origin.priority,
@@ -216,13 +233,14 @@ class StoreRequest(TransactionRequest):
         Args:
             after: microseconds that it must lie after, where it takes its time from its transaction.
         """
-        observed_at = recorded_at if after is None else max(recorded_at, after + 1)
+        unstated = recorded_at if after is None else max(recorded_at, after + 1)
+        observed_at = self._time_of(link)
         return Observation(
             id=self.link_observation_id(link, key, place),
             subject_id=key,
             entity_type="",
             kind=link.kind,
-            observed_at=observed_at if self.observed_at is None else self.observed_at,
+            observed_at=unstated if observed_at is None else observed_at,
             recorded_at=recorded_at,
             fields=link.fields,
             transaction_id=self.transaction_id,
@@ -247,11 +265,14 @@ class StoreRequest(TransactionRequest):
 
 
 def _counts(items: list[StoredItem | None], links: list[StoredLink | None]) -> dict[str, int]:
-    """Return how many observations, entities and relationships an interpretation made."""
+    """Return how many observations, entities and relationships an interpretation made.
+
+    Those that are known were made by an earlier attempt: they have the id of the interpretation in theirs.
+    """
     return {
-        "observations": sum(not part.known for part in (*items, *links) if part),
-        "entities": len({item.entity_id for item in items if item and not item.known}),
-        "relationships": len({link.key for link in links if link and not link.known}),
+        "observations": len({part.observation_id for part in (*items, *links) if part}),
+        "entities": len({item.entity_id for item in items if item}),
+        "relationships": len({link.key for link in links if link}),
     }
 
 

@@ -114,7 +114,11 @@ def store(http: Application) -> dict[str, str]:
     event = http("GET", "/timeline").json()["events"][0]
     file = {"file_content": "YSxiCjEsMgo=", "mime_type": "text/csv", "original_filename": ORDER}
     source = asked("POST", "/store", file)
+    read = {"entity_type": "note", "title": ORDER, "spans": {"title": {"line": 1, "quote": SCRIPT}}}
+    reading = {"source_id": source["source_id"], "entities": [read], "interpretation_config": {"told": ORDER}}
+    interpretation = asked("POST", "/interpretations/create", reading)
     return {
+        "interpretation_id": interpretation["interpretation_id"],
         "entity_id": first, "source_entity_id": first, "target_entity_id": second, "node_id": first,
         "relationship_id": created["relationship_id"], "relationship_key": created["relationship_key"],
         "event_id": event["id"], "entity_type": "person", "source_id": source["source_id"],

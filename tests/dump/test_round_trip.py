@@ -162,7 +162,13 @@ def test_every_property_of_a_fact_is_in_the_dump(
         "Observation": (
             {"owner", "size", "entity_id", "relationship_key"},
             {"id", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
-             "priority", "specificity", "observation_source", "agent", "source_id"},
+             "priority", "specificity", "observation_source", "agent", "source_id", "interpretation_id",
+             "places"},
+        ),
+        "Interpretation": (
+            {"owner", "config_hash", "status", "recorded_at"},
+            {"id", "source_id", "interpreter", "version", "config", "run", "model", "parser", "created_at",
+             "started_at", "warnings", "observations", "entities", "relationships"},
         ),
         "Source": ({"owner", "recorded_at"}, {"id", "content_hash", "size", "mime_type"}),
         "Transaction": (

@@ -230,7 +230,7 @@ def test_sources_are_found_by_a_part_of_any_name_and_by_mime_type(run: Call) -> 
 
 def test_a_source_of_another_owner_is_not_there(run: Call, loop: Loop, services: Services) -> None:
     source_id = run("store", **with_file())["source_id"]
-    stranger = by_runner(loop, services, "somebody-else")
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
     with pytest.raises(NotFound):
         stranger("sources.get", source_id=source_id)
     with pytest.raises(NotFound):

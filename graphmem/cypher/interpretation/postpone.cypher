@@ -1,0 +1,12 @@
+// interpretation.postpone: set when an interpretation is due, if the token is that of its last claim and it has not ended.
+//
+// params  id: STRING, token: STRING, due_at: INTEGER, status: STRING, error: STRING
+// returns done: INTEGER
+// mode    write
+// index   interpretation_id
+// cost    light
+MATCH (interpretation:Interpretation {id: $id})
+WHERE interpretation.owner = $owner AND interpretation.token = $token AND interpretation.due_at IS NOT NULL
+SET interpretation.due_at = $due_at, interpretation.status = $status,
+  interpretation.error = coalesce($error, interpretation.error)
+RETURN count(*) AS done

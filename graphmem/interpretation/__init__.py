@@ -1,0 +1,10 @@
+"""Interpreting sources: from the bytes of a file to observations in the graph, now or by the worker.
+
+:mod:`graphmem.interpretation.runs` runs an interpreter over a source. Files that are small are interpreted
+before their store is answered; others wait in :mod:`graphmem.interpretation.queue` for the worker.
+"""
+
+from graphmem.interpretation.runs import interpret, run_next
+from graphmem.interpretation.starting import Interpreted, started
+
+__all__ = ["Interpreted", "interpret", "run_next", "started"]

@@ -1,0 +1,114 @@
+"""Readings: a source as text, and what an interpreter proposes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
+from graphmem.ingest.document import Document, ParseFailed
+from graphmem.reading.sources import SourceRow
+from graphmem.registry import Context
+
+UNKNOWN = "unknown"
+"""The interpreter of a file that none could read."""
+
+
+class ReadingFailed(Exception):
+    """A source could not be read or interpreted. ``reason`` is a sentence for people."""
+
+    def __init__(self, reason: str, reader: Reader) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.reader = reader
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The interpreter of a source, its version, and the parser that made text of the bytes."""
+
+    interpreter: str
+    version: str
+    parser: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an interpreter proposes of a source; ``text`` is what the places point into."""
+
+    reader: Reader
+    proposal: Proposal
+    text: str
+    warnings: tuple[str, ...]
+
+
+async def reader_of(context: Context, source: SourceRow, interpreter: str | None) -> Reader:
+    """Return who would read a source; only its format is looked for.
+
+    Raises:
+        ReadingFailed: nobody reads it.
+        ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
+    """
+    try:
+        async with _file(context, source) as path:
+            name = await parsing.format_of(path, _declared(source), _name(source))
+        return _reader(name, interpreter)
+    except (ParseFailed, InterpretationFailed) as exc:
+        raise ReadingFailed(exc.reason, Reader(interpreter or UNKNOWN, "0")) from exc
+
+
+async def read(
+    context: Context, source: SourceRow, interpreter: str | None, config: Mapping[str, Any]
+) -> Reading:
+    """Parse a source and let an interpreter propose what it says.
+
+    Args:
+        interpreter: its name; by default the one for the format of the source.
+
+    Raises:
+        ReadingFailed: the source cannot be parsed or interpreted.
+        ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
+    """
+    reader = Reader(interpreter or UNKNOWN, "0")
+    try:
+        async with _file(context, source) as path:
+            document = await parsing.parsed(path, _declared(source), _name(source))
+        reader = _reader(document.format, interpreter, f"{document.parser} {document.parser_version}")
+        return await asyncio.to_thread(_proposed, document, reader, _name(source), config)
+    except (ParseFailed, InterpretationFailed) as exc:
+        raise ReadingFailed(exc.reason, reader) from exc
+
+
+def _proposed(document: Document, reader: Reader, name: str, config: Mapping[str, Any]) -> Reading:
+    proposal = propose(document, reader.interpreter, file_name=name or None, configuration=config)
+    return Reading(reader, proposal, document.text, (*document.warnings, *proposal.warnings))
+
+
+def _reader(format: str, interpreter: str | None, parser: str = "") -> Reader:
+    chosen = interpreter_for(format, interpreter)
+    return Reader(chosen.name, str(chosen.version), parser)
+
+
+@contextlib.asynccontextmanager
+async def _file(context: Context, source: SourceRow) -> AsyncIterator[Path]:
+    """Yield a file with the bytes of a source, as the process that parses takes one."""
+    owner, objects = context.actor.owner, context.services.objects
+    with tempfile.TemporaryDirectory(prefix="graphmem-") as folder:
+        path = Path(folder) / "source"
+        with path.open("wb") as file:
+            async for chunk in objects.read(owner, source.content_hash, size=source.size):
+                await asyncio.to_thread(file.write, chunk)
+        yield path
+
+
+def _name(source: SourceRow) -> str:
+    return next((each.name for each in source.names if each.name), "")
+
+
+def _declared(source: SourceRow) -> str | None:
+    return next((each.declared_type for each in source.names if each.declared_type), None)

@@ -1,0 +1,216 @@
+"""Writing what an interpreter proposes: in one transaction, or in several that can be repeated.
+
+Each observation has the time that the file states, else that of the first store of its source: never that of
+the transaction. So a run that is repeated makes the same observations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from graphmem.errors import StoreRefused
+from graphmem.ingest.document import Span
+from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
+from graphmem.interpretation.readings import Reading
+from graphmem.model import canonical, items, times
+from graphmem.model.items import Item, Link, Reader
+from graphmem.reading.places import QUOTE_LIMIT
+from graphmem.reading.receipts import Parts, Writing, accept
+from graphmem.reading.sources import SourceRow
+from graphmem.registry import Context
+from graphmem.writing import Receipt
+from graphmem.writing.interpretations import PRIORITY, SPECIFICITY, Interpretation
+
+_T = TypeVar("_T")
+
+OPERATION: Final = "interpretations.run"
+"""The operation of the transactions of an interpreter."""
+CHUNK: Final = 500
+"""Observations of one transaction of a large interpretation."""
+WARNINGS_LIMIT: Final = 50
+QUOTED_CHARACTERS: Final = 300
+OBSERVATION_SOURCE: Final = "import"
+
+
+def size(proposal: Proposal) -> int:
+    """Return how many observations a proposal makes."""
+    return len(proposal.entities) + len(proposal.relationships)
+
+
+async def end(context: Context, interpretation: Interpretation) -> Receipt:
+    """End an interpretation with a transaction of its own.
+
+    Raises:
+        StoreRefused: it has ended.
+    """
+    return await accept(context, OPERATION, Writing(), lambda reader: ([], []), interpretation=interpretation)
+
+
+async def write(
+    context: Context, source: SourceRow, interpretation: Interpretation, reading: Reading
+) -> None:
+    """Write what was read, and end the interpretation.
+
+    Raises:
+        StoreRefused: an item or a relationship cannot be stored, or the interpretation has ended.
+    """
+    proposal = reading.proposal
+    writer = _Writer(context, source, interpretation, reading.text)
+    if size(proposal) <= CHUNK:
+        entities = list(enumerate(proposal.entities))
+        await writer.write(entities, list(enumerate(proposal.relationships)), {}, ends=True)
+        return
+    ids: dict[int, str] = {}
+    for chunk in _chunks(enumerate(proposal.entities)):
+        receipt = await writer.write(chunk, [], {}, ends=False)
+        for (index, _), item in zip(chunk, receipt.items, strict=True):
+            ids[index] = item.subject_id or item.entity_id
+    for chunk in _chunks(enumerate(proposal.relationships)):
+        await writer.write([], chunk, ids, ends=False)
+    await end(context, replace(interpretation, made=writer.made))
+
+
+def _chunks(parts: Iterable[_T]) -> Iterator[list[_T]]:
+    remaining = iter(parts)
+    while chunk := list(islice(remaining, CHUNK)):
+        yield chunk
+
+
+class _Writer:
+    """Writes parts of a proposal, and counts what they make."""
+
+    def __init__(
+        self, context: Context, source: SourceRow, interpretation: Interpretation, text: str
+    ) -> None:
+        self._context, self._interpretation, self._text = context, interpretation, text
+        self._defaults = items.Defaults(
+            observed_at=source.recorded_at,
+            priority=PRIORITY,
+            specificity=SPECIFICITY,
+            observation_source=OBSERVATION_SOURCE,
+        )
+        self._observations: set[str] = set()
+        self._entities: set[str] = set()
+        self._relationships: set[str] = set()
+
+    @property
+    def made(self) -> Mapping[str, int]:
+        """How many observations, entities and relationships were written so far."""
+        return {
+            "observations": len(self._observations),
+            "entities": len(self._entities),
+            "relationships": len(self._relationships),
+        }
+
+    async def write(
+        self,
+        entities: list[tuple[int, ProposedEntity]],
+        relationships: list[tuple[int, ProposedRelationship]],
+        ids: Mapping[int, str],
+        *,
+        ends: bool,
+    ) -> Receipt:
+        """Write some entities and relationships in one transaction.
+
+        Args:
+            ids: the ids of entities that earlier transactions wrote, by their index in the proposal.
+            ends: whether the interpretation ends with this transaction.
+        """
+
+        def parts(reader: Reader) -> Parts:
+            return (
+                [self._item(reader, index, proposed) for index, (_, proposed) in enumerate(entities)],
+                [
+                    self._link(reader, index, proposed, ids, len(entities))
+                    for index, (_, proposed) in enumerate(relationships)
+                ],
+            )
+
+        try:
+            receipt = await accept(
+                self._context,
+                OPERATION,
+                Writing(),
+                parts,
+                types={proposed.relationship_type for _, proposed in relationships},
+                defaults=self._defaults,
+                interpretation=self._interpretation,
+                ends_interpretation=ends,
+            )
+        except StoreRefused as exc:
+            loops = _loops(exc)
+            if not loops:
+                raise
+            # What the file has as two entities is one here, by a registered identity rule or a merge.
+            kept = [each for index, each in enumerate(relationships) if index not in loops]
+            return await self.write(entities, kept, ids, ends=ends)
+        self._observations.update(part.observation_id for part in (*receipt.items, *receipt.links))
+        self._entities.update(item.entity_id for item in receipt.items)
+        self._relationships.update(link.key for link in receipt.links)
+        return receipt
+
+    def _item(self, reader: Reader, index: int, proposed: ProposedEntity) -> Item | None:
+        about: dict[str, Any] = {"entity_type": proposed.entity_type}
+        if _time(proposed.observed_at) is not None:
+            about["observed_at"] = proposed.observed_at
+        fields = dict(proposed.fields)
+        if proposed.canonical_name is not None:
+            fields["canonical_name"] = proposed.canonical_name
+        path = f"$.entities[{index}]"
+        item = reader.observation(index, path, path, about, fields)
+        return None if item is None else replace(item, places=self._places(proposed))
+
+    def _link(
+        self, reader: Reader, index: int, proposed: ProposedRelationship, ids: Mapping[int, str], count: int
+    ) -> Link | None:
+        ends = {
+            f"{side}_entity_id" if ids else f"{side}_index": ids.get(end, end)
+            for side, end in (("source", proposed.source), ("target", proposed.target))
+        }
+        raw = {"relationship_type": proposed.relationship_type, **ends, "metadata": dict(proposed.metadata)}
+        link = reader.link(index, raw, count)
+        if link is None:
+            return None
+        places = canonical.encode(self._place(proposed.span, None)) if proposed.span else None
+        return replace(link, places=places, observed_at=_time(proposed.observed_at))
+
+    def _places(self, proposed: ProposedEntity) -> str | None:
+        places = {} if proposed.span is None else proposed.span.as_dict()
+        fields = {name: self._place(span, proposed.fields.get(name)) for name, span in proposed.spans.items()}
+        every: dict[str, Any] = {**places, **({"fields": fields} if fields else {})}
+        return canonical.encode(every) if every else None
+
+    def _place(self, span: Span, value: Any) -> dict[str, Any]:
+        """Return a place with the text there, unless that is the value itself."""
+        place: dict[str, Any] = span.as_dict()
+        if span.start is None or span.end is None:
+            return place
+        text = self._text[span.start : span.end]
+        if text and text != value:
+            place["quote"] = text if len(text) <= QUOTED_CHARACTERS else text[: QUOTED_CHARACTERS - 1] + "…"
+        return place
+
+
+def _loops(refused: StoreRefused) -> set[int]:
+    """Return the indexes of relationships that are refused because both ends are one entity; no others."""
+    issues = refused.details["issues"]
+    if any(issue["code"] != "ERR_RELATIONSHIP_TO_ITSELF" for issue in issues):
+        return set()
+    return {issue["index"] for issue in issues if "index" in issue}
+
+
+def _time(text: str | None) -> int | None:
+    """Return a time that a file states, in microseconds; ``None`` if it states none, or one in the future."""
+    if text is None:
+        return None
+    try:
+        micros = times.parse(text)
+    except ValueError:
+        return None
+    return None if micros > times.now() else micros
+
+
+assert QUOTED_CHARACTERS <= QUOTE_LIMIT
