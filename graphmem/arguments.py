@@ -143,6 +143,7 @@ AtIngested = Annotated[
     Moment | None, Field(description="The state as known at this time, by time of recording.")
 ]
 IncludeDeleted = Annotated[bool, Field(description="Whether to include what is deleted.")]
+IncludeExcluded = Annotated[bool, Field(description="Whether to include observations that do not count.")]
 
 
 class TypeFilters(Arguments):

@@ -34,6 +34,8 @@ PENDING_TYPES_LIMIT: Final = 1_000
 """Types with stale entities that one pass reads."""
 REFOLDED_TYPES_LIMIT: Final = 20
 """Types that one pass folds again."""
+EXCLUDED_LIMIT: Final = 2_000
+"""Things of one owner that one pass folds again because other observations count."""
 INDEXED_LIMIT: Final = 1_000
 """Vectors that one statement puts into the index. Each statement makes a segment of the index; few large
 segments are searched faster, and merging small ones is most of the cost of the index."""
@@ -241,9 +243,26 @@ async def _refold_type(services: Services, owner: str, kind: str, live: bool, pr
     return done
 
 
+class _Owners(NamedTuple):
+    owners: list[str]
+
+
+async def refold_excluded(services: Services) -> int:
+    """Fold again things of which other observations count now; return how many."""
+    row = await services.database.reads(None).only("exclusion.owners", _Owners, limit=PENDING_TYPES_LIMIT)
+    done = 0
+    for owner in random.sample(row.owners, min(len(row.owners), REFOLDED_TYPES_LIMIT)):
+        try:
+            done += await services.writers.refold_excluded(owner, EXCLUDED_LIMIT)
+        except GraphmemError as exc:
+            _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
+    return done
+
+
 KINDS: Final = (
     WorkKind("interpret", run_next, batch_size=1),
     WorkKind("fold", refold_stale),
+    WorkKind("exclusion", refold_excluded, batch_size=EXCLUDED_LIMIT),
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
     WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),
 )

@@ -33,7 +33,9 @@ OWNED: Final = {
     "owner.erase_entities": (
         "Entity", "History", "TimelineEvent", "FieldValue", "Meaning", "Vector", "Relationship",
     ),
-    "owner.erase_names": ("Identifier", "Schema", "TypeAlias", "Interpretation", "Source"),
+    "owner.erase_names": (
+        "Identifier", "Schema", "TypeAlias", "Interpretation", "Source", "Exclusion",
+    ),
     "owner.erase": ("Count", "Owner"),
 }  # fmt: skip
 """The labels of the nodes that belong to an owner, by the query that erases them, in the order of queries."""

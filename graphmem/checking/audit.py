@@ -187,7 +187,7 @@ class Audit:
             stored = await self._look({*entity_ids, *merges.entity_ids}, relationships)
             if stored is None:
                 return None
-            if stored.stale() and not last:
+            if stored.is_stale and not last:
                 # Its schema has changed: a read of the entity would fold it again as well.
                 async with self._locked():
                     await self._refold({*entity_ids, *merges.entity_ids}, relationships)
@@ -201,8 +201,8 @@ class Audit:
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
         state = await self._look(entities, relationships)
-        if state is not None and (stale := state.stale()):
-            await refolding.refold(self._queries, state, stale)
+        if state is not None and state.is_stale:
+            await refolding.refold(self._queries, state)
             self.mended += await self._turn(rows.parameters(state, self.owner))
 
     async def _nodes(self, state: State) -> StoredNodes:

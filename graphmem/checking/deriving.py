@@ -30,6 +30,7 @@ class _ReducedSubject(NamedTuple):
     last_observation_at: int | None
     lifecycle: list[Any] | None
     fold: list[list[Any]]
+    unmade: bool
 
 
 class _ReducedSubjects(NamedTuple):
@@ -111,5 +112,7 @@ def _reduced(thing: Thing, reduced: _ReducedSubject) -> Thing:
         thing,
         version=reduced.version,
         updated_at=reduced.updated_at or 0,
+        unmade=reduced.unmade,
+        refold=0,
         **{**state._asdict(), "created_at": state.created_at or 0},
     )

@@ -1,8 +1,13 @@
 """Membership: which observations count for which entity or relationship, on which clock.
 
-An observation always counts for its own subject. Merges are the only kind of membership so far: a merged
-entity is a *member* of its *survivor*, and the observations of a member count for the survivor. Exclusions
-and splits belong here when they come.
+An observation counts for its own subject unless it is excluded. A merged entity is a *member* of its
+*survivor*, and the observations of a member count for the survivor.
+
+An *exclusion* is a fact about a source, an interpretation, a transaction or an agent: the observations of
+this subject do not count from then on, until a later fact includes them again. It acts on the second clock
+alone: what was known before still counted then. An observation counts while none of its subjects is excluded.
+The times at which it stops and begins again to count are its *toggles*; it counts as of a time if the number
+of toggles up to that time is even.
 
 A merge holds on both clocks from the time that it was made until the unmerge that ended it. Of the facts
 about one entity that are visible as of the clocks, the newest decides. A restore may unite histories in which
@@ -16,10 +21,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from operator import attrgetter
-from typing import NamedTuple
+from operator import attrgetter, itemgetter
+from typing import Final, Literal, NamedTuple, get_args
 
 from graphmem.model import ids, times
+
+SubjectKind = Literal["source", "interpretation", "transaction", "agent"]
+"""What an exclusion may be about."""
+SUBJECT_KINDS: Final[tuple[SubjectKind, ...]] = get_args(SubjectKind)
 
 MergedInto = Mapping[str, str]
 """By merged entity, the entity that it was merged into; that one may be merged as well."""
@@ -27,14 +36,70 @@ Touches = Mapping[str, tuple[tuple[int, int], ...]]
 """By entity, (``recorded_at``, least ``observed_at``) of each transaction that observed it, in that order."""
 
 
+class Exclusion(NamedTuple):
+    """The observations of a subject do not count from ``recorded_at`` (microseconds) on, or count again."""
+
+    id: str
+    kind: Literal["exclude", "include"]
+    subject_kind: SubjectKind
+    subject: str
+    recorded_at: int
+    transaction_id: str
+    reason: str | None = None
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """The order in which the exclusions of a subject count: the newest decides."""
+        return self.recorded_at, self.id
+
+
+def subject_toggles(exclusions: Iterable[Exclusion]) -> tuple[int, ...]:
+    """Return when one subject was excluded, included again, and so on; microseconds, in order.
+
+    Args:
+        exclusions: all of them about the subject. One that says what is so already changes nothing.
+    """
+    toggles: list[int] = []
+    for exclusion in sorted(exclusions, key=attrgetter("place")):
+        if (exclusion.kind == "exclude") is (len(toggles) % 2 == 0):
+            toggles.append(exclusion.recorded_at)
+    return tuple(toggles)
+
+
+def toggles(recorded_at: int, subjects: Iterable[Iterable[int]]) -> tuple[int, ...]:
+    """Return when an observation stopped and began again to count, in order; none: it always counted.
+
+    Args:
+        recorded_at: when the observation was recorded. Where a subject is excluded by then, it never counted.
+        subjects: the toggles of its source, interpretation, transactions and agent, as far as it has them.
+    """
+    lists = [tuple(each) for each in subjects]
+    moments = sorted({recorded_at, *(each for group in lists for each in group if each > recorded_at)})
+    changes: list[int] = []
+    for moment in moments:
+        is_excluded = any(sum(each <= moment for each in group) % 2 for group in lists)
+        if is_excluded is (len(changes) % 2 == 0):
+            changes.append(moment)
+    return tuple(changes)
+
+
+def counts(toggles: Iterable[int] | None, at_ingested: int = times.LATEST) -> bool:
+    """Return whether an observation counts as of a time of recording (microseconds)."""
+    return sum(each <= at_ingested for each in toggles or ()) % 2 == 0
+
+
 class MergeFact(NamedTuple):
-    """A merge of ``subject_id`` into another entity, or its end (``into`` is ``None``); microseconds."""
+    """A merge of ``subject_id`` into another entity, or its end (``into`` is ``None``); microseconds.
+
+    ``toggles`` are those of its observation.
+    """
 
     subject_id: str
     at: int
     recorded_at: int
     observation_id: str
     into: str | None
+    toggles: tuple[int, ...] = ()
 
     @property
     def place(self) -> tuple[int, str]:
@@ -72,7 +137,7 @@ class Membership:
         """Return what each merged entity is merged into, as of two clocks."""
         merged: dict[str, str] = {}
         for fact in self.facts:
-            if fact.at <= at and fact.recorded_at <= at_ingested:
+            if fact.at <= at and fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested):
                 _apply(fact, merged)
         return merged
 
@@ -171,12 +236,13 @@ def _spans(facts: Collection[MergeFact]) -> Mapping[str, list[Span]]:
 def _moves(facts: Collection[MergeFact]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the recorded times at which members moved, with the new survivor of each that moved."""
     state = _State()
-    for moment, group in groupby(
-        sorted(facts, key=attrgetter("recorded_at", "place")), attrgetter("recorded_at")
-    ):
+    changes = [(fact.recorded_at, fact) for fact in facts]
+    changes += [(moment, fact) for fact in facts for moment in fact.toggles]
+    changes.sort(key=lambda change: (change[0], change[1].place))
+    for moment, group in groupby(changes, key=itemgetter(0)):
         moved: set[str] = set()
-        for fact in group:
-            moved |= state.take(fact)
+        for _, fact in group:
+            moved |= state.drop(fact) if state.knows(fact) else state.take(fact)
         yield moment, {member_id: survivor(member_id, state.merged) for member_id in moved}
 
 
@@ -199,6 +265,19 @@ class _State:
             return self._below(fact.subject_id)
         # A fact of the past became known late: what followed it may have another effect now.
         self._known.sort(key=attrgetter("place"))
+        return self._again()
+
+    def knows(self, fact: MergeFact) -> bool:
+        """Return whether a fact counts now."""
+        return bool(fact.toggles) and fact in self._known
+
+    def drop(self, fact: MergeFact) -> set[str]:
+        """Leave a fact out and return the entities whose survivor may be another now."""
+        self._known.remove(fact)
+        return self._again()
+
+    def _again(self) -> set[str]:
+        """Take in all facts again; return the entities that were or are merged."""
         moved = set(self.merged)
         self.merged.clear()
         self._children.clear()

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from graphmem.model import arrays, canonical, facts, ranks
+from graphmem.model import arrays, canonical, facts, membership, ranks
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.rules import PLAIN, Rules
 
@@ -114,7 +114,8 @@ class Observation:
 
     ``observed_at`` and ``recorded_at`` are microseconds; ``fields`` holds canonical JSON by field name;
     ``source_id`` is the file that it was stored with, or that its interpretation read. ``places`` is
-    canonical JSON: where in the file it stands, and each of its fields.
+    canonical JSON: where in the file it stands, and each of its fields. ``excluded`` are the times at which
+    it stopped and began again to count; see :mod:`graphmem.model.membership`.
     """
 
     id: str
@@ -134,6 +135,12 @@ class Observation:
     source_id: str | None = None
     interpretation_id: str | None = None
     places: str | None = None
+    excluded: tuple[int, ...] = ()
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts now."""
+        return membership.counts(self.excluded)
 
     def claim(self, name: str, value: str, rules: Rules) -> Winner:
         """Return this observation as a winner of a field; ``value`` is the converted value."""
@@ -213,11 +220,16 @@ def newest_lifecycle(known: Lifecycle | None, observation: Observation) -> Lifec
 
 
 class Stale(Exception):
-    """Some entities were folded under rules that have changed since: fold them again, then read again."""
+    """Some things must be folded again, then read again.
 
-    def __init__(self, entity_ids: list[str]) -> None:
+    The rules of entities have changed since they were folded, or other observations of entities or
+    relationships count.
+    """
+
+    def __init__(self, entity_ids: list[str], relationship_keys: list[str] | None = None) -> None:
         super().__init__()
         self.entity_ids = entity_ids
+        self.relationship_keys = relationship_keys or []
 
 
 class Torn(Exception):

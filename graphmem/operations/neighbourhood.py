@@ -164,7 +164,7 @@ async def _of_entity(
     answer = _answer(arguments, around.total)
     answer["entity"] = answers.entity(around.entity)
     if arguments.include_relationships:
-        answer["relationships"] = [answers.relationship(row) for row in around.relationships]
+        answer["relationships"] = answers.relationships(around.relationships)
     if arguments.include_related:
         answer["related_entities"] = [answers.entity(row) for row in around.others]
     if arguments.include_observations:
@@ -192,6 +192,7 @@ async def _observations(
         recorded_until=bounds["at_ingested"],
         subject_ids=subject_ids,
         include_deleted=True,
+        include_excluded=False,
         offset=0,
         limit=arguments.limit,
         reach=arguments.limit,
@@ -318,9 +319,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         "canonical_name": name,
         "version": version,
         **Clocks(arguments.at, arguments.at_ingested).answered,
-        "relationships": [
-            answers.relationship(row) for row in sorted(page.relationships, key=lambda row: row.key)
-        ],
+        "relationships": answers.relationships(sorted(page.relationships, key=lambda row: row.key)),
         "total": reached.answered + len(reached.entities) + reached.more,
         "truncated": False,
         "hubs": sorted(reached.hubs),

@@ -13,6 +13,7 @@ from graphmem.arguments import (
     EntityId,
     EntityType,
     IncludeDeleted,
+    IncludeExcluded,
     Limit,
     Moment,
     NotBlank,
@@ -68,6 +69,7 @@ class QueryObservations(Arguments):
     cursor: Cursor = None
     include_total_count: Total = False
     include_deleted: IncludeDeleted = False
+    include_excluded: IncludeExcluded = False
     max_characters: MaxCharacters = None
 
 
@@ -111,7 +113,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     place = {"at": rows[-1].observed_at, "id": rows[-1].id} if listed.more and rows else None
     total = None
     if arguments.include_total_count:
-        total = await _total(context, arguments.filters, arguments.include_deleted, listed)
+        total = await _total(context, arguments, listed)
     answer: ObservationPage = {
         "observations": [answers.observation(row) for row in rows],
         **Page(rows, place, listed.truncated, total).envelope(arguments, query),
@@ -160,11 +162,18 @@ class _Listed(NamedTuple):
     entity: ObservationsOfEntity | None = None
 
 
-async def _total(
-    context: Context, filters: ObservationFilters, include_deleted: bool, listed: _Listed
-) -> int | None:
-    """Return how many observations fit the filters. The page has the number unless a time is filtered by."""
-    if not filters.by_time or filters.observation_id is not None or filters.source_id is not None:
+async def _total(context: Context, arguments: QueryObservations, listed: _Listed) -> int | None:
+    """Return how many observations fit the filters.
+
+    The page has the number unless a time is filtered by, or excluded observations are included.
+    """
+    filters = arguments.filters
+    included = {
+        "include_deleted": arguments.include_deleted,
+        "include_excluded": arguments.include_excluded,
+    }
+    is_counted = filters.by_time or arguments.include_excluded
+    if not is_counted or filters.observation_id is not None or filters.source_id is not None:
         return listed.total
     until = times.LATEST if filters.observed_until is None else filters.observed_until
     since = times.EARLIEST if filters.created_since is None else filters.created_since
@@ -178,6 +187,7 @@ async def _total(
             entity_id=filters.entity_id,
             recorded_since=since,
             observed_until=until,
+            include_excluded=arguments.include_excluded,
         )
     elif filters.created_since is None:
         counted = await context.graph.only(
@@ -185,7 +195,7 @@ async def _total(
             _Total,
             observed_until=until,
             types=types,
-            include_deleted=include_deleted,
+            **included,
         )
     else:
         counted = await context.graph.only(
@@ -194,7 +204,7 @@ async def _total(
             recorded_since=since,
             observed_until=until,
             types=types,
-            include_deleted=include_deleted,
+            **included,
         )
     return counted.total
 
@@ -208,6 +218,7 @@ async def _page(context: Context, arguments: QueryObservations, query: str) -> _
         "at": at,
         "after": after,
         "include_deleted": arguments.include_deleted,
+        "include_excluded": arguments.include_excluded,
         "offset": arguments.offset,
         "limit": arguments.limit,
     }
@@ -287,6 +298,7 @@ async def _named_observation(context: Context, arguments: QueryObservations) -> 
         ObservationRows,
         observation_ids=[filters.observation_id],
         include_deleted=arguments.include_deleted,
+        include_excluded=arguments.include_excluded,
     )
     fitting = [observation for observation in row.observations if _fits(observation, filters)]
     return _Listed(fitting[arguments.offset :], total=len(fitting))

@@ -127,7 +127,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     kind = next(iter(await known_types(context, type_filters)), None)
     request = replace(_wanted(arguments, kind), time=time, after=after)
     listed = await relationship_page(context, request, clocks)
-    rows = [answers.relationship(row) for row in listed.relationships]
+    rows = answers.relationships(listed.relationships)
     place = _place(listed) if listed.more and listed.relationships else None
     page: RelationshipPage = {
         "relationships": rows,

@@ -15,7 +15,13 @@ from graphmem.errors import NotFound
 from graphmem.model import canonical, ids, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale, Torn, checksum
-from graphmem.reading.shared_rows import EntityRow, ObservationRow, RelationshipRow, refuse_stale
+from graphmem.reading.shared_rows import (
+    EntityRow,
+    ObservationRow,
+    RelationshipRow,
+    refuse_stale,
+    refuse_stale_relationships,
+)
 
 Fields = dict[str, Any]
 ANSWER_CHARACTERS: Final = 8_000_000
@@ -153,6 +159,16 @@ def decoded(part: Any) -> Any:
     return canonical.decode(orjson.dumps(part).decode())
 
 
+def relationships(rows: Iterable[RelationshipRow]) -> list[Relationship]:
+    """Return the answers for some rows of relationships.
+
+    Raises:
+        Torn: a commit changed a relationship during the read.
+        Stale: other observations of some relationships count since they were folded; the error names all.
+    """
+    return [relationship(row) for row in refuse_stale_relationships(rows)]
+
+
 def snapshot_parts(row: EntityRow | RelationshipRow, without: str | None) -> tuple[Fields, dict[str, str]]:
     """Return the fields that are not null: their stored values, and the observation that set each.
 
@@ -271,8 +287,11 @@ def relationship(row: RelationshipRow) -> Relationship:
 
     Raises:
         Torn: a commit changed the relationship during the read.
+        Stale: other observations of the relationship count since it was folded.
     """
     _whole(row)
+    if row.refold:
+        raise Stale([], [row.key])
     snapshot, provenance = snapshot_parts(row, None)
     return {
         "relationship_key": row.key,

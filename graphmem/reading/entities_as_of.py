@@ -90,8 +90,8 @@ class _Walk:
     """A walk over all entities of the owner by id, which reduces each of them."""
 
     def __init__(self, context: Context, request: EntityRequest, clocks: Clocks, after: str) -> None:
-        # An entity that is deleted or merged today may have been live at that time.
-        self._request = replace(request, include_deleted=True, include_merged=True)
+        # An entity that is deleted, merged or absent today may have been live at that time.
+        self._request = replace(request, include_deleted=True, include_merged=True, include_absent=True)
         self._deleted = request.include_deleted
         self._context, self._clocks = context, clocks
         self.after, self.reduced, self.characters, self.ended = after, 0, 0, False

@@ -80,7 +80,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EntityRequest:
-    """Which entities, in which order, and which page of them. Times are microseconds."""
+    """Which entities, in which order, and which page of them. Times are microseconds.
+
+    ``include_absent``: also those whose observations are excluded today. Only a read as of a time sets it.
+    """
 
     types: list[str]
     order: Order
@@ -88,6 +91,7 @@ class EntityRequest:
     offset: int
     include_deleted: bool = False
     include_merged: bool = False
+    include_absent: bool = False
     updated_since: int | None = None
     created_since: int | None = None
     filters: Mapping[str, Filter] = field(default_factory=dict)
@@ -123,6 +127,7 @@ class EntityRequest:
             "types": self.types,
             "include_deleted": self.include_deleted,
             "include_merged": self.include_merged,
+            "include_absent": self.include_absent,
         }
 
 

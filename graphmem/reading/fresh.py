@@ -38,7 +38,8 @@ def read_fresh(
             except Torn:
                 continue
             except Stale as exc:
-                await context.services.writers.refold(context.actor.owner, exc.entity_ids)
+                writers = context.services.writers
+                await writers.refold(context.actor.owner, exc.entity_ids, exc.relationship_keys)
         raise unsettled()
 
     return fresh

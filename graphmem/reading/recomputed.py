@@ -34,6 +34,7 @@ class _Own(NamedTuple):
     merging: bool
     schema_version: str | None
     document: str | None
+    unmade: bool
 
     @property
     def rules(self) -> Rules:
@@ -59,13 +60,15 @@ class _OwnRows(NamedTuple):
 class RecomputedEntities:
     """Entities as of two clocks, in microseconds.
 
-    ``into`` has the survivor of each merged entity. ``rows``, ``folds`` and ``rules`` are by the id of the
+    ``rows`` lacks ``absent`` entities: the observations that gave them values were excluded. ``into`` has the
+    survivor of each merged entity. ``rows``, ``absent``, ``folds`` and ``rules`` are by the id of the
     survivor.
     """
 
     at: int
     at_ingested: int
     rows: dict[str, EntityRow]
+    absent: dict[str, EntityRow]
     into: dict[str, str]
     folds: dict[str, Fold]
     rules: dict[str, Rules]
@@ -96,14 +99,15 @@ async def entities(
         own |= (await _own(context, more, at, known))[0]
     once_merged = [survivor_id for survivor_id in members if survivor_id in merges.entity_ids]
     changes = await refolding.changes(context.graph, merges, once_merged, at, known)
-    rows, folds, rules = {}, {}, {}
+    rows, absent, folds, rules = {}, {}, {}, {}
     for entity_id, member_ids in members.items():
         group = [own[member_id] for member_id in member_ids if member_id in own]
         state = await _merged(context, group, at, known)
         version = len(changes[entity_id]) if entity_id in changes else group[0].version
         folds[entity_id], rules[entity_id] = state.fold, group[0].rules
-        rows[entity_id] = _row(group[0], state, version)
-    return RecomputedEntities(at, known, rows, into, folds, rules)
+        shown = absent if all(member.unmade for member in group) else rows
+        shown[entity_id] = _row(group[0], state, version)
+    return RecomputedEntities(at, known, rows, absent, into, folds, rules)
 
 
 async def _own(

@@ -257,6 +257,7 @@ async def rows_of(
         entity_ids=entity_ids,
         include_deleted=request.include_deleted,
         include_merged=request.include_merged,
+        include_absent=request.include_absent,
         limit=len(entity_ids),
     )
     return shared_rows.with_survivors(row.page, row.merged), row.truncated

@@ -141,7 +141,11 @@ def _too_many(count: int) -> InvalidInput:
 async def observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
     """Return some observations by their ids, those of deleted entities too."""
     row = await context.graph.only(
-        "observation.by_id", ObservationRows, observation_ids=sorted(observation_ids), include_deleted=True
+        "observation.by_id",
+        ObservationRows,
+        observation_ids=sorted(observation_ids),
+        include_deleted=True,
+        include_excluded=True,
     )
     rows = map(answers.observation, row.observations)
     return {each["id"]: each for each in sorted(rows, key=lambda each: each["id"])}

@@ -61,6 +61,7 @@ class ObservationRow(NamedTuple):
     client: str
     idempotency_key: str | None
     places: str | None
+    excluded: list[int] | None
 
 
 class RelationshipRow(NamedTuple):
@@ -81,6 +82,7 @@ class RelationshipRow(NamedTuple):
     winners: list[str]
     check: int | None
     own: str | None = None
+    refold: int | None = None
 
 
 class ObservationRows(NamedTuple):
@@ -157,3 +159,15 @@ def refuse_stale(rows: Iterable[EntityRow]) -> list[EntityRow]:
     if stale := [row.id for row in entity_rows if row.is_stale]:
         raise Stale(stale)
     return entity_rows
+
+
+def refuse_stale_relationships(rows: Iterable[RelationshipRow]) -> list[RelationshipRow]:
+    """Return rows of relationships as they are.
+
+    Raises:
+        Stale: other observations of some relationships count since they were folded; the error names all.
+    """
+    relationship_rows = list(rows)
+    if stale := [row.key for row in relationship_rows if row.refold]:
+        raise Stale([], stale)
+    return relationship_rows

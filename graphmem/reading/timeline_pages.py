@@ -367,6 +367,7 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
         ObservationRows,
         observation_ids=sorted({event.observation_id for event in rows}),
         include_deleted=True,
+        include_excluded=True,
     )
     observations = {observation.id: observation for observation in row.observations}
     return [

@@ -10,6 +10,7 @@ Neo4j shows a reader the nodes of a commit before its indexes find them. So a tu
 lock only on a revision that this process wrote, or read under the lock.
 """
 
+from graphmem.writing.exclusions import ExclusionRequest
 from graphmem.writing.merging import MergeRequest
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
@@ -21,6 +22,7 @@ from graphmem.writing.writers import Writers
 
 __all__ = [
     "UNKNOWN_TYPE",
+    "ExclusionRequest",
     "MergeRequest",
     "Merging",
     "Receipt",

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import StoreRefused
-from graphmem.model import canonical, ids
+from graphmem.model import canonical, ids, membership
 from graphmem.model.items import Issue, Item, Link
+from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
@@ -43,6 +44,7 @@ class Draft:
     created_names: dict[NameKey, list[str]] = field(default_factory=dict)
     source_rows: list[dict[str, Any]] = field(default_factory=list)
     interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
+    exclusions: list[Exclusion] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -54,6 +56,13 @@ class Draft:
     def survivor_view(self, entity_id: str) -> Thing | None:
         """Return the survivor of an entity with all of its members."""
         return self.entities.view(self.entities.root(entity_id))
+
+    def exists(self, entity_id: str) -> bool:
+        """Return whether an entity is there, deleted or not: observations that count make it."""
+        entity = self.entities.get(entity_id)
+        if entity is None or not entity.unmade:
+            return entity is not None
+        return any(not member.unmade for member in self.entities.members(self.entities.root(entity_id)))
 
     def head(self, entity_type: str) -> Head:
         """Return the head of a type's schema."""
@@ -102,7 +111,17 @@ class Draft:
         self._observe(self.relationships, observation, kind, PLAIN)
         self.regroup([observation.subject_id])
 
+    def with_toggles(self, observation: Observation) -> Observation:
+        """Return an observation that does not count where its source or interpretation is excluded."""
+        toggles = self.state.toggles
+        named = (observation.source_id, observation.interpretation_id)
+        subjects = [toggles[each] for each in named if each in toggles]
+        if not subjects:
+            return observation
+        return replace(observation, excluded=membership.toggles(observation.recorded_at, subjects))
+
     def _observe(self, things: Things, observation: Observation, kind: str, rules: Rules) -> None:
+        observation = self.with_toggles(observation)
         known = things.get(observation.subject_id) or Thing(observation.subject_id, kind)
         things.put(known.with_observation(observation, rules))
         self.added[observation.id] = observation
@@ -171,12 +190,14 @@ class Draft:
         state.changed_heads.update(dict.fromkeys(self.heads, self.recorded_at))
         state.versions.extend(self.versions)
         state.source_rows.extend(self.source_rows)
-        state.source_ids.update(row["id"] for row in self.source_rows)
         for row in self.source_rows:
+            state.source_ids.setdefault(row["id"], 0)
             if "file_key" in row["stored"]:
                 state.file_keys.setdefault(row["stored"]["file_key"], set()).add(row["id"])
+        state.exclusions.extend(self.exclusions)
         state.interpretation_rows.extend(self.interpretation_rows)
-        state.ended_interpretations.update(row["id"] for row in self.interpretation_rows)
+        for row in self.interpretation_rows:
+            state.ended_interpretations.setdefault(row["id"], 0)
         state.changed_aliases.update(self.aliases)
         for key, entity_ids in self.created_names.items():
             state.created_names.setdefault(key, []).extend(entity_ids)

@@ -33,9 +33,29 @@ async def read(touched: Touched, queries: Queries) -> LookRow:
 
 
 async def write(params: Mapping[str, Any], queries: Queries) -> bool:
-    """Write a turn; return whether it is written: not if another process wrote meanwhile."""
+    """Write a turn; return whether it is written: not if another process wrote meanwhile.
+
+    Exclusions are written by a statement of their own, after all others.
+    """
+    if not params["exclusions"]:
+        return await _write_turn(params, queries)
+    params = {**params, "subjects": sorted({row["properties"]["subject"] for row in params["exclusions"]})}
+    if any(params[name] for name in ("entities", "relationships", "sources", "versions", "schemas")):
+        if not await _write_turn(params, queries):
+            return False
+        params |= {
+            "sequence": params["sequence"] + len(params["transactions"]),
+            "revision": params["revision"] + 1,
+            "transactions": [],
+        }
+    written = await queries.one("write.exclude", WrittenTurn, **_parameters("write.exclude", params))
+    return written is not None
+
+
+async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
     if _needs_whole(params):
-        written = await queries.one("write.turn", WrittenTurn, edge_types=edge_types(params), **params)
+        whole = _parameters("write.turn", params)
+        written = await queries.one("write.turn", WrittenTurn, edge_types=edge_types(params), **whole)
     elif params["sources"] or params["sourced"] or params["interpretations"]:
         sourced = _parameters("write.turn[sourced]", params)
         written = await queries.one("write.turn[sourced]", WrittenTurn, **sourced)

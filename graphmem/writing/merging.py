@@ -49,7 +49,7 @@ class MergeRequest(TransactionRequest):
     def apply(self, draft: Draft) -> Receipt:
         """Merge or unmerge the entities."""
         source = draft.entities.get(self.merging.source)
-        if source is None:
+        if source is None or not draft.exists(self.merging.source):
             message = f"there is no entity {self.merging.source}"
             result = _refuse(draft, "source_entity_id", "ERR_TARGET_NOT_FOUND", message)
         elif self.merging.kind == "merge":
@@ -60,7 +60,7 @@ class MergeRequest(TransactionRequest):
 
     def _merge(self, draft: Draft, source: Thing) -> dict[str, Any]:
         target = draft.entities.get(self.merging.target or "")
-        if target is None:
+        if target is None or not draft.exists(target.subject_id):
             message = f"there is no entity {self.merging.target}"
             return _refuse(draft, "target_entity_id", "ERR_TARGET_NOT_FOUND", message)
         if source.subject_id == target.subject_id:

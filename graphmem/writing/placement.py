@@ -26,12 +26,15 @@ def survivor_key(entities: Things, relationships: Things, key: str) -> str:
 def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[str]:
     """Place relationships between the survivors of their ends; return the keys of all that this changes.
 
-    A survivor that is missing is made. A survivor without observations that loses its last member is unused.
+    A survivor that is missing is made. A survivor is unused while no observation that counts is about it or
+    one of its members.
     """
     changed: set[str] = set()
+    touched: set[str] = set()
     for key in keys:
         known = relationships[key]
         placed_key = survivor_key(entities, relationships, key)
+        touched.update((key, placed_key))
         into = None if placed_key == key else placed_key
         if known.into != into:
             changed.update((key, relationships.root(key), placed_key))
@@ -41,8 +44,18 @@ def place(entities: Things, relationships: Things, keys: Iterable[str]) -> list[
                 relationships.put(replace(survivor or Thing(placed_key, known.kind), into=None))
         elif into is not None:
             changed.add(placed_key)
-    for key in changed:
-        known = relationships.get(key)
-        if known and not known.observation_count and len(relationships.members(key)) == 1:
-            relationships.put(replace(known, into=UNUSED))
+    for key in touched | changed:
+        _settle(relationships, key)
     return sorted(changed)
+
+
+def _settle(relationships: Things, key: str) -> None:
+    """Note whether a relationship that is no member of another is unused."""
+    known = relationships.get(key)
+    if known is None or (known.into and known.unmade):
+        return
+    made = any(member.made for member in relationships.members(key))
+    if not made and known.into != UNUSED:
+        relationships.put(replace(known, into=UNUSED))
+    elif made and known.into == UNUSED:
+        relationships.put(replace(known, into=None))

@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from graphmem.database.queries import Queries
 from graphmem.model import facts, reduction, times
 from graphmem.model.membership import Membership, MergeFact
-from graphmem.model.reduction import Observation, Winner
-from graphmem.model.rules import Rules
+from graphmem.model.reduction import Observation, OwnState, Winner
+from graphmem.model.rules import PLAIN, Rules
+from graphmem.writing import placement
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.requests import Merging, Touched, WriteRequest
 from graphmem.writing.state import State
 
 OBSERVATIONS_PER_READ: Final = 2_000
+HISTORIES_PER_READ: Final = 200
+"""Entities and relationships whose histories one query reads."""
+HISTORY_OBSERVATIONS_LIMIT: Final = 200
+"""A longer history is read by itself, in pages."""
 LOOP_WORK_LIMIT: Final = 1_000
 """Merge facts and touches that are computed on the event loop; more are computed in a thread."""
 
@@ -51,6 +56,24 @@ class _ReplayedObservation(NamedTuple):
         )
 
 
+class _History(NamedTuple):
+    """The own state of one subject, and its observations that count; ``None`` where these do not fit."""
+
+    subject_id: str
+    version: int
+    updated_at: int | None
+    observation_count: int
+    created_at: int | None
+    last_observation_at: int | None
+    lifecycle: list[Any] | None
+    unmade: bool
+    observations: list[_ReplayedObservation] | None
+
+
+class _Histories(NamedTuple):
+    histories: list[_History]
+
+
 class _ObservationPage(NamedTuple):
     observations: list[_ReplayedObservation]
     more: bool
@@ -66,11 +89,13 @@ class _MergeFactRow(NamedTuple):
     kind: facts.Kind
     fields: list[str]
     values: list[str]
+    excluded: list[int] | None
 
     @property
     def merge_fact(self) -> MergeFact:
         into = facts.target(self.kind, dict(zip(self.fields, self.values, strict=True)))
-        return MergeFact(self.subject_id, self.at, self.recorded_at, self.observation_id, into)
+        toggles = tuple(self.excluded or ())
+        return MergeFact(self.subject_id, self.at, self.recorded_at, self.observation_id, into, toggles)
 
 
 class _EverMerged(NamedTuple):
@@ -163,9 +188,10 @@ async def _off_loop(work: int, compute: Callable[[], _Result]) -> _Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefoldRequest(WriteRequest):
-    """Entities to fold again where their rules have changed; every turn does so with what it reads."""
+    """Entities and relationships to fold again; every turn does so with what it reads and finds stale."""
 
     entity_ids: tuple[str, ...]
+    relationship_keys: tuple[str, ...] = ()
 
     @property
     def writes_facts(self) -> bool:
@@ -173,18 +199,66 @@ class RefoldRequest(WriteRequest):
         return False
 
     def touch(self, touched: Touched) -> None:
-        """Add the entities."""
+        """Add the entities and relationships."""
         touched.entities.update(self.entity_ids)
+        for key in self.relationship_keys:
+            touched.add_relationship(key)
 
     def decide(self, state: State, clock: int) -> Receipt:
         """Return an empty receipt: the entities of the state are folded already."""
         return Receipt(self.transaction_id, state.recorded_at)
 
 
-async def refold(queries: Queries, state: State, survivor_ids: set[str]) -> None:
-    """Fold some survivors and their members again under the rules of today, in the state."""
-    for survivor_id in sorted(survivor_ids):
+async def refold(queries: Queries, state: State) -> None:
+    """Fold again what is stale, in the state: under the rules of today, from the observations that count."""
+    await _recount(queries, state)
+    for survivor_id in sorted(state.stale()):
         await _refold_members(queries, state, survivor_id, state.rules(state.entities[survivor_id].kind))
+
+
+async def _recount(queries: Queries, state: State) -> None:
+    """Fold entities and relationships again whose counting observations have changed, many in one read."""
+    subject_ids = sorted(state.withdrawn())
+    for start in range(0, len(subject_ids), HISTORIES_PER_READ):
+        row = await queries.only(
+            "entity.histories",
+            _Histories,
+            subject_ids=subject_ids[start : start + HISTORIES_PER_READ],
+            most=HISTORY_OBSERVATIONS_LIMIT,
+            at=times.LATEST,
+            at_ingested=times.LATEST,
+        )
+        for history in row.histories:
+            await _refold_history(queries, state, history)
+    keys = [subject_id for subject_id in subject_ids if ":" in subject_id]
+    placement.place(state.entities, state.relationships, keys)
+
+
+async def _refold_history(queries: Queries, state: State, history: _History) -> None:
+    subject_id = history.subject_id
+    is_entity = ":" not in subject_id
+    things = state.entities if is_entity else state.relationships
+    known = things[subject_id]
+    rules = state.rules(state.entities.survivor(subject_id).kind) if is_entity else PLAIN
+    folded: dict[str, Winner] = {}
+    if history.observations is None:
+        folded = await fold(queries, subject_id, rules)
+    for replayed in history.observations or ():
+        folded = reduction.fold(folded, replayed.of(subject_id), rules)
+    own = OwnState.reduced(
+        history.observation_count, history.created_at, history.last_observation_at, history.lifecycle, ()
+    )
+    things.put(
+        replace(
+            known,
+            **{**own._asdict(), "created_at": own.created_at or 0, "fold": folded},
+            version=known.version + known.refold,
+            updated_at=max(known.updated_at, history.updated_at or 0),
+            projection=rules.key if is_entity else known.projection,
+            unmade=history.unmade,
+            refold=0,
+        )
+    )
 
 
 async def refold_moved(queries: Queries, state: State, merging: Merging) -> None:

@@ -1,6 +1,7 @@
-"""What is handed to an owner's writer: the common part of the five kinds of requests.
+"""What is handed to an owner's writer: the common part of the six kinds of requests.
 
-:class:`~graphmem.writing.store_request.StoreRequest`, :class:`~graphmem.writing.merging.MergeRequest` and
+:class:`~graphmem.writing.store_request.StoreRequest`, :class:`~graphmem.writing.merging.MergeRequest`,
+:class:`~graphmem.writing.exclusions.ExclusionRequest` and
 :class:`~graphmem.writing.schema_changes.SchemaRequest` write a transaction of their own,
 :class:`~graphmem.writing.refolding.RefoldRequest` writes no facts, and
 :class:`~graphmem.dump.restore_request.RestoreRequest` writes transactions of a dump.

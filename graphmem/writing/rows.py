@@ -68,6 +68,8 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
                 rows = [_observation_row(owner, each, is_entity) for each in added.get(subject_id, ())]
                 row |= {"subject_id": subject_id, "observations": rows}
                 row["properties"] |= {"owner": owner, "type": after.own.kind}
+                if any(each.excluded for each in added.get(subject_id, ())):
+                    row["properties"]["excluded"] = True
                 (entities if is_entity else relationships).append(row)
                 if is_entity:
                     _change_events(events, before, after, rules)
@@ -98,6 +100,22 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             {"id": each.id, "interpretation_id": each.interpretation_id}
             for each in state.added
             if each.interpretation_id is not None
+        ],
+        "excluded_at": max((each.recorded_at for each in state.exclusions), default=0),
+        "exclusions": [
+            {
+                "transaction_id": each.transaction_id,
+                "properties": {
+                    "id": each.id,
+                    "owner": owner,
+                    "kind": each.kind,
+                    "subject_kind": each.subject_kind,
+                    "subject": each.subject,
+                    "recorded_at": each.recorded_at,
+                    "reason": each.reason,
+                },
+            }
+            for each in state.exclusions
         ],
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.changed_aliases.items())],
         "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
@@ -137,6 +155,8 @@ class Node:
         view: what its node shows: its own state if it is merged, else it with all of its members.
         live: whether answers may show it: a merged entity is as live as its survivor, a merged relationship
             is never shown itself.
+        absent: no answer shows it, because no observation that counts makes it. A survivor that is absent is
+            stored as merged into nothing: ``merged_into`` is empty.
     """
 
     def __init__(
@@ -145,6 +165,7 @@ class Node:
         self.own, self.is_entity, self.live = own, is_entity, live
         self.view = own if own.into is not None else survivor
         self.is_survivor = own.into is None
+        self.absent = not self.view.made
         self._alone, self.projection = alone, projection
 
     @classmethod
@@ -157,11 +178,15 @@ class Node:
         if alone:
             survivor = own
         elif is_entity and own.into is not None:
-            # Only the survivor's liveness matters, which no member changes.
+            # Only the survivor's liveness matters: no member changes it, unless members alone make it.
             survivor = things.survivor(subject_id)
+            if survivor.unmade:
+                survivor = things.view(survivor.subject_id) or survivor
         else:
             survivor = things.view(things.root(subject_id)) or own
-        live = survivor.live and (is_entity or (own.into is None and _is_observed(survivor)))
+        live = survivor.live and not survivor.unmade
+        if not is_entity:
+            live = live and own.into is None and _is_observed(survivor)
         projection = own.projection
         if is_entity and not alone and own.into is None:
             projections = {member.projection for member in things.members(subject_id)}
@@ -190,6 +215,8 @@ class Node:
             "size": view.size,
             "live": self.live,
             "turn": list(view.lifecycle) if view.lifecycle else None,
+            "unmade": self.own.unmade or None,
+            "refold": self.own.refold or None,
         }
         if self.is_entity:
             return properties | {
@@ -199,7 +226,7 @@ class Node:
                 "updated_at": view.updated_at,
                 "listed": self.listed,
                 "unlisted": None if self.listed else view.kind,
-                "merged_into": self.own.into,
+                "merged_into": "" if self.is_survivor and self.view.unmade else self.own.into,
                 "projection": self.projection or None,
                 "text": self.text,
             }
@@ -241,7 +268,7 @@ class Node:
     @property
     def hash(self) -> int:
         """The number that it adds to the state hash."""
-        if not self.view.observation_count:
+        if self.absent:
             return 0
         winners = [(name, winner.value, winner.observation_id) for name, winner in self.view.winners]
         return state_hash.entry(self.own.subject_id, self.own.kind, self.live, self.own.into, winners)
@@ -260,7 +287,7 @@ class Node:
     @property
     def identifiers(self) -> set[tuple[str, str]]:
         """The (kind, key) pairs by which it is looked up."""
-        return self.view.identifiers
+        return set() if self.absent else self.view.identifiers
 
 
 def _is_observed(relationship: Thing) -> bool:
@@ -269,7 +296,7 @@ def _is_observed(relationship: Thing) -> bool:
 
 def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int) -> None:
     """Add a thing to the counters of its type, or (``sign`` -1) take it away."""
-    if node is None or not node.view.observation_count:
+    if node is None or node.absent:
         return
     numbers = counts.setdefault(("entity" if node.is_entity else "relationship", node.own.kind), [0, 0, 0, 0])
     numbers[0] += sign * (node.live and node.is_survivor)
@@ -344,6 +371,7 @@ def _observation_row(owner: str, observation: Observation, is_entity: bool) -> d
         "source_id": observation.source_id,
         "interpretation_id": observation.interpretation_id,
         "places": observation.places,
+        "excluded": list(observation.excluded) or None,
     }
     if is_entity:
         properties["entity_id"] = observation.subject_id

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from graphmem.errors import AuthInvalid
 from graphmem.model import state_hash
+from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing.schema_heads import Head, HeadRow
@@ -48,8 +49,10 @@ class State:
     turn gives, or (``None``) takes away. ``changed_heads`` are the types whose schema head the turn writes,
     with the time (microseconds) of the change. ``namesakes`` are stored entities by the names that the turn
     may give to new ones, three for each name; ``created_names`` the ids of entities that the turn creates, by
-    name. ``types_in_use`` are types of the owner that begin as those that the turn names. ``file_keys`` are
-    the ids of sources by the idempotency keys of files.
+    name. ``source_ids`` and ``ended_interpretations`` have the number of observations of each. ``toggles``
+    are the times at which these, by id, were excluded and included again; ``exclusions`` are the facts that
+    the turn adds to them. ``types_in_use`` are types of the owner that begin as those that the turn names.
+    ``file_keys`` are the ids of sources by the idempotency keys of files.
     """
 
     sequence: int = 0
@@ -66,10 +69,12 @@ class State:
     transaction_rows: list[dict[str, Any]] = field(default_factory=list)
     changed_heads: dict[str, int] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
-    source_ids: set[str] = field(default_factory=set)
+    source_ids: dict[str, int] = field(default_factory=dict)
     file_keys: dict[str, set[str]] = field(default_factory=dict)
+    toggles: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    exclusions: list[Exclusion] = field(default_factory=list)
     source_rows: list[dict[str, Any]] = field(default_factory=list)
-    ended_interpretations: set[str] = field(default_factory=set)
+    ended_interpretations: dict[str, int] = field(default_factory=dict)
     interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
     aliases: Mapping[str, str] = field(default_factory=dict)
     changed_aliases: dict[str, str | None] = field(default_factory=dict)
@@ -96,6 +101,20 @@ class State:
             if self.entities[subject_id].projection != self.rules(survivor.kind).key:
                 survivors.add(survivor.subject_id)
         return survivors
+
+    def withdrawn(self) -> list[str]:
+        """Return the ids of entities and relationships whose counting observations have changed."""
+        return [
+            subject_id
+            for things in (self.entities, self.relationships)
+            for subject_id in things
+            if things[subject_id].refold
+        ]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether something must be folded again before a turn decides on it."""
+        return bool(self.stale() or self.withdrawn())
 
 
 class OwnerRow(NamedTuple):
@@ -131,6 +150,14 @@ class FileKeyRow(NamedTuple):
     source_id: str
 
 
+class SubjectHead(NamedTuple):
+    """A source or an interpretation, and when it was excluded and included again; see ``membership``."""
+
+    subject_id: str
+    toggles: list[int] | None
+    observation_count: int
+
+
 class LookRow(NamedTuple):
     """The row of ``write.look``."""
 
@@ -143,9 +170,9 @@ class LookRow(NamedTuple):
     aliases: list[AliasRow]
     namesakes: list[NamesakeRow]
     types_in_use: list[str]
-    sources: list[str]
+    sources: list[SubjectHead]
     file_keys: list[FileKeyRow]
-    interpretations: list[str]
+    interpretations: list[SubjectHead]
 
 
 def of_look(look: LookRow, *, whole: bool = True) -> State | None:
@@ -183,9 +210,14 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
         aliases={row.name: row.entity_type for row in look.aliases},
         namesakes=namesakes,
         types_in_use=look.types_in_use,
-        source_ids=set(look.sources),
+        source_ids={each.subject_id: each.observation_count for each in look.sources},
         file_keys=file_keys,
-        ended_interpretations=set(look.interpretations),
+        ended_interpretations={each.subject_id: each.observation_count for each in look.interpretations},
+        toggles={
+            each.subject_id: tuple(each.toggles)
+            for each in (*look.sources, *look.interpretations)
+            if each.toggles
+        },
     )
 
 

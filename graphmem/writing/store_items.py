@@ -20,7 +20,8 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
     """Add the observation of an item to a draft; ``None``, and issues, where it is refused."""
     known = draft.entities.get(item.entity_id)
     entity_type = known.kind if known else item.entity_type
-    if entity_type is None or (known is None and item.basis == "target_id"):
+    exists = draft.exists(item.entity_id)
+    if entity_type is None or (not exists and item.basis == "target_id"):
         key = "entity_id" if item.path == "$" else "target_id"
         draft.refuse_part(item, key, "ERR_TARGET_NOT_FOUND", f"there is no entity {item.entity_id}")
         return None
@@ -29,7 +30,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         draft.refuse_part(item, "entity_type", "ERR_TARGET_TYPE", message)
         return None
     observation = request.item_observation(item, entity_type, draft.recorded_at)
-    before = draft.survivor_view(item.entity_id)
+    before = draft.survivor_view(item.entity_id) if exists else None
     if not _is_allowed(draft, item, before):
         return None
     repeated = draft.is_known(observation)
@@ -45,7 +46,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         entity_id=survivor_id,
         entity_type=after.kind,
         observation_id=observation.id,
-        action=_action(known, item),
+        action=_action(known if exists else None, item),
         basis=item.basis,
         version=after.version,
         known=repeated,

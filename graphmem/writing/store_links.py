@@ -34,7 +34,7 @@ def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
         draft.observe_relationship(observation)
     survivor = draft.relationships.view(survivor_key)
     assert survivor is not None
-    action = "matched_existing" if known and known.observation_count else "created"
+    action = "matched_existing" if known and known.made else "created"
     return StoredLink(survivor_key, observation.id, action, repeated, survivor.version, survivor.live)
 
 
@@ -44,13 +44,13 @@ def _change_state(
     """Delete every live member of a merged relationship, or restore every deleted one."""
     deletes = link.kind == "delete"
     known = None if ids.is_loop(survivor_key) else draft.relationships.view(survivor_key)
-    if known is None or not known.observation_count or known.live is not deletes:
+    if known is None or not known.made or known.live is not deletes:
         state = "live" if deletes else "deleted"
         message = f"there is no such {state} relationship: {key}"
         draft.refuse_part(link, "relationship_key", "ERR_NOTHING_TO_TURN", message)
         return None
     members = draft.relationships.members(survivor_key)
-    changed = [member for member in members if member.observation_count and member.live is deletes]
+    changed = [member for member in members if member.made and member.live is deletes]
     # A creation may have been observed a little ahead of the clock: what ends it must lie after it.
     observations = [
         request.link_observation(link, member.subject_id, draft.recorded_at, place, _lifecycle_time(member))
@@ -77,6 +77,8 @@ def _ends_are_live(draft: Draft, request: StoreRequest, link: Link) -> bool:
         if entity is None and end.index is not None:
             # The item was refused, and has an issue of its own.
             return False
+        if entity is not None and entity.unmade and end.index is None:
+            entity = None
         if entity is None or not entity.live:
             code = "ERR_RELATIONSHIP_ENTITY_DELETED" if entity else "ERR_RELATIONSHIP_ENTITY_NOT_FOUND"
             message = f"{entity.subject_id} is deleted" if entity else f"there is no entity {entity_id}"

@@ -9,7 +9,7 @@ from graphmem.errors import IdempotencyMismatch
 from graphmem.model import ids
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.reduction import Observation
-from graphmem.writing import namesakes, store_items, store_links
+from graphmem.writing import exclusions, namesakes, store_items, store_links
 from graphmem.writing.draft import Draft
 from graphmem.writing.interpretations import ENDED, Interpretation
 from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
@@ -74,6 +74,7 @@ class StoreRequest(TransactionRequest):
                 touched.file_keys.add(self.source.file_key)
         if self.interpretation is not None:
             touched.interpretations.add(self.interpretation.id)
+            touched.sources.add(self.interpretation.source_id)
         for item in self.items:
             touched.entities.add(item.entity_id)
             touched.names |= namesakes.names_of(item)
@@ -106,6 +107,8 @@ class StoreRequest(TransactionRequest):
         links = [store_links.apply(draft, self, link) for link in self.links]
         draft.raise_issues()
         result = self._add_source(draft, self.source) if self.source else {}
+        if warning := exclusions.warning(draft, self._source_id):
+            draft.warnings.append(warning)
         if self.interpretation is not None:
             if self.interpretation.id in draft.state.ended_interpretations:
                 # Another process, or another run of the worker, was faster.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import canonical, identity, reduction
+from graphmem.model import canonical, facts, identity, reduction
 from graphmem.model.reduction import Lifecycle, Observation, OwnState, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
@@ -31,6 +31,8 @@ class Thing:
         lifecycle: the newest observation of those that create, delete or restore; stored as ``turn``.
         into: the id of the thing that it is merged into; ``None`` for a survivor.
         projection: the key of the rules that it was folded under.
+        unmade: the observations that gave it values are excluded.
+        refold: how often exclusions changed which of its observations count since it was folded.
     """
 
     subject_id: str
@@ -44,6 +46,13 @@ class Thing:
     lifecycle: Lifecycle | None = None
     into: str | None = None
     projection: str = ""
+    unmade: bool = False
+    refold: int = 0
+
+    @property
+    def made(self) -> bool:
+        """Whether observations that count make it: else no answer shows it for its own sake."""
+        return self.observation_count > 0 and not self.unmade
 
     @property
     def live(self) -> bool:
@@ -58,18 +67,26 @@ class Thing:
         )
 
     def with_observation(self, observation: Observation, rules: Rules = PLAIN) -> Thing:
-        """Return it with one observation more."""
+        """Return it with one observation more; one that does not count changes nothing that is shown."""
         latest = self.last_observation_at
+        has_values = observation.kind in facts.VALUE_KINDS
+        if not observation.counts:
+            is_empty = not self.observation_count
+            return replace(
+                self,
+                last_observation_at=_later(latest, observation.observed_at) if is_empty else latest,
+                projection=rules.key,
+                unmade=self.unmade or (is_empty and has_values),
+            )
         return replace(
             self,
             observation_count=self.observation_count + 1,
             created_at=min(self.created_at or observation.recorded_at, observation.recorded_at),
-            last_observation_at=max(
-                observation.observed_at if latest is None else latest, observation.observed_at
-            ),
+            last_observation_at=_later(latest if self.observation_count else None, observation.observed_at),
             fold=reduction.fold(self.fold, observation, rules),
             lifecycle=reduction.newest_lifecycle(self.lifecycle, observation),
             projection=rules.key,
+            unmade=self.unmade and not has_values,
         )
 
     @cached_property
@@ -123,6 +140,10 @@ class Thing:
             lifecycle=Lifecycle(*lifecycle) if lifecycle else None,
             fold={name: Winner(*winner) for name, *winner in winners},
         )
+
+
+def _later(known: int | None, time: int) -> int:
+    return time if known is None else max(known, time)
 
 
 class Things:
@@ -223,9 +244,11 @@ class Things:
         first = self.get(root) or Thing(root, root.partition(":")[0])
         others = [member.own_state for member in members if member.subject_id != root]
         state = reduction.merged_state([first.own_state, *others], is_relationship=":" in root)
-        if not state.observation_count:
+        made = any(member.made for member in members)
+        unmade = not made and any(member.unmade for member in members)
+        if not state.observation_count and not unmade:
             return None
-        return replace(first, **state._asdict())
+        return replace(first, **{**state._asdict(), "created_at": state.created_at or 0}, unmade=unmade)
 
     def is_alone(self, subject_id: str) -> bool:
         """Return whether a thing is a survivor without other members."""
@@ -265,6 +288,8 @@ class ThingRow(NamedTuple):
     lifecycle: list[Any] | None
     checksum: int | None
     own_state: str | None
+    unmade: bool | None
+    refold: int | None
     into: str | None
     projection: str | None
 
@@ -290,7 +315,10 @@ class ThingRow(NamedTuple):
             last_observation_at=self.last_observation_at,
             fold={name: Winner(rank, winner, value) for name, rank, winner, value in columns},
             lifecycle=Lifecycle(*self.lifecycle) if self.lifecycle else None,
-            into=self.into,
+            # An absent entity is stored as merged into nothing; see ``rows.Node``.
+            into=(self.into or None) if ":" not in self.subject_id else self.into,
             projection=self.projection or "",
+            unmade=bool(self.unmade),
+            refold=self.refold or 0,
         )
         return thing.with_own_state(self.own_state) if self.own_state else thing

@@ -219,15 +219,18 @@ class Writer:
             # Another process wrote, perhaps just now. A reader may see the new revision of the owner before
             # an index finds the rest of the commit; the holder of the lock sees all of it.
             return await self._locked(batch)
-        if stale := state.stale():
+        if state.is_stale:
             # A write of its own, so that the turn then looks at the folds that it will change.
             disk.check(self.settings)
-            await refold(reads, state, stale)
+            await refold(reads, state)
             if await self._write_turn(Decided(state, []), self.database.writes(self.owner)):
                 self._remember_revision(state.revision + 1)
             return "looked_again"
         await self._refold_moved(state, batch, reads)
         decided = self._decide(state, batch)
+        if state.exclusions and state.added:
+            # It takes two statements to write both.
+            return await self._locked(batch)
         if decided.writes:
             if not await self._write_turn(decided, self.database.writes(self.owner)):
                 return "lost"
@@ -264,9 +267,9 @@ class Writer:
         async with self.database.transaction(self.owner) as tx:
             await tx.rows("owner.lock")
             state = await self._look(batch, tx) or states.empty()
-            if stale := state.stale():
+            if state.is_stale:
                 disk.check(self.settings)
-                await refold(tx, state, stale)
+                await refold(tx, state)
                 await self._write_turn(Decided(state, []), tx)
                 state = await self._look(batch, tx) or states.empty()
             await self._refold_moved(state, batch, tx)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -20,6 +21,16 @@ from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
 from graphmem.writing.requests import WriteRequest
 from graphmem.writing.turn import TURN_LIMITS, Known, TurnLimits, Writer
+
+REFOLDED_LIMIT: Final = 200
+"""Entities and relationships that one turn folds again."""
+
+
+class _Waiting(NamedTuple):
+    """What waits to be folded again because other observations count."""
+
+    entities: list[str]
+    relationships: list[str]
 
 
 class Writers:
@@ -90,12 +101,39 @@ class Writers:
         """Return how many requests wait for a turn."""
         return sum(len(writer.waiting) for writer in self._writers.values())
 
-    async def refold(self, owner: str, entity_ids: list[str]) -> None:
-        """Fold entities again that were folded under other rules than those of their type today."""
-        transaction_id = ids.transaction_id()
+    async def refold(
+        self, owner: str, entity_ids: Iterable[str], relationship_keys: Iterable[str] = ()
+    ) -> None:
+        """Fold again what is stale: the rules of its type have changed, or which observations count."""
         await self.submit(
-            RefoldRequest(owner=owner, transaction_id=transaction_id, entity_ids=tuple(entity_ids))
+            RefoldRequest(
+                owner=owner,
+                transaction_id=ids.transaction_id(),
+                entity_ids=tuple(entity_ids),
+                relationship_keys=tuple(relationship_keys),
+            )
         )
+
+    async def refold_excluded(self, owner: str, limit: int) -> int:
+        """Fold again some entities and relationships of which other observations count now.
+
+        Args:
+            limit: how many at least, if so many wait.
+
+        Returns:
+            How many were folded.
+        """
+        done = 0
+        while done < limit:
+            waiting = await self._database.reads(owner).only(
+                "exclusion.waiting", _Waiting, limit=min(REFOLDED_LIMIT, limit - done)
+            )
+            if not waiting.entities and not waiting.relationships:
+                await self._database.write("exclusion.settle", owner)
+                break
+            await self.refold(owner, waiting.entities, waiting.relationships)
+            done += len(waiting.entities) + len(waiting.relationships)
+        return done
 
     async def close(self) -> None:
         """Wait until all requests are written; after ``Settings.shutdown_seconds`` refuse the rest."""

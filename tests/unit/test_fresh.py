@@ -20,7 +20,8 @@ def run(faults: list[Exception]) -> tuple[str, list[tuple[str, list[str]]]]:
     refolded: list[tuple[str, list[str]]] = []
     waiting = list(faults)
 
-    async def refold(owner: str, entity_ids: list[str]) -> None:
+    async def refold(owner: str, entity_ids: list[str], keys: list[str]) -> None:
+        assert keys == []
         refolded.append((owner, entity_ids))
 
     @read_fresh

@@ -166,6 +166,12 @@ def test_a_source_has_this_id(vector):
     assert vector["id"] == "src_" + hashed(vector["over"], 24)
 
 
+@vectors("exclusions")
+def test_an_exclusion_has_this_id(vector):
+    assert ids.exclusion_id(vector["transaction"], vector["index"]) == vector["id"]
+    assert vector["id"] == "exc_" + hashed(vector["over"], 24)
+
+
 @vectors("agents")
 def test_an_agent_has_this_id(vector):
     assert ids.agent_id(DEFAULT_OWNER, vector["thumbprint"]) == vector["id"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import membership, times
-from graphmem.model.membership import Membership, MergeFact, Touches
+from graphmem.model.membership import Exclusion, Membership, MergeFact, Touches
 
 ENTITIES = ("a", "b", "c", "d", "e")
 MOMENT = st.integers(1, 12)
@@ -135,3 +135,57 @@ def opcodes(run: Callable[[], Any]) -> int:
     finally:
         sys.settrace(before)
     return count
+
+
+EXCLUSIONS = st.lists(
+    st.builds(
+        lambda kind, moment, number: Exclusion(f"exc_{number:03d}", kind, "source", "src", moment, "txn"),
+        st.sampled_from(["exclude", "include"]),
+        MOMENT,
+        st.integers(0, 999),
+    ),
+    max_size=6,
+    unique_by=lambda exclusion: exclusion.id,
+)
+
+
+def is_excluded(exclusions: list[Exclusion], moment: int) -> bool:
+    """Return whether the newest exclusion of a subject excludes it."""
+    known = sorted(each for each in exclusions if each.recorded_at <= moment)
+    newest = max(known, key=lambda each: (each.recorded_at, each.id), default=None)
+    return newest is not None and newest.kind == "exclude"
+
+
+@given(subjects=st.lists(EXCLUSIONS, max_size=3), recorded_at=MOMENT)
+def test_an_observation_counts_while_none_of_its_subjects_is_excluded(
+    subjects: list[list[Exclusion]], recorded_at: int
+) -> None:
+    times_of_subjects = [membership.subject_toggles(each) for each in subjects]
+    toggles = membership.toggles(recorded_at, times_of_subjects)
+    assert list(toggles) == sorted(set(toggles))
+    for moment in range(recorded_at, 14):
+        expected = not any(is_excluded(each, moment) for each in subjects)
+        assert membership.counts(toggles, moment) is expected
+
+
+@given(merge_facts=ANY_ORDER, toggles=st.lists(MOMENT, max_size=3, unique=True), at=CLOCK)
+def test_an_excluded_merge_counts_in_spans_as_it_does_at_each_time(
+    merge_facts: list[MergeFact], toggles: list[int], at: int
+) -> None:
+    excluded = [
+        fact._replace(toggles=tuple(sorted(each for each in toggles if each >= fact.recorded_at)))
+        if number % 2 else fact
+        for number, fact in enumerate(merge_facts)
+    ]  # fmt: skip
+    merges = Membership.of(excluded)
+    for moment in range(1, 14):
+        merged_into = merges.merged_into(at, moment)
+        for entity_id in ENTITIES:
+            counted = {
+                span.member_id
+                for span in merges.spans(at).get(entity_id, ())
+                if span.start <= moment < span.end
+            }
+            assert counted == set(membership.members(entity_id, merged_into)) - {entity_id} or (
+                entity_id in merged_into
+            )

@@ -15,6 +15,7 @@ CALL (known) {
   CALL (subject_id, known) {
     <observation._winners>
   }
-  RETURN collect([subject_id, version, updated_at, observations, created_at, last_observation_at, turn, fold]) AS reduced
+  RETURN collect([subject_id, version, updated_at, observations, created_at, last_observation_at, turn, fold,
+    unmade]) AS reduced
 }
 RETURN reduced

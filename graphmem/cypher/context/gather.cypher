@@ -31,7 +31,7 @@ CALL (matches, fitting) {
     CALL (subject_id) {
       MATCH ()-[seen:OBSERVED]->(observation:Observation)
       USING INDEX SEEK seen:OBSERVED(home, at)
-      WHERE seen.home = subject_id AND seen.at IS NOT NULL
+      WHERE seen.home = subject_id AND seen.at IS NOT NULL AND <observation._seen_now>
       RETURN observation
       ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
     }

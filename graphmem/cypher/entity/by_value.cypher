@@ -1,6 +1,7 @@
 // entity.by_value: a stretch of the entities of some types whose field has one of some values, by id.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING,
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         field: STRING,
 //         values: LIST<STRING>, after: STRING, fields: LIST<STRING>, cut: INTEGER, reach: INTEGER
 // returns trusted: BOOLEAN, candidates: LIST<LIST>, keys: LIST, entries: INTEGER, last: LIST, heads: LIST<LIST>,
 //         total: INTEGER

@@ -1,7 +1,8 @@
 // entity.candidates: the entities of some types, in no order, with the values of some fields; with `since`, only
 // those that were created or updated since a time.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, since: STRING,
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         since: STRING,
 //         updated_since: INTEGER, created_since: INTEGER, key: STRING, fields: LIST<STRING>, cut: INTEGER,
 //         most: INTEGER
 // returns candidates: LIST<LIST>, keys: LIST, heads: LIST<LIST>

@@ -1,6 +1,6 @@
 // entity.filterable: the filterable fields of some types, if no entity of these types waits to be folded again.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN
 // returns types: INTEGER, fields: LIST<LIST>
 // mode    read
 // index   count_type (owner, kind, type), schema_head (owner, head)

@@ -1,6 +1,7 @@
 // entity.in_value_order: a stretch of the entities of some types in the order of a field's values, then of ids.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING, key: STRING,
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         field: STRING, key: STRING,
 //         after: STRING, beyond: STRING, fields: LIST<STRING>, cut: INTEGER, reach: INTEGER
 // returns trusted: BOOLEAN, candidates: LIST<LIST>, keys: LIST, entries: INTEGER, last: LIST, heads: LIST<LIST>,
 //         total: INTEGER

@@ -1,6 +1,7 @@
 // entity.in_value_range: the entities of some types with a value of a field in some ranges, in no order.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, field: STRING, ranges: LIST<LIST>,
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         field: STRING, ranges: LIST<LIST>,
 //         lossy: INTEGER, key: STRING, fields: LIST<STRING>, cut: INTEGER, most: INTEGER
 // returns trusted: BOOLEAN, candidates: LIST<LIST>, keys: LIST, entries: INTEGER, last: LIST, heads: LIST<LIST>,
 //         total: INTEGER

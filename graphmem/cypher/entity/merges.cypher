@@ -21,6 +21,6 @@ CALL (entities) {
   WHERE seen.home = subject_id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
     AND seen.kind IN <fact._merge_kinds>
   RETURN collect([subject_id, seen.at, seen.recorded_at, seen.observation_id, seen.kind, observation.fields,
-    observation.values]) AS facts
+    observation.values, seen.excluded]) AS facts
 }
 RETURN entities, facts

@@ -1,7 +1,8 @@
 // entity.page: one page of an owner's entities of some types, by id, with the total; deleted and merged ones only on
 // request.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, counted: BOOLEAN, after: STRING,
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         counted: BOOLEAN, after: STRING,
 //         offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, merged: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read

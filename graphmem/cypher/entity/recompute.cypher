@@ -28,6 +28,6 @@ CALL (known) {
     <observation._winners>
   }
   RETURN collect([entity.id, entity.type, version, observations, created_at, last_observation_at, turn, fold,
-    EXISTS { (entity)-[:MERGED]-() }, active_version, document]) AS snapshots
+    EXISTS { (entity)-[:MERGED]-() }, active_version, document, unmade]) AS snapshots
 }
 RETURN snapshots, known

@@ -1,4 +1,5 @@
-// entity.replay: a stretch of the value-setting observations of one subject, oldest first, as of two clocks.
+// entity.replay: a stretch of the value-setting observations of one subject that count as of two clocks, oldest
+// first.
 //
 // params  subject_id: STRING, from: INTEGER, after: STRING, at: INTEGER, at_ingested: INTEGER, limit: INTEGER
 // returns observations: LIST<LIST>, more: BOOLEAN
@@ -7,9 +8,11 @@
 // cost    light
 // The stretch begins after the observation `after` of the time `from`. It ends early if its values are large.
 CALL () {
+  WITH $at_ingested AS known
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = $subject_id AND seen.at >= $from AND seen.at <= $at AND seen.recorded_at <= $at_ingested
+  WHERE seen.home = $subject_id AND seen.at >= $from AND seen.at <= $at AND seen.recorded_at <= known
+    AND <observation._counts>
     AND (seen.at > $from OR seen.observation_id > $after) AND observation.owner = $owner
     AND seen.kind IN <fact._value_kinds>
   WITH seen, observation ORDER BY seen.home, seen.at, seen.observation_id LIMIT $limit

@@ -1,7 +1,8 @@
 // entity.rows: some entities by their ids, in the given order, as many as fit; deleted and merged ones only on
 // request.
 //
-// params  entity_ids: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, limit: INTEGER
+// params  entity_ids: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         limit: INTEGER
 // returns page: LIST<LIST>, merged: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN
 // mode    read
 // index   entity_id, schema_head (owner, head)

@@ -1,6 +1,7 @@
 // entity.scan: a stretch of an owner's entities of some types, by id, with the values of some fields.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, after: STRING, fields: LIST<STRING>,
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         after: STRING, fields: LIST<STRING>,
 //         cut: INTEGER, reach: INTEGER
 // returns candidates: LIST<LIST>, keys: LIST, heads: LIST<LIST>
 // mode    read

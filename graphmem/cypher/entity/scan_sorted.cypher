@@ -1,7 +1,8 @@
 // entity.scan_sorted: a stretch of an owner's entities of some types, in the order of a property, with the values of
 // some fields.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, least: ANY, key: ANY, after: STRING,
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         least: ANY, key: ANY, after: STRING,
 //         fields: LIST<STRING>, cut: INTEGER, reach: INTEGER
 // returns candidates: LIST<LIST>, keys: LIST, heads: LIST<LIST>
 // mode    read

@@ -1,7 +1,8 @@
 // entity.sorted: one page of an owner's entities of some types, in the order of a property, then of ids, with the
 // total; deleted and merged ones only on request.
 //
-// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, counted: BOOLEAN, least: ANY,
+// params  types: LIST<STRING>, include_deleted: BOOLEAN, include_merged: BOOLEAN, include_absent: BOOLEAN,
+//         counted: BOOLEAN, least: ANY,
 //         key: ANY, after: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, merged: LIST<LIST>, keys: LIST, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read

@@ -1,4 +1,4 @@
-// entity.touches: the transactions that observed some entities, each as [recorded_at, least observed_at].
+// entity.touches: the transactions that observed some entities, or changed which observations count, each as [recorded_at, least observed_at].
 //
 // params  entity_ids: LIST<STRING>, at_ingested: INTEGER
 // returns touches: LIST<LIST>
@@ -14,7 +14,9 @@ CALL () {
     MATCH ()-[seen:OBSERVED]->()
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = subject_id AND seen.at IS NOT NULL AND seen.recorded_at <= $at_ingested
-    WITH seen.recorded_at AS recorded_at, min(seen.at) AS observed_at
+    UNWIND [seen.recorded_at] + [moment IN coalesce(seen.excluded, []) WHERE moment <= $at_ingested]
+      AS recorded_at
+    WITH recorded_at, min(seen.at) AS observed_at
     RETURN collect([recorded_at, observed_at]) AS touched
   }
   RETURN collect([subject_id, touched]) AS touches

@@ -10,6 +10,7 @@ MATCH (event:TimelineEvent {id: $event_id})
 WHERE event.owner = $owner
 MATCH (entity:Entity {id: event.entity_id})
 MATCH (observation:Observation {id: event.observation_id})
+WHERE <observation._counts_now>
 OPTIONAL MATCH (head:Schema)
 USING INDEX SEEK head:Schema(owner, head)
 WHERE head.owner = $owner AND head.head = entity.type

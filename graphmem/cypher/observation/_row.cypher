@@ -3,4 +3,4 @@
  observation.recorded_at, observation.fields, observation.values, observation.priority,
  observation.specificity, observation.observation_source, observation.agent, observation.source_id,
  observation.interpretation_id, observation.identity_basis, transaction.id, transaction.client,
- transaction.idempotency_key, observation.places]
+ transaction.idempotency_key, observation.places, observation.excluded]

@@ -3,7 +3,7 @@
 MATCH ()-[seen:OBSERVED]->(observation:Observation)
 USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = subject_id AND seen.at <= $at AND seen.recorded_at <= known
-  AND seen.kind IN <fact._value_kinds>
+  AND <observation._counts> AND seen.kind IN <fact._value_kinds>
 WITH observation.fields AS fields, observation.values AS values, observation.id AS observation_id,
   observation.observed_at AS observed_at, CASE observation.kind WHEN 'correction' THEN 1 ELSE 0 END AS correction
 UNWIND range(0, size(fields) - 1) AS i

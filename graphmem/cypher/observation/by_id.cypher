@@ -1,6 +1,6 @@
 // observation.by_id: some observations by their ids, with their transactions.
 //
-// params  observation_ids: LIST<STRING>, include_deleted: BOOLEAN
+// params  observation_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN
 // returns observations: LIST<LIST>
 // mode    read
 // index   observation_id, entity_id
@@ -8,7 +8,6 @@
 UNWIND $observation_ids AS id
 MATCH (observation:Observation {id: id})
 WHERE observation.owner = $owner
-MATCH (entity:Entity {id: observation.entity_id})
-WHERE entity.live OR $include_deleted
+<observation._live>
 MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)
 RETURN collect(<observation._row>) AS observations

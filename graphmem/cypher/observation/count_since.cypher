@@ -1,7 +1,8 @@
 // observation.count_since: the number of observations of entities that were recorded since some time, of some types
 // or of all.
 //
-// params  recorded_since: INTEGER, observed_until: INTEGER, types: LIST<STRING>, include_deleted: BOOLEAN
+// params  recorded_since: INTEGER, observed_until: INTEGER, types: LIST<STRING>, include_deleted: BOOLEAN,
+//         include_excluded: BOOLEAN
 // returns total: INTEGER
 // mode    read
 // index   observation_by_recorded (owner, recorded_at, id, entity_id), entity_id

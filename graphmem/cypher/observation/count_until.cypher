@@ -1,6 +1,6 @@
 // observation.count_until: the number of an owner's observations of entities up to a time, of some types or of all.
 //
-// params  observed_until: INTEGER, types: LIST<STRING>, include_deleted: BOOLEAN
+// params  observed_until: INTEGER, types: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN
 // returns total: INTEGER
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), entity_id

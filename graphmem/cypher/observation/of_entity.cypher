@@ -2,7 +2,8 @@
 // not the owner's. A merged entity is answered as its survivor.
 //
 // params  entity_id: STRING, at: INTEGER, after: STRING, recorded_since: INTEGER, recorded_until: INTEGER,
-//         subject_ids: LIST<STRING>, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
+//         subject_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER,
+//         limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
@@ -13,8 +14,10 @@
 MATCH (requested_entity:Entity {id: $entity_id})
 WHERE requested_entity.owner = $owner
 MATCH (requested_entity)-[:MERGED_INTO*0..]->(entity:Entity)
-WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted)
+WHERE entity.merged_into IS NULL AND (entity.live OR $include_deleted) 
+  OR ($include_excluded OR $subject_ids IS NOT NULL) AND entity.merged_into = ''
 CALL (entity) {
+  WITH entity, $recorded_until AS known
   CALL (entity) {
     WITH entity WHERE $subject_ids IS NULL
     MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
@@ -25,17 +28,19 @@ CALL (entity) {
     WHERE member.owner = $owner
     RETURN member
   }
-  CALL (member) {
+  CALL (member, known) {
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at = $at AND seen.observation_id < $after
-      AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= $recorded_until
+      AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
+      AND ($include_excluded OR <observation._counts>)
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
     UNION ALL
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at < $at
-      AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= $recorded_until
+      AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
+      AND ($include_excluded OR <observation._counts>)
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
   }
   WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1

@@ -1,6 +1,7 @@
 // observation.page: one page of an owner's observations of entities, newest first, with the total.
 //
-// params  at: INTEGER, after: STRING, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
+// params  at: INTEGER, after: STRING, include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER,
+//         limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), read backwards

@@ -2,7 +2,8 @@
 // with the total on request.
 //
 // params  source_id: STRING, entity_id: STRING, entity_type: STRING, recorded_since: INTEGER, observed_until: INTEGER,
-//         at: INTEGER, after: STRING, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER, counted: BOOLEAN
+//         at: INTEGER, after: STRING, include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER,
+//         limit: INTEGER, counted: BOOLEAN
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   observation_by_source (owner, source_id, observed_at, id), read backwards

@@ -1,6 +1,7 @@
 // observation.page_by_type: one page of an owner's observations of entities of one type, newest first.
 //
-// params  entity_type: STRING, at: INTEGER, after: STRING, include_deleted: BOOLEAN, offset: INTEGER, limit: INTEGER,
+// params  entity_type: STRING, at: INTEGER, after: STRING, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
+//         offset: INTEGER, limit: INTEGER,
 //         reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read

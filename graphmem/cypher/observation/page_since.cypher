@@ -1,6 +1,7 @@
 // observation.page_since: one page of the observations of entities that were recorded since some time, newest first.
 //
 // params  recorded_since: INTEGER, types: LIST<STRING>, at: INTEGER, after: STRING, include_deleted: BOOLEAN,
+//         include_excluded: BOOLEAN,
 //         offset: INTEGER, limit: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN
 // mode    read

@@ -1,10 +1,12 @@
-// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations and sources.
+// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources and
+// exclusions.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
 // mode    write
 // index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name),
-//         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id)
+//         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id),
+//         exclusion_by_subject (owner, subject, recorded_at, id)
 // cost    light
 // `limit` bounds how many of each are erased. Their edges are gone with the entities and transactions.
 CALL () {
@@ -47,4 +49,13 @@ CALL () {
   DETACH DELETE source
   RETURN count(*) AS sources
 }
-RETURN identifiers + schemas + aliases + interpretations + sources AS erased
+CALL () {
+  MATCH (exclusion:Exclusion)
+  USING INDEX SEEK exclusion:Exclusion(owner, subject, recorded_at, id)
+  WHERE exclusion.owner = $owner AND exclusion.subject IS NOT NULL AND exclusion.recorded_at IS NOT NULL
+    AND exclusion.id IS NOT NULL
+  WITH exclusion LIMIT $limit
+  DETACH DELETE exclusion
+  RETURN count(*) AS exclusions
+}
+RETURN identifiers + schemas + aliases + interpretations + sources + exclusions AS erased

@@ -13,6 +13,7 @@ CALL () {
   MATCH (counted:Count)
   USING INDEX SEEK counted:Count(owner, kind, type)
   WHERE counted.owner = $owner AND counted.kind IS NOT NULL AND counted.type IS NOT NULL
+    AND (counted.known > 0 OR counted.recorded > 0)
   WITH counted ORDER BY counted.owner, counted.kind, counted.type
   RETURN collect([counted.kind, counted.type, counted.total, counted.observations]) AS counts
 }

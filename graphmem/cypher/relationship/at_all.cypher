@@ -11,7 +11,8 @@ CALL (known) {
   MATCH (relationship:Relationship)
   USING INDEX SEEK relationship:Relationship(owner, last_observation_at, id)
   WHERE relationship.owner = $owner AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-    AND relationship.created_at <= known AND ($type IS NULL OR relationship.type = $type)
+    AND (relationship.created_at <= known OR relationship.excluded)
+    AND ($type IS NULL OR relationship.type = $type)
   WITH known, relationship.key AS key
   CALL (key, known) {
     <relationship._turn>

@@ -26,7 +26,8 @@ CALL (known) {
       AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     RETURN relationship
   }
-  WITH known, relationship WHERE relationship.created_at <= known AND ($type IS NULL OR relationship.type = $type)
+  WITH known, relationship WHERE (relationship.created_at <= known OR relationship.excluded)
+    AND ($type IS NULL OR relationship.type = $type)
   WITH known, relationship.key AS key
   CALL (key, known) {
     <relationship._turn>

@@ -51,7 +51,7 @@ CALL (matches, far_ends) {
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = $entity_id AND seen.at IS NOT NULL
+  WHERE seen.home = $entity_id AND seen.at IS NOT NULL AND <observation._seen_now>
   WITH seen, observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $observations
   MATCH (observation)-[:FROM_SOURCE]->(source:Source)
   WHERE source.owner = $owner

@@ -12,9 +12,11 @@ WHERE relationship.owner = $owner
 MATCH (relationship)<-[:SHOWN_AS*0..1]-(member:Relationship)
 WITH DISTINCT member WHERE $include_members OR member.key IN $keys
 CALL (member) {
+  WITH member, $at_ingested AS known
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = member.key AND seen.at <= $at AND seen.recorded_at <= $at_ingested
+  WHERE seen.home = member.key AND seen.at <= $at AND seen.recorded_at <= known
+    AND <observation._counts>
   RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
 }
 WITH observation ORDER BY observation.observed_at DESC, observation.id DESC LIMIT $limit

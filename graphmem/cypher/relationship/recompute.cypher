@@ -22,7 +22,8 @@ CALL (fitting, known) {
   CALL (subject_id, known) {
     <observation._tally>
   }
-  WITH known, subject_id, observations, version, created_at, last_observation_at, turn WHERE turn IS NOT NULL
+  WITH known, subject_id, observations, version, created_at, last_observation_at, turn
+  WHERE turn IS NOT NULL AND NOT unmade
   CALL (subject_id, known) {
     <observation._winners>
   }

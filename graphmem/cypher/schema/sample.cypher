@@ -19,7 +19,7 @@ CALL (schema) {
   ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
   LIMIT $limit
   MATCH (entity:Entity {id: observation.entity_id})
-  WHERE entity.live AND observation.kind IN <fact._value_kinds>
+  WHERE entity.live AND <observation._counts_now> AND observation.kind IN <fact._value_kinds>
   WITH observation
   ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
   WITH collect(observation) AS observations

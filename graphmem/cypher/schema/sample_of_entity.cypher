@@ -14,7 +14,7 @@ WHERE schema.owner = $owner AND schema.head = entity.type
 CALL () {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = $entity_id AND seen.at IS NOT NULL
+  WHERE seen.home = $entity_id AND seen.at IS NOT NULL AND <observation._seen_now>
   WITH seen, observation
   ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $limit
   WITH observation WHERE observation.kind IN <fact._value_kinds>

@@ -12,6 +12,7 @@ WHERE source.owner = $owner
 CALL (source, known) {
   MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)
   WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND observation.recorded_at <= known
+    AND <observation._counted>
   WITH DISTINCT observation.entity_id AS id
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner

@@ -12,6 +12,7 @@ CALL (source) {
   WITH $at_ingested AS known, source
   MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)
   WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND observation.recorded_at <= known
+    AND <observation._counted>
   MATCH (entity:Entity {id: observation.entity_id})
   CALL (entity, known) {
     <entity._lived>

@@ -9,9 +9,11 @@
 MATCH (entity:Entity {id: $entity_id})
 WHERE entity.owner = $owner
 CALL () {
+  WITH $at_ingested AS known
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at <= $at_ingested
+  WHERE seen.home = $entity_id AND seen.at <= $at AND seen.recorded_at <= known
+    AND <observation._counts>
   WITH seen, observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $most
   MATCH (observation)-[:FROM_SOURCE]->(source:Source)
   WHERE source.owner = $owner

@@ -6,7 +6,7 @@
 //         onto: STRING
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
-//         types_in_use: LIST<STRING>, sources: LIST<STRING>, file_keys: LIST<LIST>, interpretations: LIST<STRING>
+//         types_in_use: LIST<STRING>, sources: LIST<LIST>, file_keys: LIST<LIST>, interpretations: LIST<LIST>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
 //         source_id, stored_by_file_key (owner, file_key), interpretation_id, type_alias_name,
@@ -22,7 +22,7 @@
 // merged with them. `relationships` are [key, type, source, target]; each comes with its survivor and with all
 // members of that survivor. `moved` are the entities that a merge moves `onto` another entity, or that an unmerge
 // moves back: their relationships come as well, with those that will be merged with them.
-// `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
+// A row of `sources` is [id, the times at which the source was excluded and included again, its observations]. `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
 // each: the three observed last of 200 with that key, deleted ones among the 200. `types_in_use` are at most 200 types
 // of the owner that begin with one of `initials`. The column `interpretations` has those that have ended.
 //
@@ -44,7 +44,7 @@ CALL () {
     UNION
     WITH entity WHERE entity.merged_into IS NOT NULL OR EXISTS { (entity)<-[:MERGED_INTO]-() }
     MATCH (entity)-[:MERGED_INTO*0..]->(root:Entity)
-    WHERE root.merged_into IS NULL
+    WHERE coalesce(root.merged_into, '') = ''
     MATCH (root)<-[:MERGED_INTO*0..]-(member:Entity)
     RETURN member
     // end
@@ -62,9 +62,9 @@ CALL () {
     MATCH (target:Entity {id: reference[3]})
     WITH reference, source, target WHERE source.merged_into IS NOT NULL OR target.merged_into IS NOT NULL
     MATCH (source)-[:MERGED_INTO*0..]->(from:Entity)
-    WHERE from.merged_into IS NULL
+    WHERE coalesce(from.merged_into, '') = ''
     MATCH (target)-[:MERGED_INTO*0..]->(to:Entity)
-    WHERE to.merged_into IS NULL
+    WHERE coalesce(to.merged_into, '') = ''
     RETURN reference[1] + ':' + from.id + ':' + to.id AS key
     UNION
     UNWIND $moved AS id
@@ -169,7 +169,7 @@ RETURN owner,
     UNWIND $sources AS id
     MATCH (source:Source {id: id})
     WHERE source.owner = $owner
-    RETURN source.id
+    RETURN [source.id, source.excluded, COUNT { (source)<-[:FROM_SOURCE]-() }]
   } AS sources,
   COLLECT {
     UNWIND $file_keys AS key
@@ -186,6 +186,6 @@ RETURN owner,
     UNWIND $interpretations AS id
     MATCH (interpretation:Interpretation {id: id})
     WHERE interpretation.owner = $owner AND interpretation.recorded_at IS NOT NULL
-    RETURN interpretation.id
+    RETURN [interpretation.id, interpretation.excluded, COUNT { (interpretation)<-[:BY_INTERPRETATION]-() }]
   } AS interpretations
   // end

@@ -30,12 +30,7 @@ SET owner.sequence = $sequence + size($transactions), owner.revision = $revision
   owner.recorded_at = $recorded_at, owner.state_hash = $state_hash
 WITH owner
 CALL () {
-  UNWIND $transactions AS row
-  CREATE (transaction:Transaction)
-  SET transaction = row.properties
-  MERGE (agent:Agent {id: row.agent_id})
-  ON CREATE SET agent.owner = $owner, agent.thumbprint = row.agent
-  CREATE (transaction)-[:BY_AGENT]->(agent)
+  <write._transactions>
 }
 CALL () {
   UNWIND $entities AS row

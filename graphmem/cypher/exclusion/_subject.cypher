@@ -1,0 +1,18 @@
+// The node of a subject, as `subject`. Takes `subject_id`. Ids of two kinds of subjects are never equal.
+CALL (subject_id) {
+  MATCH (subject:Source {id: subject_id})
+  WHERE subject.owner = $owner
+  RETURN subject
+  UNION ALL
+  MATCH (subject:Interpretation {id: subject_id})
+  WHERE subject.owner = $owner
+  RETURN subject
+  UNION ALL
+  MATCH (subject:Transaction {id: subject_id})
+  WHERE subject.owner = $owner
+  RETURN subject
+  UNION ALL
+  MATCH (subject:Agent {id: subject_id})
+  WHERE subject.owner = $owner
+  RETURN subject
+}

@@ -1,0 +1,145 @@
+"""Withdrawing a source: what was stored with it does not count any more, until it is reinstated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound
+from tests.faces.test_sources import with_file
+from tests.support.faces import Call
+
+ACME = {"entity_type": "company", "name": "Acme"}
+WORKS = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+OLD, NEW = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"
+
+
+def person(**fields: Any) -> dict[str, Any]:
+    """Return an observation of one person."""
+    return {"entity_type": "person", "email": "ada@example.com", **fields}
+
+
+def is_sound(run: Call) -> bool:
+    """Return whether all that is stored is what the facts come to."""
+    report = run("server.check_snapshots")
+    assert report["stale_snapshots"] == []
+    return report["healthy"] and report["counts_compared"]
+
+
+def state(run: Call) -> tuple[Any, ...]:
+    """Return what answers show now, without versions and times of recording."""
+    entities = run("entities.query", include_deleted=True, include_merged=True)["entities"]
+    links = run("relationships.list", include_deleted=True)["relationships"]
+    events = run("timeline.list")["events"]
+    stats = run("server.stats")
+    return (
+        [(each["entity_id"], each["state"], each["canonical_name"], each["snapshot"], each["provenance"],
+          each["observation_count"], each["last_observation_at"]) for each in entities],
+        [(each["relationship_key"], each["is_live"], each["snapshot"], each["observation_count"])
+         for each in links],
+        [(each["id"], each["observation_id"]) for each in events],
+        stats["state_hash"], stats["total_entities"], stats["total_observations"],
+    )  # fmt: skip
+
+
+def test_a_withdrawn_source_counts_nowhere_and_counts_again(run: Call) -> None:
+    first = run("store", entities=[person(name="Ada", city="Bath", observed_at=OLD)])
+    ada = first["entities"][0]["entity_id"]
+    before = state(run)
+    items = [person(city="Turin", born="1815-12-10"), ACME]
+    filed = run("store", entities=items, relationships=[WORKS], observed_at=NEW, **with_file())
+    source_id, acme = filed["source_id"], filed["entities"][1]["entity_id"]
+    after = state(run)
+    known = filed["recorded_at"]
+
+    answer = run("sources.withdraw", source_id=source_id, reason="a draft")
+    assert (answer["state"], answer["observations"], answer["pending"]) == ("withdrawn", 3, 0)
+    assert state(run) == before
+    entity = run("entities.snapshot", entity_id=ada)
+    assert entity["snapshot"]["city"] == "Bath"
+    assert (entity["version"], entity["observation_count"]) == (3, 1)
+    for name in ("entities.get", "entities.snapshot"):
+        with pytest.raises(NotFound):
+            run(name, entity_id=acme)
+    key = filed["relationships_created"][0]["relationship_key"]
+    for include in (True, False):
+        with pytest.raises(NotFound):
+            run("relationships.snapshot", relationship_key=key, include_deleted=include)
+    assert run("entities.find", identifier="Acme")["entities"] == []
+    assert run("entities.query", search="Turin")["entities"] == []
+    assert is_sound(run)
+
+    then = run("entities.snapshot", entity_id=ada, at_ingested=known)
+    assert then["snapshot"]["city"] == "Turin"
+    assert run("entities.snapshot", entity_id=acme, at_ingested=known)["canonical_name"] == "Acme"
+    now = run("entities.snapshot", entity_id=ada, at_ingested=answer["recorded_at"])
+    assert now["snapshot"] == entity["snapshot"]
+    assert (now["version"], now["observation_count"]) == (3, 1)
+    with pytest.raises(NotFound):
+        run("entities.snapshot", entity_id=acme, at_ingested=answer["recorded_at"])
+
+    again = run("sources.reinstate", source_id=source_id)
+    assert (again["state"], again["pending"]) == ("counting", 0)
+    assert state(run) == after
+    assert run("entities.get", entity_id=acme)["version"] == 3
+    assert is_sound(run)
+    past = run("entities.snapshot", entity_id=ada, at_ingested=answer["recorded_at"])
+    assert past["snapshot"]["city"] == "Bath"
+
+
+def test_withdrawing_twice_and_unknown_sources_are_refused(run: Call) -> None:
+    source_id = run("store", entities=[ACME], **with_file())["source_id"]
+    with pytest.raises(NotFound, match="is not withdrawn"):
+        run("sources.reinstate", source_id=source_id)
+    first = run("sources.withdraw", source_id=source_id, idempotency_key="k")
+    with pytest.raises(NotFound, match="is withdrawn already"):
+        run("sources.withdraw", source_id=source_id)
+    repeated = run("sources.withdraw", source_id=source_id, idempotency_key="k")
+    assert repeated == {**first, "replayed": True}
+    with pytest.raises(IdempotencyMismatch):
+        run("sources.withdraw", source_id=source_id, reason="else", idempotency_key="k")
+    with pytest.raises(NotFound):
+        run("sources.withdraw", source_id="src_" + 24 * "0")
+
+
+def test_what_is_stored_with_a_withdrawn_source_waits_for_its_reinstatement(run: Call) -> None:
+    source_id = run("store", entities=[person()], **with_file())["source_id"]
+    run("sources.withdraw", source_id=source_id)
+    late = run("store", entities=[ACME, person(city="Bath")], relationships=[WORKS], **with_file())
+    acme = late["entities"][0]["entity_id"]
+    assert [each["code"] for each in late["store_warnings"]] == ["SOURCE_WITHDRAWN"]
+    assert run("entities.query")["entities"] == []
+    with pytest.raises(NotFound):
+        run("observations.create", entity_id=acme, fields={"city": "Rome"})
+    with pytest.raises(InvalidInput):
+        run("relationships.create", relationship_type="WORKS_AT", source_entity_id=acme,
+            target_entity_id=late["entities"][1]["entity_id"])  # fmt: skip
+    assert is_sound(run)
+    direct = run("store", entities=[ACME])
+    assert direct["entities"][0]["action"] == "created"
+    assert [each["entity_id"] for each in run("entities.query")["entities"]] == [acme]
+    run("sources.reinstate", source_id=source_id)
+    assert run("entities.get", entity_id=acme)["observation_count"] == 2
+    assert run("relationships.list")["relationships"][0]["is_live"]
+    assert is_sound(run)
+
+
+def test_deletions_and_merges_of_what_is_withdrawn_keep_their_meaning(run: Call) -> None:
+    filed = run("store", entities=[ACME, person()], relationships=[WORKS], **with_file())
+    acme, ada = (each["entity_id"] for each in filed["entities"])
+    run("entities.delete", entity_id=acme)
+    other = run("store", entities=[person(email="b@example.com", city="Rome")])["entities"][0]["entity_id"]
+    run("entities.merge", source_entity_id=ada, target_entity_id=other)
+    run("sources.withdraw", source_id=filed["source_id"])
+    assert is_sound(run)
+    entities = run("entities.query", include_deleted=True, include_merged=True)["entities"]
+    assert [each["entity_id"] for each in entities] == [other]
+    with pytest.raises(NotFound):
+        run("entities.get", entity_id=acme, include_deleted=True)
+    run("store", entities=[{**ACME, "city": "Turin"}])
+    assert run("entities.query")["entities"] == run("entities.query")["entities"]
+    assert is_sound(run)
+    run("sources.reinstate", source_id=filed["source_id"])
+    assert run("entities.get", entity_id=ada)["entity_id"] == other
+    assert is_sound(run)
