@@ -327,6 +327,21 @@ def _lists(model: type[Arguments]) -> set[str]:
     return own | (_lists(inner) if inner else set())
 
 
+@cache
+def holding_json(model: type[Arguments]) -> frozenset[str]:
+    """Return the names of the arguments that hold a list or an object, in every spelling."""
+    return frozenset(
+        spelling
+        for name, info in model.model_fields.items()
+        if any(
+            kind in (Any, list, dict) or _model_in(kind) is not None
+            for annotation in (info.annotation, *get_args(info.annotation))
+            for kind in (annotation, get_origin(annotation))
+        )
+        for spelling in _names(name, info)
+    )
+
+
 def path(loc: Sequence[int | str]) -> str:
     """Return a JSON path such as ``$.entities[0].name``."""
     return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:200]}" for part in loc)

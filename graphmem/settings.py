@@ -138,7 +138,8 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=10_000_000,
         ge=1024,
-        description="Largest JSON body in bytes; a larger one is refused with 413.",
+        description="Largest JSON body in bytes, without the file that it holds; a larger one is refused "
+        "with 413.",
     )
     limit_reads: str = Field(
         default="60000/minute",

@@ -13,9 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from graphmem import __version__
-from graphmem.api.body import Bounded, read_json
+from graphmem.api.body import Bounded, drained, read_json
 from graphmem.api.headers import BrowserHeaders, Options
 from graphmem.api.hosts import HostCheck
+from graphmem.api.intake import Intake
 from graphmem.api.middleware import Gate, Trace
 from graphmem.api.refusals import challenged, refusal
 from graphmem.api.rest_routes import ROUTES, Endpoint, RestRoute
@@ -64,8 +65,9 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.services = services
+    intake = Intake(services.settings)
     for method, path, operation in sorted(_routes(), key=_static_first):
-        _add(app, method, path, _endpoint(path, operation, services))
+        _add(app, method, path, _endpoint(path, operation, services, intake))
     for route in ROUTES:
         _add(app, route.method, route.path, _rest_endpoint(route))
     bounded = Bounded(endpoint, services.settings)
@@ -104,15 +106,20 @@ def _add(app: FastAPI, method: str, path: str, endpoint: Endpoint) -> None:
         app.router.routes.append(Route(prefix + path, endpoint, methods=[method]))
 
 
-def _endpoint(path: str, operation: Operation[Any], services: Services) -> Endpoint:
+def _endpoint(path: str, operation: Operation[Any], services: Services, intake: Intake) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         services.tracer.route(path)
+        actor = request_actor(request.scope)
         # Before the body is read: a request that is refused costs little.
-        operation.count(request_actor(request.scope))
+        operation.count(actor)
+        if operation.takes_file and operation.scope in actor.scopes:
+            async with intake.arguments(request, operation.arguments) as raw:
+                return await answered(request, raw)
         if request.method in BODY_METHODS:
-            raw = await read_json(request, services.settings)
-        else:
-            raw = from_query(operation.arguments, request.query_params.multi_items())
+            return await answered(request, await read_json(request, services.settings))
+        return await answered(request, from_query(operation.arguments, request.query_params.multi_items()))
+
+    async def answered(request: Request, raw: dict[str, Any]) -> Response:
         for name, value in request.path_params.items():
             if raw.setdefault(name, value) != value:
                 message = f"the path has {value!r:.100} and the arguments have another value"
@@ -137,9 +144,10 @@ def _rest_endpoint(route: RestRoute) -> Endpoint:
     return endpoint
 
 
-async def _refused(request: Request, exc: Exception) -> Response:
+async def _refused(request: Request, exc: Exception) -> Any:
     assert isinstance(exc, GraphmemError)
-    return challenged(refusal(exc, request.scope), exc, request.scope, request.app.state.services.settings)
+    settings = request.app.state.services.settings
+    return drained(challenged(refusal(exc, request.scope), exc, request.scope, settings), request.scope)
 
 
 async def _no_route(request: Request, exc: Exception) -> Response:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
@@ -15,6 +17,9 @@ from graphmem.settings import Settings
 
 DRAINED_BYTES_LIMIT = 128_000_000
 """Bytes of a refused body that are read and dropped. A sender reads the answer only after it has sent all."""
+DRAIN_SECONDS = 60.0
+"""Seconds for which the rest of a refused body is read."""
+_UNREAD = "body_is_unread"
 
 
 async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
@@ -25,10 +30,18 @@ async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
         UnsupportedMediaType: the body is not declared as JSON.
         InvalidJson: the body is malformed, not an object, or has NaN, a lone surrogate or too deep nesting.
     """
-    body = await read_bytes(request, settings)
+    return object_of(await read_bytes(request, settings), request.headers.get("content-type", ""))
+
+
+def object_of(body: bytes, content_type: str) -> dict[str, Any]:
+    """Return the JSON object of a body; an empty body is an empty object.
+
+    Raises:
+        UnsupportedMediaType, InvalidJson: as :func:`read_json`.
+    """
     if not body:
         return {}
-    _check_type(request.headers.get("content-type", ""))
+    _check_type(content_type)
     try:
         value = canonical.decode(body)
     except ValueError as exc:
@@ -49,9 +62,60 @@ async def read_bytes(request: Request, settings: Settings) -> bytes:
         async with asyncio.timeout(settings.body_timeout):
             return await _read(request, settings.max_body_bytes)
     except TimeoutError:
-        raise InvalidJson(f"the body took longer than {settings.body_timeout:g} seconds to arrive") from None
+        raise too_slow(settings) from None
     except ClientDisconnect:
         raise InvalidJson("the connection was closed before the body was complete") from None
+
+
+def too_slow(settings: Settings) -> InvalidJson:
+    """Return the error of a body that does not arrive in time."""
+    return InvalidJson(f"the body took longer than {settings.body_timeout:g} seconds to arrive")
+
+
+def announced_size(request: Request) -> int:
+    """Return the length that a request announces for its body, in bytes; 0 if it announces none."""
+    declared = request.headers.get("content-length", "")
+    return int(declared[:18]) if declared.isascii() and declared.isdigit() else 0
+
+
+def leave_unread(request: Request, size: int = 0) -> None:
+    """Note that a refused body is not read to its end before the answer: :class:`Drained` reads the rest.
+
+    ``size``: bytes that it announces. A sender of very many is cut off.
+    """
+    if size <= DRAINED_BYTES_LIMIT:
+        request.scope.setdefault("state", {})[_UNREAD] = True
+
+
+class Drained:
+    """The answer to a request whose body was refused before its end: answered at once, and then read.
+
+    A sender may read the answer only after it has sent all.
+    """
+
+    def __init__(self, answer: Response) -> None:
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_open(message: Message) -> None:
+            is_body = message["type"] == "http.response.body"
+            await send({**message, "more_body": True} if is_body else message)
+
+        await self._answer(scope, receive, send_open)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                left = DRAINED_BYTES_LIMIT
+                while left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body"):
+                        break
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def drained(answer: Response, scope: Scope) -> Response | Drained:
+    """Return the answer to a request; one whose body is not read yet is read after it."""
+    return Drained(answer) if scope.get("state", {}).pop(_UNREAD, False) else answer
 
 
 class Replayed:
@@ -110,12 +174,9 @@ def _check_type(content_type: str) -> None:
 
 
 async def _read(request: Request, most: int) -> bytes:
-    declared = request.headers.get("content-length", "")
-    size = int(declared[:18]) if declared.isascii() and declared.isdigit() else 0
+    size = announced_size(request)
     if size > most:
-        if size <= DRAINED_BYTES_LIMIT:
-            async for _ in request.stream():
-                pass
+        leave_unread(request, size)
         raise PayloadTooLarge(size=size, max_size=most)
     parts: list[bytes] = []
     size = 0

@@ -10,7 +10,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphmem.api.body import Replayed
+from graphmem.api.body import Replayed, drained
 from graphmem.api.public import is_public
 from graphmem.api.refusals import challenged, refusal
 from graphmem.auth import public_actor
@@ -107,6 +107,7 @@ class Gate:
             state: dict[str, Any] = scope.setdefault("state", {})
             state["actor"] = actor.named(headers.get("x-client-name", "rest"))
         except GraphmemError as exc:
-            await challenged(refusal(exc, scope), exc, scope, self.settings)(scope, receive, send)
+            answer = challenged(refusal(exc, scope), exc, scope, self.settings)
+            await drained(answer, scope)(scope, receive, send)
             return
         await self.app(scope, body.receive, send)

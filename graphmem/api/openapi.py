@@ -146,18 +146,30 @@ def _describe(
     if method not in BODY_METHODS:
         parameters += _query(operation, model, in_path)
     else:
-        described["requestBody"] = {
-            "required": bool(model.get("required")),
-            "content": {
-                "application/json": {"schema": {"$ref": REF.format(model=operation.arguments.__name__)}}
-            },
-        }
+        reference = {"$ref": REF.format(model=operation.arguments.__name__)}
+        content: dict[str, Any] = {"application/json": {"schema": reference}}
+        if operation.takes_file:
+            content["multipart/form-data"] = {"schema": _form(reference)}
+        described["requestBody"] = {"required": bool(model.get("required")), "content": content}
     if parameters:
         described["parameters"] = parameters
     described["responses"] = _responses(operation, method, components)
     if operation.public:
         described["security"] = []
     return described
+
+
+def _form(reference: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a form with a file. The arguments are one part of it, or a part each."""
+    return {
+        "type": "object",
+        "description": "The file, and the arguments: as JSON in one part, or each in a part of its own name.",
+        "properties": {
+            "file": {"type": "string", "contentMediaType": "application/octet-stream"},
+            "arguments": reference,
+        },
+        "additionalProperties": True,
+    }
 
 
 def _arguments(model: type[BaseModel], components: dict[str, Any]) -> dict[str, Any]:

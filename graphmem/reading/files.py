@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import binascii
 import hashlib
 import io
 from pathlib import PurePosixPath
-from typing import Annotated, BinaryIO, Final, NotRequired, cast
+from typing import Annotated, Any, BinaryIO, Final, NotRequired, cast
 
-from pydantic import Field
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NotBlank, invalid
@@ -36,13 +35,31 @@ from graphmem.writing.sources import NewSource
 NAME_LIMIT: Final = 1_000
 TYPE_LIMIT: Final = 255
 CHUNK_BYTES: Final = 1 << 20
+BASE64_CHARACTERS: Final = 4 << 18
+"""Characters of base64 that are decoded at once."""
+_EMPTY: Final = "the file is empty: give at least one byte"
 FILE_ERRORS: Final[tuple[type[GraphmemError], ...]] = (
     FileContentInvalid, FileEmpty, FileUnreadable, FileIsDirectory, FilePathRefused, FileTooLarge,
     SandboxDisabled,
 )  # fmt: skip
 """What an operation that takes a file raises beyond the errors of every operation."""
 
-FileContent = Annotated[str | None, Field(description="A file in base64.")]
+
+class Upload:
+    """A file of a request whose bytes a face has received: ``file`` is open for reading at its first byte.
+
+    It stands in the place of the base64 of ``file_content``. No JSON can hold one.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+
+def _content(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, Upload) else handler(value)
+
+
+FileContent = Annotated[str | None, WrapValidator(_content), Field(description="A file in base64.")]
 FilePath = Annotated[
     Annotated[str, Field(min_length=1, max_length=PATH_CHARACTERS_LIMIT), NotBlank] | None,
     Field(description="Or its path."),
@@ -130,7 +147,8 @@ async def received(
         limited = cast(BinaryIO, Limited(file))
         head = await asyncio.to_thread(_head, file)
         if not head:
-            raise _refused(FileEmpty, arguments, "the file is empty: give at least one byte")
+            given = "file_content" if arguments.file_path is None else "file_path"
+            raise _refused(FileEmpty, given, _EMPTY)
         if commit:
             stored = await context.services.objects.put(owner, limited)
         else:
@@ -153,18 +171,27 @@ async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
         FilePathRefused, FileIsDirectory, FileUnreadable: the path is that of no file that may be read.
         SandboxDisabled: the sandbox takes no paths.
     """
+    content = cast("str | Upload | None", arguments.file_content)
     if arguments.file_path is None:
-        assert arguments.file_content is not None
-        return io.BytesIO(await asyncio.to_thread(_decoded, arguments))
-    if arguments.file_content is not None:
+        assert content is not None
+        if isinstance(content, Upload):
+            return _checked(content.file)
+        return await asyncio.to_thread(decoded, content)
+    if content is not None:
         raise invalid([{"path": "$.file_path", "message": "give file_content or file_path, not both"}])
     settings = context.services.settings
     if settings.sandbox:
         raise SandboxDisabled(
             "file_path is disabled in the public sandbox: send file_content", path="$.file_path"
         )
-    file = await asyncio.to_thread(open_contained, arguments.file_path, settings.file_roots)
-    size = file.seek(0, io.SEEK_END)
+    return _checked(await asyncio.to_thread(open_contained, arguments.file_path, settings.file_roots))
+
+
+def _checked(file: BinaryIO) -> BinaryIO:
+    """Return an open file at its first byte, after a look at its size."""
+    # The file of a form is of a class whose seek returns nothing.
+    file.seek(0, io.SEEK_END)
+    size = file.tell()
     file.seek(0)
     if size > FILE_BYTES_LIMIT:
         file.close()
@@ -228,9 +255,8 @@ def _digested(file: BinaryIO) -> Stored:
     return Stored(digest.hexdigest(), size)
 
 
-def _refused(kind: type[FileContentInvalid], arguments: FileArguments, message: str) -> FileContentInvalid:
-    path = "$.file_content" if arguments.file_path is None else "$.file_path"
-    return kind(f"{path}: {message}", issues=[{"path": path, "message": message}])
+def _refused(kind: type[FileContentInvalid], name: str, message: str) -> FileContentInvalid:
+    return kind(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
 
 
 def _too_large(size: int) -> FileTooLarge:
@@ -241,8 +267,14 @@ def _too_large(size: int) -> FileTooLarge:
     )
 
 
-def _decoded(arguments: FileArguments) -> bytes:
-    content = cast(str, arguments.file_content)
+def decoded(content: str | bytes | memoryview) -> io.BytesIO:
+    """Return a file that is given in base64, at its first byte.
+
+    Raises:
+        FileContentInvalid: it is no base64.
+        FileEmpty: it holds no byte.
+        FileTooLarge: it holds more bytes than the limit.
+    """
     # Four characters of base64 stand for three bytes: most that is too large is refused unread.
     if len(content) // 4 * 3 > FILE_BYTES_LIMIT + 2:
         raise _too_large(len(content) // 4 * 3)
@@ -250,11 +282,18 @@ def _decoded(arguments: FileArguments) -> bytes:
         # The library takes more padding than the standard allows.
         if len(content) % 4:
             raise ValueError(f"{len(content)} characters are no multiple of 4")
-        data = base64.b64decode(content, validate=True)
+        # In parts: the other threads of the process do not wait for the whole.
+        file = io.BytesIO()
+        for start in range(0, len(content), BASE64_CHARACTERS):
+            if file.tell() != start // 4 * 3:
+                raise ValueError("padding before the end")
+            file.write(binascii.a2b_base64(content[start : start + BASE64_CHARACTERS], strict_mode=True))
     except (binascii.Error, ValueError) as exc:
-        raise _refused(FileContentInvalid, arguments, f"this is no base64 (RFC 4648): {exc}") from exc
-    if len(data) > FILE_BYTES_LIMIT:
-        raise _too_large(len(data))
-    if not data:
-        raise _refused(FileEmpty, arguments, "the file is empty: give at least one byte")
-    return data
+        raise _refused(FileContentInvalid, "file_content", f"this is no base64 (RFC 4648): {exc}") from exc
+    size = file.tell()
+    if size > FILE_BYTES_LIMIT:
+        raise _too_large(size)
+    if not size:
+        raise _refused(FileEmpty, "file_content", _EMPTY)
+    file.seek(0)
+    return file

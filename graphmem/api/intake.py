@@ -1,0 +1,258 @@
+"""The arguments of requests that may hold a file: as JSON with the file in base64, or as a form.
+
+A large JSON body is in memory as a whole, so few are read at a time. The file of a form is on the disk, and
+its memory is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect, Request
+
+from graphmem.api.body import announced_size, leave_unread, object_of, too_slow
+from graphmem.arguments import Arguments, holding_json, invalid
+from graphmem.errors import FileTooLarge, InvalidJson, PayloadTooLarge, ServiceBusy
+from graphmem.ingest.document import FILE_BYTES_LIMIT
+from graphmem.model import canonical
+from graphmem.reading.files import Upload, decoded
+from graphmem.settings import Settings
+
+MULTIPART: Final = "multipart/form-data"
+ALLOWANCE_BYTES: Final = 1 << 20
+"""Bytes that a body may have beside the largest file."""
+JSON_BYTES_LIMIT: Final = 4 * -(-FILE_BYTES_LIMIT // 3) + ALLOWANCE_BYTES
+FORM_BYTES_LIMIT: Final = FILE_BYTES_LIMIT + ALLOWANCE_BYTES
+LARGE_BODIES: Final = 2
+"""Large JSON bodies that one process holds at a time."""
+WAIT_SECONDS: Final = 20.0
+"""Seconds that another one waits for its turn."""
+FIELDS_LIMIT: Final = 50
+_KEY: Final = b'"file_content"'
+_SPACES: Final = b" \t\r\n"
+
+
+class Intake:
+    """Reads the bodies of requests that may hold a file, in one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._places = asyncio.Semaphore(LARGE_BODIES)
+
+    @contextlib.asynccontextmanager
+    async def arguments(self, request: Request, model: type[Arguments]) -> AsyncIterator[dict[str, Any]]:
+        """Yield the arguments of a request; a file is an :class:`Upload`, or its base64 as it came.
+
+        Raises:
+            FileTooLarge: the body is larger than that of the largest file.
+            PayloadTooLarge: what is beside the file is larger than ``Settings.max_body_bytes``.
+            ServiceBusy: other large bodies were held for too long.
+            UnsupportedMediaType, InvalidJson, InvalidInput: the body is neither JSON nor a form, or damaged.
+        """
+        async with contextlib.AsyncExitStack() as held:
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            read = self._form(request, model, held) if kind == MULTIPART else self._json(request, held)
+            yield await read
+
+    async def _json(self, request: Request, held: contextlib.AsyncExitStack) -> dict[str, Any]:
+        most = self._settings.max_body_bytes
+        limit = max(JSON_BYTES_LIMIT, most)
+        size = announced_size(request)
+        if size > limit:
+            leave_unread(request, size)
+            raise _too_large(size // 4 * 3)
+        if size > most:
+            await self._take_place(held)
+        body = bytearray()
+        is_large = size > most
+        async for part in self._parts(request):
+            body += part
+            if len(body) > limit:
+                leave_unread(request)
+                raise _too_large(len(body) // 4 * 3)
+            if len(body) > most and not is_large:
+                # Its length was not announced.
+                is_large = True
+                await self._take_place(held)
+        content_type = request.headers.get("content-type", "")
+        if len(body) <= most:
+            return object_of(bytes(body), content_type)
+        return await asyncio.to_thread(_large_object, body, content_type, most)
+
+    async def _form(
+        self, request: Request, model: type[Arguments], held: contextlib.AsyncExitStack
+    ) -> dict[str, Any]:
+        size = announced_size(request)
+        if size > FORM_BYTES_LIMIT:
+            leave_unread(request, size)
+            raise _too_large(size)
+        try:
+            parser = _FormParser(request.headers, self._form_parts(request), self._settings.max_body_bytes)
+            form = await parser.parse()
+        except MultiPartException as exc:
+            raise invalid([{"path": "$", "message": f"the form cannot be read: {exc.message}"}]) from None
+        held.push_async_callback(form.close)
+        raw: dict[str, Any] = {}
+        json_names = holding_json(model)
+        for name, value in form.multi_items():
+            if isinstance(value, UploadFile):
+                _take_file(raw, name, value)
+            elif name == "arguments":
+                for each, inner in _object(value).items():
+                    _put(raw, each, inner)
+            else:
+                _put(raw, name, _value(name, value) if name in json_names else value)
+        return raw
+
+    async def _form_parts(self, request: Request) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._parts(request):
+            size += len(part)
+            if size > FORM_BYTES_LIMIT:
+                leave_unread(request)
+                raise _too_large(size)
+            yield part
+
+    async def _parts(self, request: Request) -> AsyncIterator[bytes]:
+        """Yield the parts of a body, within ``Settings.body_timeout`` for every ``max_body_bytes`` of it."""
+        seconds, most = self._settings.body_timeout, self._settings.max_body_bytes
+        loop = asyncio.get_running_loop()
+        spent, size = 0.0, 0
+        parts = request.stream()
+        while True:
+            begin = loop.time()
+            try:
+                async with asyncio.timeout(seconds * (1 + size / most) - spent):
+                    part = await anext(parts, None)
+            except TimeoutError:
+                raise too_slow(self._settings) from None
+            except ClientDisconnect:
+                raise InvalidJson("the connection was closed before the body was complete") from None
+            if part is None:
+                return
+            # Only the time of the sender counts, not that in which the parts are written.
+            spent += loop.time() - begin
+            size += len(part)
+            yield part
+
+    async def _take_place(self, held: contextlib.AsyncExitStack) -> None:
+        """Wait for a place among the large bodies, and hold it until the request is answered.
+
+        Raises:
+            ServiceBusy: none became free.
+        """
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            raise ServiceBusy(
+                f"{LARGE_BODIES} large bodies are read at a time, and others were first: try again in a "
+                "moment, or send the file as multipart/form-data"
+            ) from None
+        held.callback(self._places.release)
+
+
+class _FormParser(MultiPartParser):
+    """The parser of forms, with a limit on the texts together: they are kept in memory."""
+
+    def __init__(self, headers: Any, stream: Any, most: int) -> None:
+        super().__init__(headers, stream, max_files=1, max_fields=FIELDS_LIMIT, max_part_size=most)
+        self._most = most
+        self._texts = 0
+
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
+        if self._current_part.file is None:
+            self._texts += end - start
+            if self._texts > self._most:
+                raise PayloadTooLarge(size=self._texts, max_size=self._most)
+        super().on_part_data(data, start, end)
+
+
+def _take_file(raw: dict[str, Any], name: str, file: UploadFile) -> None:
+    """Add the file of a form to the arguments; a form without a choice has an empty one without a name."""
+    if not file.filename and not file.size:
+        return
+    if name not in ("file", "file_content"):
+        raise invalid([{"path": f"$.{name[:200]}", "message": "the part of the file is named file"}])
+    _put(raw, "file_content", Upload(file.file))
+    if file.filename and file.filename.strip():
+        raw.setdefault("original_filename", file.filename)
+    # Browsers and libraries send this one for every file that they do not know.
+    if file.content_type and file.content_type != "application/octet-stream":
+        raw.setdefault("mime_type", file.content_type)
+
+
+def _put(raw: dict[str, Any], name: str, value: Any) -> None:
+    if name in ("original_filename", "mime_type") and isinstance(raw.get("file_content"), Upload):
+        # What the arguments say goes before what the part of the file says.
+        raw[name] = value
+    elif raw.setdefault(name, value) is not value and raw[name] != value:
+        message = f"{name[:200]} is given twice, with different values"
+        raise invalid([{"path": f"$.{name[:200]}", "message": message}])
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = _value("arguments", text)
+    if not isinstance(value, dict):
+        raise InvalidJson(reason="the part arguments must be an object")
+    return value
+
+
+def _value(name: str, text: str) -> Any:
+    try:
+        return canonical.decode(text)
+    except ValueError as exc:
+        raise InvalidJson(f"the part {name[:200]} is not valid JSON: {exc}", reason=str(exc)[:200]) from None
+
+
+def _large_object(body: bytearray, content_type: str, most: int) -> dict[str, Any]:
+    """Return the object of a body above ``most`` bytes; its file is decoded without a copy as text.
+
+    What is beside the file is decoded as any other body, within the limit of any other body.
+    """
+    start, end = _longest_content(body)
+    if len(body) - (end - start) > most:
+        raise PayloadTooLarge(size=len(body), max_size=most)
+    placeholder = secrets.token_hex(16)
+    with memoryview(body) as view:
+        rest = b"".join((view[:start], placeholder.encode(), view[end:]))
+        raw = object_of(rest, content_type)
+        if raw.get("file_content") != placeholder:
+            raise PayloadTooLarge(size=len(body), max_size=most)
+        # Some libraries write a backslash before each slash.
+        is_escaped = body.find(b"\\", start, end) >= 0
+        with view[start:end] as content:
+            file = decoded(bytes(content).replace(b"\\/", b"/") if is_escaped else content)
+    return {**raw, "file_content": Upload(file)}
+
+
+def _longest_content(body: bytearray) -> tuple[int, int]:
+    """Return where the longest text of a member ``file_content`` begins and ends; equal if there is none."""
+    longest = 0, 0
+    place = body.find(_KEY)
+    while place >= 0:
+        start = place + len(_KEY)
+        while start < len(body) and body[start] in _SPACES + b":":
+            start += 1
+        if start < len(body) and body[start] == ord('"'):
+            end = body.find(b'"', start + 1)
+            if end < 0:
+                break
+            longest = max(longest, (start + 1, end), key=lambda each: each[1] - each[0])
+            start = end
+        place = body.find(_KEY, start)
+    return longest
+
+
+def _too_large(size: int) -> FileTooLarge:
+    return FileTooLarge(
+        f"the file has about {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
+        file_size=size,
+        max_size=FILE_BYTES_LIMIT,
+    )
