@@ -26,17 +26,25 @@ from graphmem.errors import DumpConflicts
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from graphmem.dump import RestoreResult, VerifyResult
+    from graphmem.dump import CreateResult, RestoreResult, VerifyResult
+    from graphmem.dump.files import MissingFiles
     from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
 # Paths are not checked here: opening the file reports permission errors.
 File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
 ELSEWHERE = "backup works on the data of this machine, not at {}: run it there"
-BYTES_ELSEWHERE = (
-    "The dump names the files that were stored, and does not hold their bytes: back up the object store as "
-    "well. `graphmem storage info` says where it is."
+WITHOUT_FILES = (
+    "The dump names {} files and does not hold their bytes: back up the object store as well. "
+    "`graphmem storage info` says where it is."
 )
+MISSING_IN_STORE = "The bytes of {} files are missing or damaged in the object store, and so in the dump:"
+MISSING_AFTERWARDS = (
+    "The bytes of {} files are neither in the dump nor in the object store: restore that one as well, or "
+    "store these files again:"
+)
+SHOWN_LIMIT = 20
+"""Conflicts and missing files that are printed for people."""
 STAGES = {
     "create": "writing observations",
     "verify": "verifying the file",
@@ -63,17 +71,21 @@ def create(
     force: Annotated[
         bool, typer.Option("--force", help="Replace an existing file, but never by an empty dump.")
     ] = False,
+    without_files: Annotated[
+        bool, typer.Option("--without-files", help="Leave out the bytes of the files that were stored.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the facts of every owner into one file, compressed and with checksums.
+    """Write the facts and files of every owner into one file, compressed and with checksums.
 
     Equal facts give equal files. Services may write meanwhile: the facts of an owner are those of one moment.
-    The file has facts only; restoring derives everything else from them. It names the files that were stored,
-    and does not hold their bytes: back up the object store as well.
+    The dump has facts and the bytes of the files that were stored; restoring derives everything else from
+    them. With --without-files it names these files only: back up the object store as well.
 
     \b
     Examples:
       graphmem backup create graphmem.dump
+      graphmem backup create graphmem.dump --without-files
       graphmem backup create /backups --owner 00000000-0000-0000-0000-000000000000
     """
     session = current(context)
@@ -83,17 +95,22 @@ def create(
         session.log_to_file(chosen)
         if os.path.isdir(path):
             path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
-        made = run_async(_create(chosen, path, owner or (), force))
-        show(made, as_json or session.as_json)
-        if made["sources"]:
-            stderr.print(BYTES_ELSEWHERE, style="yellow", highlight=False)
+        made = run_async(_create(chosen, path, owner or (), force, not without_files))
+        answer = _created(made)
+        show(answer, as_json or session.as_json)
+        if as_json or session.as_json:
+            return
+        if without_files and answer["sources"]:
+            stderr.print(WITHOUT_FILES.format(f"{answer['sources']:,}"), style="yellow", highlight=False)
+        _tell_missing(MISSING_IN_STORE, made.missing_files)
 
 
 @app.command()
 def verify(context: typer.Context, path: File, as_json: Json = False) -> None:
-    """Verify every byte of a dump against its checksums. No database is needed.
+    """Verify every byte of a dump against its checksums, and of its files against their hashes.
 
-    `root` is one hash of all facts: equal facts have equal hashes, on every machine.
+    No database and no object store is needed. `files_missing` counts files that the dump names and does not
+    hold. `root` is one hash of all facts: equal facts have equal hashes, on every machine.
 
     \b
     Example:
@@ -119,11 +136,12 @@ def restore(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Restore the facts of a dump that the database lacks, and derive everything else from them.
+    """Restore the facts and files of a dump, and derive everything else from them.
 
-    Stored facts stay: the result is the union of the database and the dump. A restore that was
-    interrupted can be run again. Facts of the dump that contradict stored ones are listed and left out, and
-    the exit code is 5. Services may run meanwhile.
+    Files go into the object store, facts that the database lacks into the database. Stored facts stay: the
+    result is the union of the database and the dump. A restore that was interrupted can be run again. Facts
+    of the dump that contradict stored ones are listed and left out, and the exit code is 5. Services may run
+    meanwhile.
 
     \b
     Examples:
@@ -137,31 +155,40 @@ def restore(
         result = run_async(_restore(chosen, path, dry_run))
         conflicts = [conflict.report() for conflict in result.conflicts]
         show(_restored(path, result), as_json or session.as_json)
+        if not (as_json or session.as_json):
+            _tell_missing(MISSING_AFTERWARDS, result.missing_files)
         if result.conflict_count:
             if not (as_json or session.as_json):
                 from graphmem.cli.tables import plain
 
-                for conflict in conflicts[:20]:
+                for conflict in conflicts[:SHOWN_LIMIT]:
                     stderr.print(plain(f"  {conflict['what']} {conflict['id']}: {conflict['message']}"))
             raise DumpConflicts(conflict_count=result.conflict_count, conflicts=conflicts)
 
 
-async def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bool) -> dict[str, Any]:
+def _tell_missing(message: str, missing: MissingFiles) -> None:
+    """Print how many files are missing, and which ones."""
+    from graphmem.cli.tables import plain
+
+    if missing.count:
+        stderr.print(plain(message.format(f"{missing.count:,}"), "yellow"), highlight=False)
+    for file in missing.listed[:SHOWN_LIMIT]:
+        stderr.print(plain(f"  {file.source_id} {file.name or ''}".rstrip()))
+
+
+async def _create(
+    chosen: Settings, path: Path, owners: Sequence[str], force: bool, files: bool
+) -> CreateResult:
     from graphmem import dump
     from graphmem.runtime import open_services
 
     name = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
     async with open_services(chosen, fetching(), waiting=tell_progress) as services:
         with _bars() as bars:
-
-            def tell(done: int, total: int | None) -> None:
-                bars.advance("create", done, total)
-
-            made = await dump.create(
-                services.database, path, owners, force=force, database_name=name, progress=tell
-            )
-    counted = _counted(made.manifest.contents)
-    return {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
+            return await dump.create(
+                services.database, path, owners, objects=services.objects if files else None, force=force,
+                database_name=name, progress=bars.advance,
+            )  # fmt: skip
 
 
 async def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult:
@@ -171,22 +198,35 @@ async def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult
     async with open_services(chosen, fetching(), waiting=tell_progress) as services:
         with _bars() as bars:
             where = services.database, services.vocabulary, services.writers
-            return await dump.restore(*where, path, dry_run=dry_run, progress=bars.advance)
+            return await dump.restore(
+                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
+            )
 
 
 def _counted(contents: dict[str, Any]) -> dict[str, Any]:
     from graphmem.model import times
 
     owners = contents["owners"]
-    names = "schemas", "transactions", "sources", "observations"
+    names = "schemas", "transactions", "sources", "interpretations", "observations", "files", "file_bytes"
     newest = max((owner["recorded_at"] for owner in owners), default=None)
     return {
         "owners": len(owners),
         "relationship_types": contents["relationship_types"],
-        # Format 1 has no sources.
+        # Format 1 has no sources, and a dump without files does not count them.
         **{name: sum(owner.get(name, 0) for owner in owners) for name in names},
         "recorded_at": None if newest is None else times.render(newest),
     }
+
+
+def _created(made: CreateResult) -> dict[str, Any]:
+    counted = _counted(made.manifest.contents) | _missing(made.missing_files)
+    return {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
+
+
+def _missing(missing: MissingFiles) -> dict[str, Any]:
+    """Return how many files are missing, and the first of them if there are any."""
+    listed = {"missing_files": [file.report() for file in missing.listed]} if missing.count else {}
+    return {"files_missing": missing.count, **listed}
 
 
 def _verified(path: Path, result: VerifyResult) -> dict[str, Any]:
@@ -199,6 +239,7 @@ def _verified(path: Path, result: VerifyResult) -> dict[str, Any]:
         "graphmem": result.header.graphmem,
         "format": result.header.format,
         **_counted(result.manifest.contents),
+        "files_missing": result.missing_files,
         "root": result.manifest.root,
     }
 
@@ -214,6 +255,8 @@ def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
         "observations": result.observations,
         "known_transactions": result.known_transactions,
         "known_observations": result.known_observations,
+        "files": result.files,
+        **_missing(result.missing_files),
         "owners_derived_again": len(result.audited_owners),
         "conflicts": result.conflict_count,
         "root": result.verified.manifest.root,
@@ -235,9 +278,18 @@ class _Bars:
         self._of_things = counted_progress()
         self._tasks: dict[str, Any] = {}
         self._shown: Progress | None = None
+        self._stage = ""
+        self._files = [0, 0]
 
     def advance(self, stage: str, done: int, total: int | None) -> None:
-        """Advance the bar of a stage by ``done``. A ``total`` begins a new bar."""
+        """Advance the bar of a stage by ``done``. A ``total`` begins a new bar.
+
+        The bytes of files stand beside the bar that is shown.
+        """
+        if stage == "files":
+            self._advance_files(done, total)
+            return
+        self._stage = stage
         progress = self._of_bytes if stage == "verify" else self._of_things
         if total is not None or stage not in self._tasks:
             self.close()
@@ -245,6 +297,13 @@ class _Bars:
             self._shown = progress
             self._tasks[stage] = progress.add_task(STAGES[stage], total=total)
         progress.advance(self._tasks[stage], done)
+
+    def _advance_files(self, done: int, total: int | None) -> None:
+        self._files = [self._files[0] + done, self._files[1]] if total is None else [done, total]
+        if self._shown is not None and self._files[1]:
+            written, whole = (count / 1e6 for count in self._files)
+            text = f"{STAGES[self._stage]}, {written:,.1f} of {whole:,.1f} MB of files"
+            self._shown.update(self._tasks[self._stage], description=text)
 
     def close(self) -> None:
         """Stop drawing; the bars stay on the screen."""

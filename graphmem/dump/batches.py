@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from graphmem.dump.files import decoded
 from graphmem.dump.records import (
+    FileChunk,
     Interpretation,
     Observation,
     Owner,
@@ -60,6 +62,19 @@ class Batch:
 
 
 @dataclass(slots=True)
+class FileContent:
+    """The bytes of a file of an owner, which are read from the dump as they are taken.
+
+    It comes before the batch of the transaction that stored the file.
+    """
+
+    owner: str
+    content_hash: str
+    size: int
+    chunks: Iterator[bytes]
+
+
+@dataclass(slots=True)
 class OwnerStart:
     """An owner with all schema versions: schemas are restored before the owner's transactions."""
 
@@ -67,8 +82,8 @@ class OwnerStart:
     schemas: list[Schema] = field(default_factory=list)
 
 
-def batches(records: Iterable[Record]) -> Iterator[RelationshipType | OwnerStart | Batch]:
-    """Yield the records of a dump in its order: each owner's start, then the owner's batches."""
+def batches(records: Iterable[Record]) -> Iterator[RelationshipType | OwnerStart | Batch | FileContent]:
+    """Yield the records of a dump in its order: each owner's start, then the owner's files and batches."""
     start: OwnerStart | None = None
     pending = _Pending()
     for part in _parts(records):
@@ -86,6 +101,13 @@ def batches(records: Iterable[Record]) -> Iterator[RelationshipType | OwnerStart
             if not pending.started:
                 yield start
                 pending.started = True
+            if isinstance(part, FileContent):
+                part.owner = start.owner
+                yield part
+                for _ in part.chunks:
+                    # Those that nobody took.
+                    pass
+                continue
             if pending.parts and not pending.has_room(part):
                 yield Batch(start.owner, pending.parts)
                 pending = _Pending(started=True)
@@ -125,9 +147,13 @@ def _rest(start: OwnerStart, pending: _Pending) -> Iterator[OwnerStart | Batch]:
         yield Batch(start.owner, pending.parts)
 
 
-def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Schema | Part]:
-    """Yield each transaction with all of its observations, and the other records unchanged."""
+def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Schema | Part | FileContent]:
+    """Yield each transaction with all of its observations, and the other records unchanged.
+
+    A file is yielded before the transaction that stored it, without its owner.
+    """
     part: Part | None = None
+    records = iter(records)
     for record in records:
         if isinstance(record, Observation):
             assert part is not None
@@ -136,6 +162,11 @@ def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Sch
         if isinstance(record, Source):
             assert part is not None
             part.sources.append(record)
+            continue
+        if isinstance(record, FileChunk):
+            assert part is not None
+            source = part.sources[-1]
+            yield FileContent("", source.content_hash, source.size, _chunks(record, records, source.size))
             continue
         if isinstance(record, Interpretation):
             assert part is not None
@@ -150,3 +181,17 @@ def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Sch
             yield record
     if part is not None:
         yield part
+
+
+def _chunks(first: FileChunk, records: Iterator[Record], size: int) -> Iterator[bytes]:
+    """Yield the bytes of a file of some size, from its first chunk on."""
+    data = decoded(first.data)
+    while data:
+        yield data
+        size -= len(data)
+        if not size:
+            return
+        record = next(records)
+        # The records were checked: a file has all of its chunks.
+        assert isinstance(record, FileChunk)
+        data = decoded(record.data)

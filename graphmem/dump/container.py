@@ -36,11 +36,15 @@ _HEADER, _CHUNK, _MANIFEST, _END = b"H", b"C", b"M", b"E"
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """How a dump was made; ``created_at`` is microseconds. The root does not cover the header."""
+    """How a dump was made; ``created_at`` is microseconds. The root does not cover the header.
+
+    ``files``: whether the dump has the bytes of files.
+    """
 
     format: int
     graphmem: str
     created_at: int
+    files: bool = False
 
 
 @dataclass(slots=True)
@@ -69,7 +73,7 @@ class Manifest:
 class Writer:
     """Writes lines into a file. It holds one chunk in memory."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, *, files: bool = True) -> None:
         self._file = file
         self._lines: list[bytes] = []
         self._chunk_bytes = 0
@@ -83,7 +87,8 @@ class Writer:
         self._file_hash = hashlib.sha256()
         self.manifest = Manifest()
         file.write(MAGIC)
-        header = {"format": FORMAT, "graphmem": __version__, "created_at": times.render(times.now())}
+        created_at = times.render(times.now())
+        header = {"format": FORMAT, "graphmem": __version__, "created_at": created_at, "files": files}
         self._frame(_HEADER, canonical.encode(header).encode())
         # The hash begins after the header, so that the same state has the same hash.
         self._file_hash = hashlib.sha256()
@@ -236,7 +241,9 @@ class Reader:
                 known=FORMAT,
             )
         try:
-            return Header(version, str(graphmem), times.parse(header["created_at"]))
+            # The first dumps of format 2 say nothing of files, and have none.
+            files = header.get("files", False) is True
+            return Header(version, str(graphmem), times.parse(header["created_at"]), files)
         except (KeyError, ValueError, TypeError) as exc:
             raise self._damaged("the header has no valid time") from exc
 

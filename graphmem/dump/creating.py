@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import os
 import re
 import secrets
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,22 +18,32 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
 from graphmem.dump import container, records
+from graphmem.dump.files import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
 from graphmem.dump.stored import OBSERVATION, StoredInterpretation, StoredSource, StoredTransaction
-from graphmem.errors import DatabaseFull, DumpRefused
+from graphmem.errors import DatabaseFull, DumpRefused, ObjectDamaged, ObjectMissing
 from graphmem.model.schema import version_order
+from graphmem.objects import ObjectStore
 from graphmem.writing.state import LockedOwner
 
 PAGE_TRANSACTIONS: Final = 500
 """Transactions that one query reads; fewer where their values are large."""
 ABANDONED_AFTER_SECONDS: Final = 86_400.0
 """A partial file that nobody has written to for this long belongs to no backup under way."""
-Progress = Callable[[int, int | None], None]
-"""Called with the observations written since the last call, and with their total where it is known."""
+SPOOL_BYTES: Final = 2 << 20
+"""Bytes of a file that are held in memory until all of it is read and checked; more wait on the disk."""
+Progress = Callable[[str, int, int | None], None]
+"""Called with the stage, the work done since the last call, and the total where it is known.
+
+The stages are ``create`` (in observations) and ``files`` (in bytes); they go on side by side.
+"""
 
 
 @dataclass(slots=True)
 class OwnerContents:
-    """The counts of one owner in a dump; ``recorded_at`` (microseconds) is that of the newest transaction."""
+    """The counts of one owner in a dump; ``recorded_at`` (microseconds) is that of the newest transaction.
+
+    ``files`` and ``file_bytes`` are of the files whose bytes the dump has; None if it has none on purpose.
+    """
 
     owner: str
     recorded_at: int = 0
@@ -40,17 +52,28 @@ class OwnerContents:
     sources: int = 0
     interpretations: int = 0
     observations: int = 0
+    files: int | None = 0
+    file_bytes: int | None = 0
+
+    @property
+    def counted(self) -> dict[str, Any]:
+        """The counts as the manifest holds them."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(slots=True)
 class CreateResult:
-    """A created dump; ``size`` is that of its file in bytes."""
+    """A created dump; ``size`` is that of its file in bytes.
+
+    ``missing_files`` are those whose bytes the object store does not have, or has damaged.
+    """
 
     path: Path
     size: int
     manifest: container.Manifest
     owners: list[OwnerContents] = field(default_factory=list)
     relationship_types: int = 0
+    missing_files: MissingFiles = field(default_factory=MissingFiles)
 
 
 async def create(
@@ -58,11 +81,12 @@ async def create(
     path: Path,
     owners: Sequence[str] = (),
     *,
+    objects: ObjectStore | None,
     force: bool = False,
     database_name: str = "this database",
     progress: Progress | None = None,
 ) -> CreateResult:
-    """Write the facts of some owners, or of all, into a file.
+    """Write the facts of some owners, or of all, into a file, with the bytes of their files.
 
     The facts of an owner are those of one moment: later writes are left out. The file gets its name once it
     is complete and on disk; only its owner may read it. Partial files of backups to the same name are removed
@@ -71,15 +95,17 @@ async def create(
     Args:
         owners: empty for all owners with all registered relationship types. Else only the types of the
             owners' relationships are dumped.
+        objects: where the bytes of files are; None leaves them out.
         database_name: how messages name the database.
 
     Raises:
         DumpRefused: the file exists, and ``force`` is not given or the database is empty; the file cannot be
             written; or an owner has stored nothing, or was erased meanwhile.
-        Unavailable: the database failed.
+        Unavailable: the database or the object store failed.
     """
     with _file(path, force) as file:
-        creator = _Creator(database, container.Writer(file), progress or (lambda done, total: None))
+        writer = container.Writer(file, files=objects is not None)
+        creator = _Creator(database, objects, writer, progress or (lambda stage, done, total: None))
         result = await creator.run(owners)
         if not result.owners:
             _refuse_empty_replacement(path, database_name)
@@ -98,6 +124,12 @@ class _Cut:
 
     sequence: int
     counts: _Counts
+
+
+class _FileBytes(NamedTuple):
+    """The row of ``dump.file_bytes``."""
+
+    bytes: int
 
 
 class _TypeRow(NamedTuple):
@@ -149,8 +181,11 @@ class _TransactionPage(NamedTuple):
 
 
 class _Creator:
-    def __init__(self, database: Database, writer: container.Writer, progress: Progress) -> None:
-        self._database, self._writer, self._progress = database, writer, progress
+    def __init__(
+        self, database: Database, objects: ObjectStore | None, writer: container.Writer, progress: Progress
+    ) -> None:
+        self._database, self._objects, self._writer, self._progress = database, objects, writer, progress
+        self._missing = MissingFiles()
 
     async def run(self, chosen: Sequence[str]) -> CreateResult:
         owners = sorted(set(chosen) or [owner async for owner in every_owner(self._database)])
@@ -158,14 +193,16 @@ class _Creator:
         for owner in chosen:
             if not cuts[owner].sequence:
                 raise DumpRefused(f"the owner {owner} has stored nothing here", owner=owner)
-        self._progress(0, sum(cut.counts.observations for cut in cuts.values()))
+        self._progress("create", 0, sum(cut.counts.observations for cut in cuts.values()))
+        if self._objects is not None:
+            self._progress("files", 0, sum([await self._file_bytes(owner) for owner in owners]))
         types = {kind for cut in cuts.values() for kind in cut.counts.relationship_types} if chosen else None
-        result = CreateResult(Path(), 0, self._writer.manifest)
+        result = CreateResult(Path(), 0, self._writer.manifest, missing_files=self._missing)
         result.relationship_types = await self._relationship_types(types)
         for owner in owners:
             result.owners.append(await self._owner(owner, cuts[owner].sequence))
         self._writer.finish({
-            "owners": [asdict(contents) for contents in result.owners],
+            "owners": [contents.counted for contents in result.owners],
             "relationship_types": result.relationship_types,
         })  # fmt: skip
         return result
@@ -191,7 +228,10 @@ class _Creator:
         return len(types)
 
     async def _owner(self, owner: str, sequence: int) -> OwnerContents:
-        contents = OwnerContents(owner)
+        contents = (
+            OwnerContents(owner) if self._objects else OwnerContents(owner, files=None, file_bytes=None)
+        )
+        met = Contents()
         self._add("owner", {"id": owner})
         async for kind, versions in self._schemas(owner, sequence):
             for schema in versions:
@@ -201,6 +241,8 @@ class _Creator:
             self._add("transaction", transaction._asdict())
             for source in sources:
                 self._add("source", source._asdict())
+                if self._objects is not None and met.meet(source.content_hash):
+                    await self._add_file(self._objects, contents, source)
             contents.sources += len(sources)
             for interpretation in interpretations:
                 self._add("interpretation", interpretation._asdict())
@@ -210,13 +252,37 @@ class _Creator:
             contents.transactions += 1
             contents.observations += len(observations)
             contents.recorded_at = transaction.recorded_at
-            self._progress(len(observations), None)
+            self._progress("create", len(observations), None)
         if contents.transactions < sequence and await self._sequence(owner) < sequence:
             raise DumpRefused(
                 f"the data of the owner {owner} was erased while the backup was written: run it again",
                 owner=owner,
             )
         return contents
+
+    async def _file_bytes(self, owner: str) -> int:
+        return (await self._database.reads(owner).only("dump.file_bytes", _FileBytes)).bytes
+
+    async def _add_file(self, objects: ObjectStore, contents: OwnerContents, source: StoredSource) -> None:
+        """Write the bytes of a file once all of them were read and checked, or note that it is missing."""
+        with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
+            try:
+                async for chunk in objects.read(contents.owner, source.content_hash, size=source.size):
+                    spool.write(chunk)
+            except (ObjectMissing, ObjectDamaged) as exc:
+                file = contents.owner, source.id, source.content_hash, source.name, exc.code
+                self._missing.add(MissingFile(*file))
+                return
+            offset = spool.seek(0)
+            while chunk := spool.read(FILE_CHUNK_BYTES):
+                data = base64.b64encode(chunk).decode()
+                self._add("file", {"content_hash": source.content_hash, "offset": offset, "data": data})
+                offset += len(chunk)
+                self._progress("files", len(chunk), None)
+        assert contents.files is not None
+        assert contents.file_bytes is not None
+        contents.files += 1
+        contents.file_bytes += offset
 
     async def _schemas(self, owner: str, sequence: int) -> AsyncIterator[tuple[str, list[_SchemaRow]]]:
         after: str | None = ""

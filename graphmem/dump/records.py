@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from graphmem.dump.files import FileOrder
 from graphmem.errors import validation_message
 from graphmem.model import canonical, facts, ids, times
 from graphmem.model.schema import Document, version_order
@@ -124,6 +125,20 @@ class Source(_Record):
     file_key: ShortText | None = None
 
 
+class FileChunk(_Record):
+    """Some bytes of the file that the source before it names, in base64; ``offset`` is in bytes."""
+
+    record: Literal["file"] = "file"
+    content_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    offset: Annotated[int, Field(ge=0)]
+    data: str
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.data) // 4 * 3 - self.data[-2:].count("=")
+
+
 class Interpretation(_Record):
     """An interpretation that ended with the transaction before it: one run of one interpreter over a source.
 
@@ -196,7 +211,7 @@ class Observation(_Record):
             canonical.encode(canonical.decode(value))
 
 
-Record = RelationshipType | Owner | Schema | Transaction | Source | Interpretation | Observation
+Record = RelationshipType | Owner | Schema | Transaction | Source | FileChunk | Interpretation | Observation
 _READ: Final = TypeAdapter(Annotated[Record, Field(discriminator="record")])
 
 
@@ -244,10 +259,15 @@ class RecordOrder:
 
     Relationship types come by name, then owners by id. An owner has its schema versions, then its
     transactions. Each transaction has its sources, its interpretations and its observations, in this order,
-    each by id. So the order does not depend on the database.
+    each by id. So the order does not depend on the database. The chunks of a file follow the first source of
+    an owner that names its content.
+
+    ``missing_files``: how many files the records so far name without their bytes.
     """
 
     def __init__(self) -> None:
+        self._files = FileOrder()
+        self.missing_files = 0
         self._place: tuple[Any, ...] = (-1,)
         self._owner: str | None = None
         self._transaction: str | None = None
@@ -257,22 +277,42 @@ class RecordOrder:
         """Check the next record.
 
         Raises:
-            ValueError: the record is out of order.
+            ValueError: the record is out of order, or a file is not the one that was stored.
         """
+        if isinstance(record, FileChunk):
+            self.missing_files -= self._files.add(record)
+            return
+        self._files.end()
         if isinstance(record, _PARTS):
             place = _PARTS.index(type(record)), record.id
             if self._transaction is None or place <= self._part:
                 raise ValueError(f"{_ARTICLES.get(record.record, 'a')} {record.record} is out of order")
             self._part = place
+            if isinstance(record, Source):
+                self._check_source(record)
             return
         self._transaction, self._part = None, (-1, "")
         if isinstance(record, Owner):
             if self._owner is not None and record.id <= self._owner:
                 raise ValueError("an owner is out of order")
-            self._owner, self._place = record.id, (-1,)
+            self._owner, self._place, self._files = record.id, (-1,), FileOrder()
             return
         if isinstance(record, RelationshipType) is not (self._owner is None) or record.place <= self._place:
             raise ValueError(f"a {record.record} is out of order")
         self._place = record.place
         if isinstance(record, Transaction):
             self._transaction = record.id
+
+    def end(self) -> None:
+        """Check that the dump may end here.
+
+        Raises:
+            ValueError: the bytes of the last file are cut off.
+        """
+        self._files.end()
+
+    def _check_source(self, record: Source) -> None:
+        assert self._owner is not None
+        if ids.source_id(self._owner, record.content_hash) != record.id:
+            raise ValueError("the id is not that of a source with this content and owner")
+        self.missing_files += self._files.begin(record)

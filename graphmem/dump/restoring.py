@@ -19,14 +19,17 @@ from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.dump import records
-from graphmem.dump.batches import Batch, OwnerStart, Part, batches
+from graphmem.dump.batches import Batch, FileContent, OwnerStart, Part, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
+from graphmem.dump.files import MissingFiles
 from graphmem.dump.restore_request import DumpedTransaction, EndedInterpretation, RestoreRequest
+from graphmem.dump.restoring_files import FileRestorer
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import canonical, discovery, facts, ids, reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
+from graphmem.objects import ObjectStore
 from graphmem.writing import Writers, refolding
 from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.sources import NewSource
@@ -38,11 +41,11 @@ REPORTED_CONFLICTS_LIMIT: Final = 200
 Progress = Callable[[str, int, int | None], None]
 """Called with the stage, the work done since the last call, and the total where it is known.
 
-The stages are ``verify`` (in bytes), ``restore`` and ``wait`` (in observations), ``check`` (in entities and
-relationships).
+The stages are ``verify`` (in bytes), ``restore`` and ``wait`` (in observations), ``files`` (in bytes, beside
+``restore``), ``check`` (in entities and relationships).
 """
 
-_Portion = records.RelationshipType | OwnerStart | Batch
+_Portion = records.RelationshipType | OwnerStart | Batch | FileContent
 
 
 @dataclass(slots=True)
@@ -51,7 +54,8 @@ class RestoreResult:
 
     ``transactions`` and the like were missing and are written; ``known_…`` were in the database already.
     ``audited_owners`` had more facts than the dump, or an observation that had to wait: everything derived
-    was made again for them.
+    was made again for them. ``files`` were written into the object store, or were there already;
+    ``missing_files`` have their bytes neither in the dump nor in the object store.
     """
 
     verified: VerifyResult
@@ -63,6 +67,8 @@ class RestoreResult:
     observations: int = 0
     known_transactions: int = 0
     known_observations: int = 0
+    files: int = 0
+    missing_files: MissingFiles = field(default_factory=MissingFiles)
     audited_owners: list[str] = field(default_factory=list)
     conflict_count: int = 0
     conflicts: list[Conflict] = field(default_factory=list)
@@ -79,26 +85,31 @@ async def restore(
     writers: Writers,
     path: Path,
     *,
+    objects: ObjectStore,
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> RestoreResult:
     """Write the facts of a dump that the database does not have. Services may write to it meanwhile.
 
-    The whole dump is verified before anything is written.
+    The whole dump is verified before anything is written. The bytes of a file are in the object store before
+    the database names the file.
 
     Args:
+        objects: where the bytes of files are written.
         dry_run: count what would be written, and write nothing.
 
     Raises:
         DumpDamaged, DumpRefused: the dump cannot be restored; nothing was written.
-        Unavailable: the database failed. Restoring again goes on from there.
+        Unavailable: the database or the object store failed. Restoring again goes on from there.
     """
     report = progress or (lambda stage, done, total: None)
     with open_file(path) as file:
         report("verify", 0, file.seek(0, 2))
     verified = verify(path, lambda done: report("verify", done, None))
-    restorer = _Restorer(database, vocabulary, writers, RestoreResult(verified, dry_run), report)
-    report("restore", 0, sum(owner["observations"] for owner in verified.manifest.contents["owners"]))
+    restorer = _Restorer(database, vocabulary, writers, objects, RestoreResult(verified, dry_run), report)
+    owners = verified.manifest.contents["owners"]
+    report("restore", 0, sum(owner["observations"] for owner in owners))
+    report("files", 0, sum(owner.get("file_bytes", 0) for owner in owners))
     await _for_each_portion(path, restorer.restore)
     if restorer.waiting:
         # Most of the dump may wait: it is read a second time rather than held in memory.
@@ -142,10 +153,12 @@ class _Restorer:
         database: Database,
         vocabulary: Vocabulary,
         writers: Writers,
+        objects: ObjectStore,
         result: RestoreResult,
         report: Progress,
     ) -> None:
         self._database, self._vocabulary, self._writers = database, vocabulary, writers
+        self._files = FileRestorer(objects, result, report)
         self.result, self._report = result, report
         self._versions: dict[str, list[dict[str, Any]]] = {}
         self._types: frozenset[str] = frozenset()
@@ -161,7 +174,10 @@ class _Restorer:
         if isinstance(portion, records.RelationshipType):
             await self._register(portion)
         elif isinstance(portion, OwnerStart):
+            self._files.start_owner()
             await self._start_owner(portion)
+        elif isinstance(portion, FileContent):
+            await self._files.restore(portion)
         else:
             await self._restore_batch(portion)
 
@@ -282,6 +298,7 @@ class _Restorer:
     async def _restore_batch(self, batch: Batch) -> None:
         result = self.result
         self._note_types(batch)
+        await self._files.note_missing(batch)
         row = await self._present(batch, [])
         missing = find_missing(batch, Present.of(row), self._types, plan=result.dry_run)
         result.add_conflicts(missing.conflicts)

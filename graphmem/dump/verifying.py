@@ -23,11 +23,15 @@ _COUNT_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """A verified dump: each line is a record in its place, and every byte is as it was written."""
+    """A verified dump: each line is a record in its place, and every byte is as it was written.
+
+    ``missing_files``: how many files it names without their bytes.
+    """
 
     header: container.Header
     manifest: container.Manifest
     size: int
+    missing_files: int = 0
 
 
 def verify(path: Path, progress: Progress | None = None) -> VerifyResult:
@@ -39,9 +43,10 @@ def verify(path: Path, progress: Progress | None = None) -> VerifyResult:
     """
     with open_file(path) as file:
         reader = Reader(file)
-        for _ in _records(reader, progress or (lambda done: None)):
+        order = RecordOrder()
+        for _ in _records(reader, progress or (lambda done: None), order):
             pass
-        return VerifyResult(reader.header, reader.manifest, reader.position)
+        return VerifyResult(reader.header, reader.manifest, reader.position, order.missing_files)
 
 
 @contextlib.contextmanager
@@ -64,11 +69,11 @@ def read(file: BinaryIO, progress: Progress | None = None) -> Iterator[Record]:
     Raises:
         DumpDamaged: the dump is not as it was written; the records before the damage have been yielded.
     """
-    yield from _records(Reader(file), progress or (lambda done: None))
+    yield from _records(Reader(file), progress or (lambda done: None), RecordOrder())
 
 
-def _records(reader: Reader, progress: Progress) -> Iterator[Record]:
-    order, line, reported = RecordOrder(), 0, 0
+def _records(reader: Reader, progress: Progress, order: RecordOrder) -> Iterator[Record]:
+    line = reported = 0
     counts: dict[str, Any] = {"owners": [], "relationship_types": 0}
     for lines in reader.chunks():
         for text in lines:
@@ -76,30 +81,48 @@ def _records(reader: Reader, progress: Progress) -> Iterator[Record]:
             try:
                 record = records.read(text)
                 order.check(record)
+                _count(counts, record, reader.header)
             except ValueError as exc:
                 raise damaged(f"the line is not a valid record: {exc}", line=line) from exc
             if record.line() != text:
                 raise damaged("the record is not in its canonical form", line=line)
-            _count(counts, record, reader.header.format)
             yield record
         progress(reader.position - reported)
         reported = reader.position
     progress(reader.position - reported)
+    try:
+        order.end()
+    except ValueError as exc:
+        raise damaged(str(exc), line=line) from exc
     if reader.manifest.contents != counts:
         raise damaged("the manifest counts other records than the dump holds", line=line)
 
 
-def _count(counts: dict[str, Any], record: Record, dump_format: int) -> None:
+def _count(counts: dict[str, Any], record: Record, header: container.Header) -> None:
+    """Count a record as the manifest does.
+
+    Raises:
+        ValueError: it has bytes of a file, and the header says that there are none.
+    """
     if isinstance(record, records.RelationshipType):
         counts["relationship_types"] += 1
-    elif isinstance(record, records.Owner):
+        return
+    if isinstance(record, records.Owner):
         owner = {"owner": record.id, "recorded_at": 0, "schemas": 0, "transactions": 0, "observations": 0}
-        if dump_format > 1:
+        if header.format > 1:
             owner["sources"] = owner["interpretations"] = 0
+        if header.files:
+            owner["files"] = owner["file_bytes"] = 0
         counts["owners"].append(owner)
-    else:
-        owner = counts["owners"][-1]
-        name = _COUNT_NAMES[record.record]
-        owner[name] = owner.get(name, 0) + 1
-        if isinstance(record, records.Transaction):
-            owner["recorded_at"] = record.recorded_at
+        return
+    owner = counts["owners"][-1]
+    if isinstance(record, records.FileChunk):
+        if not header.files:
+            raise ValueError("the header says that the dump has no bytes of files")
+        owner["files"] += record.offset == 0
+        owner["file_bytes"] += record.size
+        return
+    name = _COUNT_NAMES[record.record]
+    owner[name] = owner.get(name, 0) + 1
+    if isinstance(record, records.Transaction):
+        owner["recorded_at"] = record.recorded_at

@@ -426,18 +426,20 @@ def test_a_backup_has_no_owner_that_is_being_erased_and_restores_the_others(
         instance.by_owner(each.owner)("store", entities=ITEMS, relationships=LINKS)
     database, writers = instance.services.database, instance.services.writers
     full = tmp_path / "full.dump"
-    instance.loop.run(dump.create(database, full))
+    instance.loop.run(dump.create(database, full, objects=None))
     instance.loop.run(instance.accounts.close("ada"))
     instance.loop.run(database.write("owner.close", account.owner, erased_at=1))
-    made = instance.loop.run(dump.create(database, tmp_path / "without.dump"))
+    made = instance.loop.run(dump.create(database, tmp_path / "without.dump", objects=None))
     owners = {contents.owner for contents in made.owners}
     assert kept.owner in owners
     assert account.owner not in owners
     with pytest.raises(DumpRefused):
-        instance.loop.run(dump.create(database, tmp_path / "x.dump", [account.owner]))
+        instance.loop.run(dump.create(database, tmp_path / "x.dump", [account.owner], objects=None))
     erase(instance, account)
     before = state_hash(instance.by_owner(kept.owner))
-    restored = instance.loop.run(dump.restore(database, instance.services.vocabulary, writers, full))
+    restored = instance.loop.run(
+        dump.restore(database, instance.services.vocabulary, writers, full, objects=instance.services.objects)
+    )
     assert (restored.conflict_count, restored.observations) == (0, 79)
     assert state_hash(instance.by_owner(kept.owner)) == before
     call = instance.by_owner(account.owner)
@@ -462,7 +464,9 @@ def test_a_backup_during_which_an_owner_is_erased_fails(
 
     monkeypatch.setattr(Database, "read", erase_first)
     with pytest.raises(DumpRefused):
-        instance.loop.run(dump.create(instance.services.database, tmp_path / "x.dump", [account.owner]))
+        instance.loop.run(
+            dump.create(instance.services.database, tmp_path / "x.dump", [account.owner], objects=None)
+        )
 
 
 def test_a_batch_that_is_too_much_for_the_database_is_made_smaller(

@@ -180,15 +180,15 @@ def test_a_file_that_appears_while_a_dump_is_made_is_not_replaced(
     run("store", entities=[{"entity_type": "person", "name": "Ada Lovelace"}])
     path = tmp_path / "a.dump"
 
-    def write_meanwhile(done: int, total: int | None) -> None:
+    def write_meanwhile(stage: str, done: int, total: int | None) -> None:
         path.write_text("of another process")
 
     with pytest.raises(DumpRefused, match="was created meanwhile"):
-        loop.run(create(services.database, path, [owner], progress=write_meanwhile))
+        loop.run(create(services.database, path, [owner], objects=None, progress=write_meanwhile))
     assert [file.read_text() for file in tmp_path.iterdir()] == ["of another process"]
 
 
 def test_a_directory_is_no_name_of_a_dump(owner: str, tmp_path: Path, loop: Loop, services: Services) -> None:
     with pytest.raises(DumpRefused, match="is a directory"):
-        loop.run(create(services.database, tmp_path, [owner], force=True))
+        loop.run(create(services.database, tmp_path, [owner], objects=None, force=True))
     assert list(tmp_path.iterdir()) == []

@@ -66,10 +66,12 @@ def test_a_golden_dump_restores_to_its_recorded_state(
     name: str, golden: Call, loop: Loop, services: Services, tmp_path: Path
 ) -> None:
     path, wanted = DATA / f"{name}.dump", json.loads((DATA / f"{name}.json").read_text())
-    restored = loop.run(dump.restore(services.database, services.vocabulary, services.writers, path))
+    restored = loop.run(
+        dump.restore(services.database, services.vocabulary, services.writers, path, objects=services.objects)
+    )
     assert (restored.conflict_count, restored.verified.manifest.root) == (0, wanted["root"])
     assert json.loads(json.dumps(essence(golden))) == wanted["state"]
-    again = loop.run(dump.create(services.database, tmp_path / "again", [OWNER]))
+    again = loop.run(dump.create(services.database, tmp_path / "again", [OWNER], objects=services.objects))
     assert again.manifest.root == wanted["root"]
 
 

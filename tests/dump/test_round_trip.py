@@ -135,9 +135,9 @@ def test_a_file_is_its_owners_alone_and_is_not_replaced_unasked(
     assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
     assert made.size == made.path.stat().st_size
     with pytest.raises(DumpRefused, match="--force"):
-        loop.run(dump.create(services.database, made.path, [owner]))
+        loop.run(dump.create(services.database, made.path, [owner], objects=None))
     with pytest.raises(DumpRefused, match="cannot be written"):
-        loop.run(dump.create(services.database, dumps.folder / "nowhere" / "x", [owner]))
+        loop.run(dump.create(services.database, dumps.folder / "nowhere" / "x", [owner], objects=None))
     assert [path.name for path in dumps.folder.iterdir()] == ["dump"]
 
 
@@ -212,7 +212,7 @@ def test_a_dump_during_writes_is_of_one_moment(
         clients = [asyncio.create_task(write(name)) for name in ("a", "b")]
         await asyncio.wait_for(begun.wait(), 60)
         try:
-            made = await dump.create(services.database, path, [owner])
+            made = await dump.create(services.database, path, [owner], objects=services.objects)
         finally:
             stop.set()
         return made, sum(await asyncio.gather(*clients))

@@ -337,7 +337,9 @@ def test_a_service_writes_on_while_a_dump_is_restored(
     async def both() -> Any:
         clients = [asyncio.create_task(write(name)) for name in ("a", "b")]
         try:
-            restored = await dump.restore(services.database, services.vocabulary, services.writers, made.path)
+            restored = await dump.restore(
+                services.database, services.vocabulary, services.writers, made.path, objects=services.objects
+            )
         finally:
             done.set()
         return restored, sum(await asyncio.gather(*clients))

@@ -82,8 +82,10 @@ def replayed_alone(victims: KillableService, loop: Loop, services: Services) -> 
                 "MATCH (o:Owner) RETURN o.id AS id, o.state_hash AS hash"
             )
             kept = {row["id"]: row["hash"] for row in rows}
-            await dump.create(victim_services.database, path, list(kept))
-        await dump.restore(services.database, services.vocabulary, services.writers, path)
+            await dump.create(victim_services.database, path, list(kept), objects=None)
+        await dump.restore(
+            services.database, services.vocabulary, services.writers, path, objects=services.objects
+        )
         return kept
 
     for owner, kept in loop.run(hashes(), 3000).items():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, LiteralString
 
 from graphmem import dump
-from graphmem.dump import CreateResult, RestoreResult, container, verifying
+from graphmem.dump import CreateResult, RestoreResult, verifying
 from graphmem.dump.container import Writer
 from graphmem.dump.records import Record
 from graphmem.registry import Services
@@ -129,11 +129,17 @@ class Dumps:
 
     def __init__(self, loop: Loop, services: Services, owner: str, folder: Path) -> None:
         self.loop, self.services, self.owner, self.folder = loop, services, owner, folder
+        self.with_files = True
 
     def create(self, name: str = "dump", *owners: str) -> CreateResult:
         """Dump some owners, or the owner of these dumps if none is named."""
         path = self.folder / name
-        return self.loop.run(dump.create(self.services.database, path, owners or [self.owner], force=True))
+        return self.loop.run(
+            dump.create(
+                self.services.database, path, owners or [self.owner],
+                objects=self.services.objects if self.with_files else None, force=True,
+            )
+        )  # fmt: skip
 
     def restore(
         self, made: CreateResult | Path, progress: Callable[..., None] | None = None, **how: Any
@@ -145,6 +151,7 @@ class Dumps:
             self.services.vocabulary,
             self.services.writers,
         )
+        how.setdefault("objects", self.services.objects)
         return self.loop.run(dump.restore(database, vocabulary, writers, where, progress=progress, **how))
 
     def wipe(self) -> None:
@@ -161,9 +168,10 @@ def forge(made: CreateResult, change: Callable[[Record], Record | None]) -> Path
     path = made.path.with_name("forged")
     contents: dict[str, Any] = {"owners": [], "relationship_types": 0}
     with path.open("wb") as out, verifying.open_file(made.path) as file:
-        writer = Writer(out)
+        header = verifying.verify(made.path).header
+        writer = Writer(out, files=header.files)
         for record in filter(None, map(change, verifying.read(file))):
             writer.add(record.line())
-            verifying._count(contents, record, container.FORMAT)
+            verifying._count(contents, record, header)
         writer.finish(contents)
     return path
