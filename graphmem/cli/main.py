@@ -278,6 +278,43 @@ def parse(
         run(file, mime_type, offset, limit, as_json or session.as_json)
 
 
+@app.command()
+def interpret(
+    context: typer.Context,
+    sources: Annotated[
+        list[str] | None, typer.Argument(metavar="[SOURCE]...", help="Ids of stored files.")
+    ] = None,
+    uninterpreted: Annotated[
+        bool, typer.Option("--uninterpreted", help="All stored files that nobody has interpreted.")
+    ] = False,
+    interpreter: Annotated[
+        str | None, typer.Option(help="Name of the interpreter; by default that of the format.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="With --uninterpreted: so many files at most.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Interpret stored files: make entities and relationships of what is in them.
+
+    It may be interrupted and run again: what is interpreted stays so. Large files are left to the service,
+    and their status is pending. The exit code is 1 if an interpretation failed; the files after it are
+    interpreted all the same.
+
+    \b
+    Examples:
+      graphmem interpret --uninterpreted
+      graphmem interpret --uninterpreted --limit 100 --json
+      graphmem interpret src_0123456789abcdef01234567 --interpreter tables
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        from graphmem.cli.interpret import run
+
+        run(session, sources or [], uninterpreted, interpreter, limit, dry_run, as_json or session.as_json)
+
+
 app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")
 app.add_typer(server.app, name="server", help="Start, stop and inspect the local service.")
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")

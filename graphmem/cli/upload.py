@@ -35,7 +35,7 @@ class _Operation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocalFile:
     """A file to upload: its path, and the name under which it is stored."""
 
     path: str
@@ -49,13 +49,13 @@ def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) 
         InvalidInput: there is no file to upload.
         GraphmemError: the service refuses the caller, or does not answer; what was stored stays.
     """
-    found = list(files_of(paths, recursive))
-    if not found:
+    files = list(files_of(paths, recursive))
+    if not files:
         raise InvalidInput("there is no file to upload")
     rows: list[dict[str, Any]] = []
     try:
-        with _progress(len(found), as_json) as advance:
-            for file in found:
+        with _progress(len(files), as_json) as advance:
+            for file in files:
                 rows.append(_uploaded(session, file))
                 advance()
     finally:
@@ -65,7 +65,7 @@ def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) 
         raise typer.Exit(1)
 
 
-def files_of(paths: Sequence[str], recursive: bool) -> Iterator[Found]:
+def files_of(paths: Sequence[str], recursive: bool) -> Iterator[LocalFile]:
     """Yield files, and the files of directories in the order of their names.
 
     The name of a file in a directory is its path below the directory. Names that begin with a point are left
@@ -73,16 +73,16 @@ def files_of(paths: Sequence[str], recursive: bool) -> Iterator[Found]:
     """
     for path in paths:
         if not os.path.isdir(path):
-            yield Found(path, Path(path).name)
+            yield LocalFile(path, Path(path).name)
             continue
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not name.startswith(".")) if recursive else []
             for name in sorted(name for name in names if not name.startswith(".")):
                 file = Path(folder) / name
-                yield Found(str(file), file.relative_to(path).as_posix())
+                yield LocalFile(str(file), file.relative_to(path).as_posix())
 
 
-def _uploaded(session: Session, file: Found) -> dict[str, Any]:
+def _uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
     """Return what became of a file. A fault of the file alone is a row; every other fault is raised."""
     try:
         data = read_file(file.path)
@@ -94,7 +94,8 @@ def _uploaded(session: Session, file: Found) -> dict[str, Any]:
     kept = ("source_id", "content_hash", "file_size", "mime_type", "deduplicated")
     outcome = "stored_before" if answer["replayed"] else "stored"
     warnings = {"store_warnings": answer["store_warnings"]} if answer["store_warnings"] else {}
-    return {"file": file.path, "outcome": outcome, **{name: answer[name] for name in kept}, **warnings}
+    row = {"file": file.path, "outcome": outcome, **{name: answer[name] for name in kept}, **warnings}
+    return row | ({"interpretation": answer["interpretation"]} if "interpretation" in answer else {})
 
 
 def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
@@ -131,6 +132,14 @@ def _progress(count: int, as_json: bool) -> Iterator[Callable[[], None]]:
         yield lambda: progress.advance(task)
 
 
+def _interpretation_cells(interpretation: dict[str, Any] | None) -> tuple[str, str]:
+    """Return how far the interpretation of a file is, and how many entities it made."""
+    if interpretation is None:
+        return "", ""
+    entities = str(interpretation["entities_created"]) if interpretation["status"] == "completed" else ""
+    return interpretation["status"], entities
+
+
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     outcomes = ("stored", "stored_before", "failed")
     counts = {name: sum(row["outcome"] == name for row in rows) for name in outcomes}
@@ -140,13 +149,15 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     from graphmem.cli.lists import List
     from graphmem.cli.tables import plain
 
-    table = List(None, ("file", "outcome", "bytes", "type", "source"), optional=("type",))
+    columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
+    table = List(None, columns, optional=("type", "interpretation"))
     for row in rows:
         cells = (
             row["file"],
             row["outcome"].replace("_", " "),
             str(row.get("file_size", "")),
             row.get("mime_type", ""),
+            *_interpretation_cells(row.get("interpretation")),
         )
         table.add_row(*map(plain, (*cells, row.get("source_id", row.get("error_code", "")))))
     console.print(table)

@@ -39,7 +39,9 @@ async def interpret(
     """Interpret a source, or leave it to the worker; return the interpretation as it is then.
 
     What the same interpreter, in the same version and with the same configuration, read before is returned,
-    and nothing is written.
+    and nothing is written, unless that is withdrawn. Once an interpretation is completed, those that other
+    runs of interpreters made of the source are withdrawn by the same transaction. What callers say that they
+    read stays.
 
     Args:
         again: interpret the source once more, even so.
@@ -59,7 +61,7 @@ async def interpret(
     asked = _asked(context, source, reading.reader, config)
     if (known := _known(runs, asked)) is not None and not again:
         return known
-    asked = replace(asked, run=interpretations.next_run(runs, asked))
+    asked = _numbered(asked, runs)
     if writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
         return await queue.add(context, asked)
     await _written(context, source, asked, reading)
@@ -125,14 +127,14 @@ async def _later(
     asked = _asked(context, source, reader, config)
     if (known := _known(runs, asked)) is not None and not again:
         return known
-    return await queue.add(context, replace(asked, run=interpretations.next_run(runs, asked)))
+    return await queue.add(context, _numbered(asked, runs))
 
 
 async def _failed(
     context: Context, asked: Interpretation, reason: str, runs: list[InterpretationRow]
 ) -> InterpretationRow:
     """Write that an interpretation failed, as its next run."""
-    asked = replace(asked, run=interpretations.next_run(runs, asked))
+    asked = _numbered(asked, runs)
     await _end_failed(context, asked, reason)
     return await read_interpretation(context, asked.id)
 
@@ -168,10 +170,20 @@ def _known(runs: list[InterpretationRow], asked: Interpretation) -> Interpretati
     return next(
         (
             row for row in runs
-            if (row.interpreter, row.version, row.config_hash) == key and row.status != Status.FAILED
+            if (row.interpreter, row.version, row.config_hash) == key
+            and row.status != Status.FAILED and not row.withdrawn
         ),
         None,
     )  # fmt: skip
+
+
+def _numbered(asked: Interpretation, runs: list[InterpretationRow]) -> Interpretation:
+    """Return an interpretation as the next run, which replaces the earlier ones that interpreters made."""
+    replaced = tuple(
+        row.id for row in runs
+        if row.status == Status.COMPLETED and not row.withdrawn and row.parser
+    )  # fmt: skip
+    return replace(asked, run=interpretations.next_run(runs, asked), replaces=replaced)
 
 
 def _asked(context: Context, source: SourceRow, reader: Reader, config: Mapping[str, Any]) -> Interpretation:
@@ -194,6 +206,7 @@ def _of_row(context: Context, row: InterpretationRow) -> Interpretation:
         version=row.version,
         config=row.config,
         run=row.run,
+        replaces=tuple(row.replaces or ()),
         created_at=row.created_at,
         started_at=row.started_at or row.created_at,
     )

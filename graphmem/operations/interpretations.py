@@ -17,7 +17,16 @@ from graphmem.arguments import (
     Spelled,
     Total,
 )
-from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
+from graphmem.errors import (
+    IdempotencyMismatch,
+    InvalidCursor,
+    NotFound,
+    ObjectDamaged,
+    ObjectMissing,
+    ObjectStoreUnavailable,
+    StoreRefused,
+)
+from graphmem.interpretation import interpret
 from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, Reader
 from graphmem.operations.sources import SourceId
@@ -285,3 +294,55 @@ async def get_interpretation(context: Context, arguments: GetInterpretation) -> 
     """Return one interpretation: its interpreter, how far it is, and what it made."""
     row = await interpretations.read_interpretation(context, arguments.interpretation_id)
     return {**as_interpretation(row)}
+
+
+class Reinterpret(Arguments):
+    """The arguments of ``interpretations.run``."""
+
+    source_id: SourceId
+    interpreter: InterpreterName | None = Field(
+        default=None, description="Name of the interpreter; by default that of the format."
+    )
+    interpretation_config: dict[str, Any] = Field(
+        default={}, description="Its configuration, such as {entity_type: invoice}."
+    )
+    force: bool = Field(
+        default=False, description="Whether to read again what the same interpreter has read."
+    )
+    max_characters: MaxCharacters = None
+
+
+class Reinterpreted(Interpretation, Budgeted):
+    """The interpretation; ``unchanged`` is true if the same interpreter had read the same bytes before."""
+
+    success: bool
+    unchanged: bool
+
+
+@operation(
+    "interpretations.run",
+    "POST /reinterpret",
+    tool="reinterpret",
+    command="interpretations run",
+    scope=Scope.WRITE,
+    errors=(NotFound, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged),
+    example={"source_id": EXAMPLE_SOURCE_ID},
+)
+@within_budget()
+async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted:
+    """Interpret a file by rule: again, by another interpreter, or for the first time.
+
+    What the same interpreter, in the same version and with the same configuration, has read changes nothing,
+    unless `force` is true. A large file is interpreted after the answer: `status` is pending then, and
+    `list_interpretations` says when it is completed or failed.
+    """
+    source = await read_source(context, arguments.source_id)
+    known = {row.id for row in await interpretations.read_runs(context, source.id)}
+    row = await interpret(
+        context,
+        source,
+        arguments.interpreter,
+        arguments.interpretation_config,
+        again=arguments.force,
+    )
+    return {"success": row.status != "failed", "unchanged": row.id in known, **as_interpretation(row)}

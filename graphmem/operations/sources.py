@@ -42,6 +42,9 @@ class ListSources(Arguments):
         Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None,
         Field(description="What the bytes are, such as application/pdf."),
     ] = None
+    interpreted: Annotated[
+        bool | None, Field(description="False: only files that nobody has interpreted.")
+    ] = None
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     cursor: Cursor = None
@@ -88,6 +91,7 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
         after=after,
         search=arguments.search.lower() if arguments.search else None,
         mime_type=arguments.mime_type.lower() if arguments.mime_type else None,
+        interpreted=arguments.interpreted,
         offset=arguments.offset,
         limit=arguments.limit + 1,
         counted=arguments.include_total_count,

@@ -19,10 +19,11 @@ RUNS_LIMIT: Final = 500
 class Interpretation(TypedDict):
     """One run of one interpreter over one source.
 
-    ``status`` is pending, running, completed or failed; ``error_message`` says why it failed, or, while it is
-    pending, why the last of its ``attempts`` failed. ``interpreter_version`` and ``interpretation_config``
-    are what the run depends on beside the bytes, ``parser`` and its version what made text of them, ``model``
-    the language model. ``run`` counts the repeats from 0. The counts are of what it made.
+    ``status`` is pending, running, completed or failed. ``error_message`` says why it failed, or, while it is
+    pending, why the last of its ``attempts`` failed. What is ``withdrawn`` does not count.
+    ``interpreter_version`` and ``interpretation_config`` are what the run depends on beside the bytes,
+    ``parser`` and its version what made text of them, ``model`` the language model. ``run`` counts the
+    repeats from 0. The counts are of what it made.
     """
 
     interpretation_id: str
@@ -36,6 +37,7 @@ class Interpretation(TypedDict):
     model: NotRequired[str]
     parser: NotRequired[str]
     status: str
+    withdrawn: bool
     error_message: str | None
     warnings: list[str]
     attempts: int
@@ -70,6 +72,8 @@ class InterpretationRow(NamedTuple):
     observations: int | None
     entities: int | None
     relationships: int | None
+    replaces: list[str] | None
+    withdrawn: bool
     transaction_id: str | None
 
 
@@ -122,6 +126,7 @@ def as_interpretation(row: InterpretationRow) -> Interpretation:
         "config_hash": row.config_hash,
         "run": row.run,
         "status": row.status,
+        "withdrawn": row.withdrawn,
         "error_message": row.error,
         "warnings": row.warnings or [],
         "attempts": row.attempts or 0,

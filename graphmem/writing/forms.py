@@ -6,13 +6,18 @@ Neo4j plans a statement when it first runs after a start of the server. The whol
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graphmem import cypher
 from graphmem.database.queries import Queries
 from graphmem.writing.requests import Touched
 from graphmem.writing.rows import edge_types
 from graphmem.writing.state import LookRow
+
+_BEFORE_EXCLUSIONS: Final = (
+    "entities", "relationships", "sources", "interpretations", "versions", "schemas",
+)  # fmt: skip
+"""What a turn writes before its exclusions. If it has none of these, one statement writes all of it."""
 
 
 class WrittenTurn(NamedTuple):
@@ -40,7 +45,7 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     if not params["exclusions"]:
         return await _write_turn(params, queries)
     params = {**params, "subjects": sorted({row["properties"]["subject"] for row in params["exclusions"]})}
-    if any(params[name] for name in ("entities", "relationships", "sources", "versions", "schemas")):
+    if any(params[name] for name in _BEFORE_EXCLUSIONS):
         if not await _write_turn(params, queries):
             return False
         params |= {

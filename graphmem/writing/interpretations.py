@@ -41,6 +41,7 @@ class Interpretation:
             them itself.
         created_at: when it was asked for, if that was before it began; times are microseconds.
         error: why it failed; None if it is completed.
+        replaces: ids of interpretations that are withdrawn when it is completed.
         made: how many ``observations``, ``entities`` and ``relationships`` its transactions made; None if it
             has one transaction.
     """
@@ -58,6 +59,7 @@ class Interpretation:
     error: str | None = None
     warnings: tuple[str, ...] = ()
     made: Mapping[str, int] | None = None
+    replaces: tuple[str, ...] = ()
 
     @property
     def config_hash(self) -> str:
@@ -93,6 +95,7 @@ class Interpretation:
             "config": self.config,
             "config_hash": self.config_hash,
             "run": self.run,
+            "replaces": list(self.replaces) or None,
         }
 
     def row(self, transaction_id: str, recorded_at: int, counts: dict[str, int]) -> dict[str, Any]:

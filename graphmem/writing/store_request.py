@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from graphmem.errors import IdempotencyMismatch
-from graphmem.model import ids
+from graphmem.model import ids, membership
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
+from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
 from graphmem.writing import exclusions, namesakes, store_items, store_links
 from graphmem.writing.draft import Draft
@@ -45,6 +46,11 @@ class StoreRequest(TransactionRequest):
         return self.commit
 
     @property
+    def shares_turn(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether other requests may be in its turn: not if it withdraws interpretations."""
+        return self.interpretation is None or not self.interpretation.replaces
+
+    @property
     def observation_count(self) -> int:
         """One for each item and link."""
         return len(self.items) + len(self.links)
@@ -73,7 +79,7 @@ class StoreRequest(TransactionRequest):
             if self.source.file_key is not None:
                 touched.file_keys.add(self.source.file_key)
         if self.interpretation is not None:
-            touched.interpretations.add(self.interpretation.id)
+            touched.interpretations.update((self.interpretation.id, *self.interpretation.replaces))
             touched.sources.add(self.interpretation.source_id)
         for item in self.items:
             touched.entities.add(item.entity_id)
@@ -117,6 +123,7 @@ class StoreRequest(TransactionRequest):
             if self.ends_interpretation:
                 counts = _counts(items, links)
                 draft.end_interpretation(self.interpretation, self.transaction_id, counts)
+                self._withdraw_replaced(draft, self.interpretation)
             result["interpretation_id"] = self.interpretation.id
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.key) for link in links if link]
@@ -147,6 +154,25 @@ class StoreRequest(TransactionRequest):
             )
         draft.warnings.extend(source.warnings)
         return draft.add_source(source, self.transaction_id)
+
+    def _withdraw_replaced(self, draft: Draft, interpretation: Interpretation) -> None:
+        """Exclude the interpretations that a completed one replaces, unless they are withdrawn already."""
+        if interpretation.error is not None:
+            return
+        state = draft.state
+        for number, replaced in enumerate(interpretation.replaces):
+            if replaced in state.ended_interpretations and membership.counts(state.toggles.get(replaced)):
+                draft.exclusions.append(
+                    Exclusion(
+                        ids.exclusion_id(self.transaction_id, number),
+                        "exclude",
+                        "interpretation",
+                        replaced,
+                        draft.recorded_at,
+                        self.transaction_id,
+                        f"replaced by {interpretation.id}",
+                    )
+                )
 
     def link_key(self, link: Link) -> str:
         """Return the key of the relationship that a link makes."""

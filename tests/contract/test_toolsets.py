@@ -19,7 +19,7 @@ from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings, ToolsetName
 
-BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 210_000, "readonly": 44_000, "memory": 8_000}
+BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 235_000, "readonly": 46_000, "memory": 8_000}
 """Bytes of the list of tools and of the instructions; four bytes are about one token."""
 NAMES = list(TOOLSETS)
 ARGUMENTS = {"target_id", "created_since"}
@@ -65,6 +65,8 @@ BOUNDED = {
     "entities.restore": "one id and one name",
     "entities.unmerge": "two ids and counts",
     "files.parse": "a page of the file of the request",
+    "interpretations.reinstate": "one id and counts",
+    "interpretations.withdraw": "one id and counts",
     "memory.add_observations": "what the request holds",
     "memory.create_entities": "what the request holds",
     "memory.create_relations": "what the request holds",
@@ -74,9 +76,11 @@ BOUNDED = {
     "relationship_types.register": "one type, whose description is limited",
     "relationships.create_many": "ids for what the request holds, and no metadata",
     "relationships.delete": "ids",
-    "sources.url": "one URL",
     "relationships.restore": "ids",
     "server.info": "addresses",
+    "sources.reinstate": "one id and counts",
+    "sources.url": "one URL",
+    "sources.withdraw": "one id and counts",
     "timeline.get": "one event",
 }
 """Operations whose answers do not grow with what is stored, each with the reason."""
@@ -155,8 +159,9 @@ def test_a_tool_s_annotations_are_those_of_its_operation(tool: str) -> None:
 
 def test_what_takes_something_from_what_reads_show_is_destructive() -> None:
     assert {name for name, operation in REGISTRY.items() if operation.destructive} == {
-        "entities.correct", "entities.delete", "entities.merge", "entities.unmerge", "relationships.delete",
-        "schemas.register", "schemas.update",
+        "entities.correct", "entities.delete", "entities.merge", "entities.unmerge",
+        "interpretations.withdraw", "relationships.delete", "schemas.register", "schemas.update",
+        "sources.withdraw",
     }  # fmt: skip
 
 

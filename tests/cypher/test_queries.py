@@ -37,15 +37,16 @@ FILES = {name.partition("[")[0]: name for name in reversed(QUERIES)} | {
 }
 """The names by which calls name queries. ``cypher.form`` chooses the forms by order, with one entry here."""
 NOT_PER_OWNER = {
-    "exclusion.owners", "meaning.claim", "meaning.place", "meaning.set", "meaning.waiting", "schema.pending",
-    "server.ping",
+    "exclusion.owners", "interpretation.claim", "meaning.claim", "meaning.place", "meaning.set",
+    "meaning.waiting",
+    "schema.pending", "server.ping",
     "relationship_type.all", "relationship_type.register", "dump.owners", "dump.relationship_types",
 }  # fmt: skip
 """May only shrink: every other query is bound to an owner, but for those of accounts (``OF_ACCOUNTS``)."""
 OF_ACCOUNTS = ("account.", "oauth.", "secret.")
 """The beginnings of names of queries about who may call, and about secrets: these are no owner's data."""
 
-WRITTEN_LATER = ("error", "attempts")
+WRITTEN_LATER = ("account", "attempts", "client", "due_at", "error", "locked", "replaces", "token")
 """Properties that our queries read and that nothing writes yet."""
 
 SCANS = {
@@ -152,7 +153,7 @@ SEEK = re.compile(r"(?P<index>\w+:\w+\(\w+(?:, \w+)*\))(?:\]->\(\w+\))? WHERE ")
 
 def _sample(kind: str) -> Any:
     samples = {"STRING": "", "ANY": 1, "INTEGER": 1, "BOOLEAN": True, "LIST<STRING>": [""], "LIST<MAP>": [{}]}
-    samples |= {"FLOAT": 1.0, "LIST<FLOAT>": [1.0] * 256}
+    samples |= {"FLOAT": 1.0, "LIST<FLOAT>": [1.0] * 256, "MAP": {}}
     return {**samples, "LIST<LIST>": [["", "", "", ""]]}[kind]
 
 

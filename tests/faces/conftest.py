@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from graphmem.auth import accounts
+from graphmem.cli.main import app as cli
 from graphmem.doctor import Finding, examine
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
@@ -19,8 +22,10 @@ from graphmem.settings import Settings
 from tests.support.actors import full_actor
 from tests.support.doctor import Examine
 from tests.support.event_loop import Loop
+from tests.support.faces import share_services
 from tests.support.service import Service, free_port, running
 
+Command = Callable[..., tuple[int, str, str]]
 Together = Callable[[str, Sequence[dict[str, Any]]], list[Any]]
 TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
 
@@ -84,5 +89,23 @@ def look(settings: Settings, loop: Loop, tmp_path: Path, monkeypatch: pytest.Mon
             assert is_ok == (not finding.fix) or finding.check == "everything else", finding
             assert not finding.fix or (finding.fix[0].isupper() and len(finding.fix) < 400), finding
         return findings
+
+    return run
+
+
+@pytest.fixture
+def command(loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a command in this process, on the database of this run; return exit code, stdout and stderr."""
+    share_services(monkeypatch, loop, services)
+    monkeypatch.setattr(accounts, "local_actor", lambda *_: full_actor(owner, client="test"))
+    environment = {
+        "NEO4J_URI": services.settings.neo4j_uri,
+        "NEO4J_PASSWORD": services.settings.neo4j_password.get_secret_value(),
+        "GRAPHMEM_DATA_DIR": str(services.settings.data_path),
+    }
+
+    def run(*words: str) -> tuple[int, str, str]:
+        result = CliRunner().invoke(cli, ["--offline", *words], env=environment)
+        return result.exit_code, result.stdout, result.stderr
 
     return run

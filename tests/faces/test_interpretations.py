@@ -22,8 +22,9 @@ INVOICE: dict[str, Any] = {
 
 
 def stored(run: Call) -> str:
-    """Store a file alone; return the id of its source."""
-    return run("store", **with_file(b"an invoice", "invoice.txt"))["source_id"]
+    """Store a file that nobody interprets; return the id of its source."""
+    entities = [{"entity_type": "note", "title": "there is an invoice"}]
+    return run("store", entities=entities, **with_file(b"an invoice", "invoice.txt"))["source_id"]
 
 
 def test_an_agent_says_what_it_read_and_where(run: Call, owner: str) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from graphmem import interpretation
+from graphmem.errors import NotFound
 from graphmem.interpretation import runs, writing
 from graphmem.registry import Services
+from tests.faces.conftest import Command
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -117,3 +120,90 @@ def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
     done = run("interpretations.get", interpretation_id=answer["interpretation"]["interpretation_id"])
     assert (done["status"], done["observations_created"], done["attempts"]) == ("completed", 1_200, 2)
     assert run("server.stats")["total_observations"] == 1_200
+
+
+def test_the_same_interpreter_on_the_same_bytes_changes_nothing(run: Call) -> None:
+    stored = run("store", **with_file(PEOPLE, "people.csv"))
+    before = run("server.stats")
+    again = run("interpretations.run", source_id=stored["source_id"])
+    assert (again["unchanged"], again["success"]) == (True, True)
+    assert again["interpretation_id"] == stored["interpretation"]["interpretation_id"]
+    assert run("server.stats") == before
+
+
+def test_a_file_is_interpreted_by_another_configuration(run: Call) -> None:
+    stored = run("store", **with_file(b"name,city\nAda,London\n", "x.csv"))
+    config = {"entity_type": "person"}
+    again = run("interpretations.run", source_id=stored["source_id"], interpretation_config=config)
+    assert (again["unchanged"], again["run"], again["interpretation_config"]) == (False, 0, config)
+    (ada,) = run("entities.query", entity_type="person")["entities"]
+    assert ada["snapshot"]["city"] == "London"
+
+
+def test_a_new_reading_withdraws_the_earlier_one_and_no_reading_of_a_caller(run: Call) -> None:
+    stored = run("store", **with_file(b"name,city\nAda,London\n", "x.csv"))
+    source_id = stored["source_id"]
+    note = {"entity_type": "note", "title": "by a caller"}
+    by_caller = run("interpretations.create", source_id=source_id, entities=[note])
+    before = run("server.stats")
+    (record,) = run("entities.query", entity_type="record")["entities"]
+    config = {"entity_type": "person"}
+    again = run("interpretations.run", source_id=source_id, interpretation_config=config)
+    first = stored["interpretation"]["interpretation_id"]
+    withdrawn = {
+        row["interpretation_id"]: row["withdrawn"]
+        for row in run("interpretations.list", source_id=source_id)["interpretations"]
+    }
+    assert withdrawn == {
+        first: True, by_caller["interpretation_id"]: False, again["interpretation_id"]: False,
+    }  # fmt: skip
+    assert run("entities.query", entity_type="record")["entities"] == []
+    with pytest.raises(NotFound):
+        run("entities.get", entity_id=record["entity_id"])
+    assert run("server.stats")["total_entities"] == before["total_entities"]
+    run("interpretations.reinstate", interpretation_id=first)
+    assert [row["entity_id"] for row in run("entities.query", entity_type="record")["entities"]] == [
+        record["entity_id"]
+    ]
+
+
+def test_a_reading_that_fails_leaves_the_earlier_one(run: Call) -> None:
+    stored = run("store", **with_file(PEOPLE, "people.csv"))
+    run("interpretations.run", source_id=stored["source_id"], interpreter="nobody")
+    first, *_ = run("interpretations.list", status="completed")["interpretations"]
+    assert first["withdrawn"] is False
+    assert run("entities.query", entity_type="person", include_total_count=True)["total"] == 2
+
+
+def test_a_withdrawn_reading_is_read_again_on_request(run: Call) -> None:
+    stored = run("store", **with_file(PEOPLE, "people.csv"))
+    run("interpretations.withdraw", interpretation_id=stored["interpretation"]["interpretation_id"])
+    assert run("entities.query", entity_type="person")["entities"] == []
+    again = run("interpretations.run", source_id=stored["source_id"])
+    assert (again["unchanged"], again["run"], again["status"]) == (False, 1, "completed")
+    assert run("entities.query", entity_type="person", include_total_count=True)["total"] == 2
+
+
+def test_an_interpreter_that_is_not_there_fails_with_a_reason(run: Call) -> None:
+    stored = run("store", **with_file(PEOPLE, "people.csv"))
+    failed = run("interpretations.run", source_id=stored["source_id"], interpreter="nobody")
+    assert (failed["success"], failed["status"]) == (False, "failed")
+    assert "nobody" in failed["error_message"]
+
+
+def test_what_nobody_has_interpreted_is_interpreted_by_command(command: Command, run: Call) -> None:
+    entities = [{"entity_type": "person", "name": "Ada"}]
+    source_ids = {
+        run("store", entities=entities, **with_file(data, "x.csv"))["source_id"]
+        for data in (PEOPLE, b"name\nGrace\n", b"\x00\x01\x02")
+    }
+    assert command("interpret")[0] != 0
+    code, out, _ = command("interpret", "--uninterpreted", "--dry-run", "--json")
+    assert (code, {row["source_id"] for row in json.loads(out)["interpretations"]}) == (0, source_ids)
+    code, out, _ = command("interpret", "--uninterpreted", "--json")
+    answer = json.loads(out)
+    assert (code, answer["completed"], answer["failed"]) == (1, 2, 1)
+    code, out, _ = command("interpret", "--uninterpreted", "--json")
+    assert (code, json.loads(out)["interpretations"]) == (0, [])
+    code, out, err = command("interpret", *source_ids)
+    assert (code, "2 completed" in out, "1 failed" in out, bool(err)) == (1, True, True, True)

@@ -4,46 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from graphmem.auth import accounts
 from graphmem.cli import upload
-from graphmem.cli.main import app as cli
 from graphmem.cli.session import Session
 from graphmem.errors import AuthInvalid, FileEmpty, FileNotParsed, InvalidInput, ServiceBusy
 from graphmem.ingest.document import ParseFailed
 from graphmem.operations import parse_file
-from graphmem.registry import REGISTRY, Services
-from tests.support.actors import full_actor
-from tests.support.event_loop import Loop
-from tests.support.faces import Call, share_services
+from graphmem.registry import REGISTRY
+from tests.faces.conftest import Command
+from tests.support.faces import Call
 
 LETTER = b"Dear Ada,\nyours, Charles"
 FIXTURES = Path(__file__).parents[1] / "ingest/files"
-Command = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def command(loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run a command in this process, on the database of this run; return exit code, stdout and stderr."""
-    share_services(monkeypatch, loop, services)
-    monkeypatch.setattr(accounts, "local_actor", lambda *_: full_actor(owner, client="test"))
-    environment = {
-        "NEO4J_URI": services.settings.neo4j_uri,
-        "NEO4J_PASSWORD": services.settings.neo4j_password.get_secret_value(),
-        "GRAPHMEM_DATA_DIR": str(services.settings.data_path),
-    }
-
-    def run(*words: str) -> tuple[int, str, str]:
-        result = CliRunner().invoke(cli, ["--offline", *words], env=environment)
-        return result.exit_code, result.stdout, result.stderr
-
-    return run
 
 
 @pytest.fixture
@@ -81,7 +57,9 @@ def test_an_upload_that_is_run_again_stores_nothing_twice(command: Command, fold
     code, stdout, _ = command("upload", str(folder), "--json")
     answer = json.loads(stdout)
     assert (code, answer["stored"], answer["stored_before"], answer["failed"]) == (0, 1, 3, 0)
-    assert run("server.stats")["sequence"] == sequence + 1
+    # One transaction stores the new file, and one ends its interpretation.
+    assert run("server.stats")["sequence"] == sequence + 2
+    assert answer["files"][-1]["interpretation"]["status"] == "completed"
 
 
 def test_a_file_that_fails_does_not_stop_the_others(command: Command, folder: Path, run: Call) -> None:

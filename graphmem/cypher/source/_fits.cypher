@@ -1,6 +1,7 @@
-// Whether a source has the mime type and the part of a name that are wanted. Takes `source`.
+// Whether a source has the mime type, the part of a name and an interpretation as they are wanted. Takes `source`.
 ($mime_type IS NULL OR source.mime_type = $mime_type)
     AND ($search IS NULL OR EXISTS {
       MATCH (source)<-[stored:stored]-(:Transaction)
       WHERE toLower(stored.name) CONTAINS $search
     })
+    AND ($interpreted IS NULL OR $interpreted = EXISTS { (source)<-[:of]-(:Interpretation) })

@@ -1,14 +1,14 @@
 // source.page: one page of an owner's sources, by the time of their first store and by id, newest first, with the total
 // on request.
 //
-// params  at: INTEGER, after: STRING, search: STRING, mime_type: STRING, offset: INTEGER, limit: INTEGER,
-//         counted: BOOLEAN
+// params  at: INTEGER, after: STRING, search: STRING, mime_type: STRING, interpreted: BOOLEAN, offset: INTEGER,
+//         limit: INTEGER, counted: BOOLEAN
 // returns sources: LIST<LIST>, total: INTEGER
 // mode    read
 // index   source_by_recorded (owner, recorded_at, id), read backwards
 // cost    heavy
 // The page begins after the source `after` of the time `at`. `search` is a part of a name in lower case; null stands for
-// every name, and a `mime_type` that is null for every type.
+// every name, a `mime_type` that is null for every type, and `interpreted` that is null for every source.
 CALL () {
   MATCH (source:Source)
   USING INDEX SEEK source:Source(owner, recorded_at, id)

@@ -1,0 +1,117 @@
+"""``graphmem interpret``: interpret files that were stored."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import typer
+
+from graphmem.cli.session import Session, console, stderr
+from graphmem.errors import GraphmemError, InvalidInput
+from graphmem.model import canonical
+
+PAGE: Final = 500
+_OUTCOMES: Final = ("completed", "pending", "failed")
+
+
+def run(
+    session: Session,
+    source_ids: Sequence[str],
+    uninterpreted: bool,
+    interpreter: str | None,
+    limit: int | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Interpret sources one by one, print what became of each, and exit with 1 if one of them failed.
+
+    Raises:
+        InvalidInput: no source is named, and those without interpretation are not asked for.
+        GraphmemError: the service refuses the caller, or does not answer; what was interpreted stays.
+    """
+    if not source_ids and not uninterpreted:
+        raise InvalidInput("name the sources, or give --uninterpreted for all that nobody has interpreted")
+    wanted = list(source_ids) or _uninterpreted(session, limit)
+    if dry_run:
+        _print([{"source_id": source_id, "status": "would_interpret"} for source_id in wanted], as_json)
+        return
+    rows: list[dict[str, Any]] = []
+    try:
+        with _progress(len(wanted), as_json) as advance:
+            for source_id in wanted:
+                rows.append(_interpreted(session, source_id, interpreter))
+                advance()
+    finally:
+        _print(rows, as_json)
+    if any(row["status"] == "failed" for row in rows):
+        raise typer.Exit(1)
+
+
+def _uninterpreted(session: Session, limit: int | None) -> list[str]:
+    """Return the ids of sources that nobody has interpreted, the newest first, ``limit`` at most."""
+    ids: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = _call(session, "sources.list", {"interpreted": False, "limit": PAGE, "cursor": cursor})
+        ids += [source["source_id"] for source in page["sources"]]
+        cursor = page.get("next_cursor")
+        if cursor is None or (limit is not None and len(ids) >= limit):
+            return ids[:limit]
+
+
+def _interpreted(session: Session, source_id: str, interpreter: str | None) -> dict[str, Any]:
+    """Return what became of a source. A fault of its bytes is a row; every other fault is raised."""
+    try:
+        answer = _call(session, "interpretations.run", {"source_id": source_id, "interpreter": interpreter})
+    except GraphmemError as exc:
+        if exc.code not in ("OBJECT_MISSING", "OBJECT_DAMAGED", "RESOURCE_NOT_FOUND"):
+            raise
+        return {"source_id": source_id, "status": "failed", "error_message": str(exc)}
+    names = ("interpreter", "status", "entities_created", "relationships_created", "error_message")
+    row = {"source_id": source_id, "interpretation_id": answer["interpretation_id"]}
+    return row | {name: answer[name] for name in names}
+
+
+def _call(session: Session, name: str, arguments: dict[str, Any]) -> Any:
+    from graphmem.cli.commands import entry_of
+
+    sent = {key: value for key, value in arguments.items() if value is not None}
+    return canonical.decode(session.run(entry_of(name), sent))
+
+
+@contextlib.contextmanager
+def _progress(count: int, as_json: bool) -> Iterator[Callable[[], None]]:
+    """Draw a progress bar on a terminal; yield the function that counts a source."""
+    if as_json or count < 2 or not stderr.is_terminal:
+        yield lambda: None
+        return
+    from graphmem.cli.progress import counted_progress
+
+    with counted_progress() as progress:
+        task = progress.add_task("interpreting files", total=count)
+        yield lambda: progress.advance(task)
+
+
+def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
+    counts = {status: sum(row["status"] == status for row in rows) for status in _OUTCOMES}
+    if as_json:
+        sys.stdout.write(json.dumps({"interpretations": rows, **counts}) + "\n")
+        return
+    from graphmem.cli.lists import List
+    from graphmem.cli.tables import plain
+
+    if rows:
+        table = List(None, ("source", "status", "interpreter", "entities", "relationships"))
+        for row in rows:
+            numbers = (row.get("entities_created", ""), row.get("relationships_created", ""))
+            cells = (row["source_id"], row["status"].replace("_", " "), row.get("interpreter", ""), *numbers)
+            table.add_row(*(plain(str(cell)) for cell in cells))
+        console.print(table)
+    for row in rows:
+        if row["status"] == "failed":
+            stderr.print(plain(f"{row['source_id']}: {row['error_message']}", "red"), highlight=False)
+    console.print(", ".join(f"{count} {status}" for status, count in counts.items()), highlight=False)
