@@ -49,8 +49,9 @@ GraphmemError                     500  exit 1
 │   │   └── ObjectStoreRefused
 │   ├── ServiceBusy                             SERVICE_BUSY
 │   ├── ServiceUnreachable                      SERVICE_UNREACHABLE
-│   └── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE
-│       └── EmbeddingRefused
+│   ├── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE
+│   │   └── EmbeddingRefused
+│   └── LanguageModelUnavailable                LANGUAGE_MODEL_UNAVAILABLE
 ├── ObjectMissing                 500  exit 1   OBJECT_MISSING
 ├── ObjectDamaged                 500  exit 1   OBJECT_DAMAGED
 ├── InternalError                 500  exit 1   INTERNAL_ERROR
@@ -484,6 +485,12 @@ class EmbeddingUnavailable(Unavailable):
 
 class EmbeddingRefused(EmbeddingUnavailable):
     """The service at GRAPHMEM_EMBEDDING_URL refuses a text."""
+
+
+class LanguageModelUnavailable(Unavailable):
+    """The service at GRAPHMEM_LLM_URL does not answer: check that it runs, and its key."""
+
+    code = "LANGUAGE_MODEL_UNAVAILABLE"
 
 
 class ObjectMissing(GraphmemError):

@@ -195,6 +195,39 @@ class Settings(BaseSettings):
         le=1,
         description="Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related.",
     )
+    llm_url: str | None = Field(
+        default=None,
+        pattern="^https?://",
+        description="Address of a service with a language model (POST …/chat/completions, with JSON schemas) "
+        "that may read files. Their text is sent there. Default: none; files are read by rules alone.",
+    )
+    llm_model: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="Model that GRAPHMEM_LLM_URL is asked for; needed with it.",
+    )
+    llm_key: SecretStr | None = Field(
+        default=None, description="Key for GRAPHMEM_LLM_URL, sent as a bearer token."
+    )
+    llm_input_characters: int = Field(
+        default=20_000,
+        ge=1_000,
+        description="Characters of a document in one call of the language model; a longer one is cut into "
+        "pieces.",
+    )
+    llm_output_tokens: int = Field(
+        default=8_000, ge=256, description="Tokens that one answer of the language model may have."
+    )
+    llm_calls: int = Field(
+        default=50,
+        ge=1,
+        description="Calls of the language model for one document. What is longer is not read, and a "
+        "warning says so.",
+    )
+    llm_timeout: Seconds = Field(
+        default=120.0, description="Seconds that one call of the language model may take, retries included."
+    )
     objects_bucket: str | None = Field(
         default=None,
         min_length=1,
@@ -369,6 +402,12 @@ class Settings(BaseSettings):
             )
         if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
             raise ValueError("SERVICE_BEARER_TOKEN must be ASCII letters, digits and signs, without spaces")
+        return self
+
+    @model_validator(mode="after")
+    def _check_language_model(self) -> Self:
+        if self.llm_url is not None and self.llm_model is None:
+            raise ValueError("GRAPHMEM_LLM_URL needs the name of its model: set GRAPHMEM_LLM_MODEL")
         return self
 
     @model_validator(mode="after")

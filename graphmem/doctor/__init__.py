@@ -50,6 +50,7 @@ async def examine(
     findings += of_database
     findings += await run_check("objects", partial(around.objects, chosen))
     findings += await run_check("embedding", partial(around.embedding, chosen))
+    findings += await run_check("language model", partial(around.language_model, chosen))
     findings += await run_check("service", partial(around.service, chosen))
     return redact(findings, chosen)
 

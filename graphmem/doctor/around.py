@@ -12,6 +12,8 @@ from graphmem.doctor.finding import Finding
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import GraphmemError, ObjectDamaged, ObjectMissing, ObjectStoreUnavailable
+from graphmem.ingest import InterpretationFailed
+from graphmem.interpretation import language_model as model_client
 from graphmem.objects import new_object_store
 from graphmem.settings import Settings
 
@@ -62,6 +64,19 @@ async def embedding(settings: Settings) -> list[Finding]:
     finally:
         await embedder.close()
     return [Finding("embedding", "ok", f"{_at(settings.embedding_url)} makes vectors")]
+
+
+async def language_model(settings: Settings) -> list[Finding]:
+    """Check that the model at ``llm_url`` reads a text that states nothing."""
+    if settings.llm_url is None:
+        return [Finding("language model", "ok", "none is configured: files are read by rules alone")]
+    try:
+        await model_client.check(settings)
+    except (GraphmemError, InterpretationFailed) as exc:
+        fix = "Start that service, or correct GRAPHMEM_LLM_URL, _MODEL and _KEY."
+        return [Finding("language model", "fail", f"{_at(settings.llm_url)}: {exc}", fix)]
+    what = f"{settings.llm_model} at {_at(settings.llm_url)} reads files"
+    return [Finding("language model", "ok", what)]
 
 
 async def service(settings: Settings) -> list[Finding]:

@@ -82,16 +82,13 @@ def _of_database(settings: Settings) -> Iterator[Finding]:
 
 
 def _of_others(settings: Settings) -> Iterator[Finding]:
-    idle = {name for name in settings.model_fields_set if name.startswith("embedding_")} - {"embedding_url"}
-    if settings.embedding_url is None and idle:
-        names = ", ".join(sorted(map(variable, idle)))
-        what = f"{names} have no effect without GRAPHMEM_EMBEDDING_URL"
-        yield Finding("settings", "warn", what, "Set GRAPHMEM_EMBEDDING_URL, or remove them.")
-    idle = {name for name in settings.model_fields_set if name.startswith("objects_")} - {"objects_bucket"}
-    if settings.objects_bucket is None and idle:
-        names = ", ".join(sorted(map(variable, idle)))
-        what = f"{names} have no effect without GRAPHMEM_OBJECTS_BUCKET"
-        yield Finding("settings", "warn", what, "Set GRAPHMEM_OBJECTS_BUCKET, or remove them.")
+    for needed in ("embedding_url", "llm_url", "objects_bucket"):
+        group = needed.partition("_")[0]
+        idle = {name for name in settings.model_fields_set if name.startswith(f"{group}_")} - {needed}
+        if getattr(settings, needed) is None and idle:
+            names = ", ".join(sorted(map(variable, idle)))
+            what = f"{names} have no effect without {variable(needed)}"
+            yield Finding("settings", "warn", what, f"Set {variable(needed)}, or remove them.")
     for name in ("base_url", "public_url"):
         host = urlsplit(getattr(settings, name) or "").hostname or ""
         if host and settings.allowed_hosts and host not in {*settings.allowed_hosts, *LOOPBACK}:

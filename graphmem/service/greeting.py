@@ -25,6 +25,7 @@ STARTING, READY, FAILED, STOPPING = "starting", "ready", "failed", "stopping"
 
 ANSWER_SETTINGS = (
     "embedding_url", "embedding_model", "embedding_key", "embedding_floor", "phone_region", "sandbox",
+    "llm_url", "llm_model", "llm_key", "llm_input_characters", "llm_output_tokens", "llm_calls",
     "interpret_files", "failpoints", "objects_bucket", "objects_prefix", "objects_endpoint",
     "objects_region", "objects_path_style", "objects_encryption", "objects_kms_key",
 )  # fmt: skip

@@ -35,7 +35,7 @@ SETTINGS = {variable(name) for name in Settings.model_fields}
 PATHS = openapi.document()["paths"]
 UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml"}
 """Paths of the service that OpenAPI leaves out."""
-FOREIGN = {"POST /embeddings"}
+FOREIGN = {"POST /chat/completions", "POST /embeddings"}
 """Paths of other services."""
 PREFIXES = {"/api", "/mcp", "/data", "/tmp", *(f"/mcp/{name}" for name in TOOLSETS)}
 CADDY_VARIABLES = set(re.findall(r"\{\$(\w+)", (ROOT / "docker" / "Caddyfile").read_text(encoding="utf-8")))

@@ -28,6 +28,7 @@ from tests.support.commands import environment
 from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.language_model import running_language_model
 from tests.support.service import Service, free_port
 
 
@@ -37,7 +38,7 @@ def test_a_sound_installation_fails_nowhere(look: Examine) -> None:
     checks = {finding.check for finding in findings}
     assert checks >= {
         "versions", "settings", "access", "data directory", "disk", "database", "schema", "indexes", "memory",
-        "clock", "vectors", "consistency", "embedding", "service",
+        "clock", "vectors", "consistency", "embedding", "language model", "service",
     }  # fmt: skip
 
 
@@ -147,6 +148,16 @@ def test_a_model_that_is_not_the_databases_is_told_and_one_that_is_away_fails(
         assert "text-embedding-3-small" in str(failed_findings(findings, "vectors"))
     assert SECRET not in str(findings)
     assert "something else than vectors" in str(failed_findings(look(embedding_url=silent), "embedding"))
+
+
+def test_a_language_model_that_reads_nothing_fails_and_its_key_is_not_shown(look: Examine) -> None:
+    with running_language_model() as model:
+        options = {"llm_url": model.url, "llm_model": "reader-1", "llm_key": SECRET}
+        assert failed_findings(look(**options), "language model") == []
+        model.statuses = [401]
+        ((status, what),) = failed_findings(look(**options), "language model")
+    assert (status, "answers 401" in what) == ("fail", True)
+    assert SECRET not in what
 
 
 def test_a_service_is_found_with_its_version(look: Examine, service: Service) -> None:
