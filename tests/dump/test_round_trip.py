@@ -44,6 +44,17 @@ def test_idempotency_keys_are_replayed_after_a_restore(run: Call, dumps: Dumps) 
         run("store", entities=[{**item, "born": 1815}], idempotency_key="k")
 
 
+def test_keys_of_files_stand_for_their_bytes_after_a_restore(run: Call, dumps: Dumps) -> None:
+    first = run("store", file_content="YWJj", file_idempotency_key="f")
+    made = dumps.create()
+    dumps.wipe()
+    dumps.restore(made)
+    again = run("store", file_content="YWJj", file_idempotency_key="f")
+    assert (again["source_id"], again["deduplicated"]) == (first["source_id"], True)
+    with pytest.raises(IdempotencyMismatch):
+        run("store", file_content="YWJk", file_idempotency_key="f")
+
+
 def test_a_second_restore_adds_nothing(run: Call, dumps: Dumps) -> None:
     store_rich_example(run)
     made = dumps.create()

@@ -65,7 +65,7 @@ def store_rich_example(call: Call) -> dict[str, str]:
     call("store", entities=items[:1], idempotency_key="again")
     letter = base64.b64encode(b"Dear Ada").decode()
     call("store", file_content=letter, mime_type="text/plain", original_filename="letter.txt")
-    copy = {"file_content": letter, "original_filename": "copy"}
+    copy = {"file_content": letter, "original_filename": "copy", "file_idempotency_key": "letter"}
     source_id = call("store", entities=[{"target_id": ada, "seen": True}], **copy)["source_id"]
     read = {"target_id": ada, "greeted": True, "spans": {"greeted": {"line": 1, "quote": "Dear Ada"}}}
     link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_entity_id": company}
