@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphmem import arguments
+from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID
 from graphmem.registry import REGISTRY
 
 STORED = {
@@ -19,6 +20,7 @@ STORED = {
     arguments.EXAMPLE_SOURCE_ID: "$source",
     arguments.EXAMPLE_KEY_ID: "$key",
     arguments.EXAMPLE_CONNECTION_ID: "$connection",
+    EXAMPLE_INTERPRETATION_ID: "$interpretation",
 }
 """What stands for the ids of examples."""
 NOBODY = "ent_" + "0" * 24
@@ -90,6 +92,26 @@ SPECIAL = [
     Row("sources.list", {"cursor": "nonsense"}, "INVALID_CURSOR"),
     Row("sources.get", {"source_id": "$source"}),
     Row("sources.get", {"source_id": "src_" + "0" * 24}, "RESOURCE_NOT_FOUND"),
+    *(
+        Row(f"{noun}s.{verb}", {f"{noun}_id": f"${noun}", "reason": "x", "idempotency_key": f"{noun} {verb}"})
+        for noun in ("source", "interpretation")
+        for verb in ("withdraw", "reinstate")
+    ),
+    *(
+        Row(f"{noun}s.{verb}", {f"{noun}_id": f"{prefix}_{'0' * 24}"}, "RESOURCE_NOT_FOUND")
+        for noun, prefix in (("source", "src"), ("interpretation", "int"))
+        for verb in ("withdraw", "reinstate")
+    ),
+    Row("interpretations.create",
+        {**with_stored_ids(REGISTRY["interpretations.create"].example), "idempotency_key": "ic"}),
+    unknown("interpretations.create"),
+    Row("interpretations.get", {"interpretation_id": "$interpretation"}),
+    Row("interpretations.get", {"interpretation_id": "int_0"}, "RESOURCE_NOT_FOUND"),
+    Row("store.unstructured", {**FILE, "mime_type": "application/pdf", "idempotency_key": "pdf"}, "", True),
+    Row("store.unstructured", {"file_content": ""}, "FILE_EMPTY", True),
+    Row("store.unstructured", {"file_path": "/etc/passwd"}, "FILE_PATH_REFUSED", True),
+    Row("files.parse", {"file_content": "RGVhciBBZGE=", "limit": 4, "offset": 2}, "", True),
+    Row("files.parse", {"file_content": "AAECAwQFBgcICQ=="}, "FILE_NOT_PARSED", True),
     Row("sources.url", {"path": "$source"}),
     Row("sources.url", {"file_path": "graphmem://src_" + "0" * 24}, "RESOURCE_NOT_FOUND", not_in_cli=True),
     Row("sources.url", {"path": "$source", "expires_in": 86_401}, "VALIDATION_INVALID_FORMAT"),

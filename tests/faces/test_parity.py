@@ -32,7 +32,7 @@ from graphmem.mcp.tools import create_server
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
-from tests.faces.parity_rows import FILE, MAY_DIFFER, ROWS, STORE, Row
+from tests.faces.parity_rows import FILE, MAY_DIFFER, ROWS, STORE, Row, with_stored_ids
 from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, always, full_actor
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
@@ -109,6 +109,9 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     loop.run(bring_connection(services, service.owner))
     known["$connection"] = connection_of(service.owner)
     known["$source"] = run("store", FILE)["source_id"]
+    example = REGISTRY["interpretations.create"].example
+    read = {**with_stored_ids(dict(example)), "source_id": known["$source"], "idempotency_key": "parity read"}
+    known["$interpretation"] = run("interpretations.create", read)["interpretation_id"]
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
 
     def fill(value: Any) -> Any:
