@@ -8,6 +8,7 @@ from typing import Final
 
 from graphmem.dump.files import decoded
 from graphmem.dump.records import (
+    Exclusion,
     FileChunk,
     Interpretation,
     Observation,
@@ -28,12 +29,13 @@ BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 
 @dataclass(slots=True)
 class Part:
-    """A transaction with its observations, its files, and the interpretations that ended with it."""
+    """A transaction with its observations, files, exclusions, and interpretations that ended with it."""
 
     transaction: Transaction
     observations: list[Observation] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     interpretations: list[Interpretation] = field(default_factory=list)
+    exclusions: list[Exclusion] = field(default_factory=list)
 
     @property
     def has_merge(self) -> bool:
@@ -171,6 +173,10 @@ def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Sch
         if isinstance(record, Interpretation):
             assert part is not None
             part.interpretations.append(record)
+            continue
+        if isinstance(record, Exclusion):
+            assert part is not None
+            part.exclusions.append(record)
             continue
         if part is not None:
             yield part

@@ -155,8 +155,9 @@ def find_missing(
             # The files of a known transaction were written with it.
             sources = part.sources if stored is None else []
             interpretations = part.interpretations if stored is None else []
+            exclusions = part.exclusions if stored is None else []
             observations = sorted(writable, key=lambda observation: observation.id)
-            missing.parts.append(Part(transaction, observations, sources, interpretations))
+            missing.parts.append(Part(transaction, observations, sources, interpretations, exclusions))
     if last:
         missing.conflicts = unresolved
     return missing

@@ -19,7 +19,13 @@ from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
 from graphmem.dump import container, records
 from graphmem.dump.files import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
-from graphmem.dump.stored import OBSERVATION, StoredInterpretation, StoredSource, StoredTransaction
+from graphmem.dump.stored import (
+    OBSERVATION,
+    StoredExclusion,
+    StoredInterpretation,
+    StoredSource,
+    StoredTransaction,
+)
 from graphmem.errors import DatabaseFull, DumpRefused, ObjectDamaged, ObjectMissing
 from graphmem.model.schema import version_order
 from graphmem.objects import ObjectStore
@@ -51,6 +57,7 @@ class OwnerContents:
     transactions: int = 0
     sources: int = 0
     interpretations: int = 0
+    exclusions: int = 0
     observations: int = 0
     files: int | None = 0
     file_bytes: int | None = 0
@@ -164,7 +171,7 @@ class _SchemaRows(NamedTuple):
 
 
 class _TransactionRow(NamedTuple):
-    """A transaction with its files, interpretations and observations.
+    """A transaction with its files, interpretations, exclusions and observations.
 
     Each observation is a list, as :data:`OBSERVATION` names its columns.
     """
@@ -172,6 +179,7 @@ class _TransactionRow(NamedTuple):
     transaction: StoredTransaction
     sources: list[StoredSource]
     interpretations: list[StoredInterpretation]
+    exclusions: list[StoredExclusion]
     observations: list[list[Any]]
 
 
@@ -237,7 +245,8 @@ class _Creator:
             for schema in versions:
                 self._add("schema", {"entity_type": kind, **schema._asdict()})
                 contents.schemas += 1
-        async for transaction, sources, interpretations, observations in self._transactions(owner, sequence):
+        async for row in self._transactions(owner, sequence):
+            transaction, sources, interpretations, exclusions, observations = row
             self._add("transaction", transaction._asdict())
             for source in sources:
                 self._add("source", source._asdict())
@@ -247,6 +256,9 @@ class _Creator:
             for interpretation in interpretations:
                 self._add("interpretation", interpretation._asdict())
             contents.interpretations += len(interpretations)
+            for exclusion in exclusions:
+                self._add("exclusion", exclusion._asdict())
+            contents.exclusions += len(exclusions)
             for observation in observations:
                 self._add("observation", dict(zip(OBSERVATION, observation, strict=True)))
             contents.transactions += 1

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from graphmem.dump.files import FileOrder
 from graphmem.errors import validation_message
 from graphmem.model import canonical, facts, ids, times
+from graphmem.model.membership import SubjectKind
 from graphmem.model.schema import Document, version_order
 
 _ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
@@ -173,6 +174,20 @@ class Interpretation(_Record):
             raise ValueError("the id is not that of the interpretation")
 
 
+class Exclusion(_Record):
+    """An exclusion by the transaction before it, or its end.
+
+    The observations of ``subject`` do not count from then on, or count again.
+    """
+
+    record: Literal["exclusion"] = "exclusion"
+    id: Annotated[str, Field(pattern=f"^{ids.EXCLUSION_ID.pattern}$")]
+    kind: Literal["exclude", "include"]
+    subject_kind: SubjectKind
+    subject: ShortText
+    reason: str | None = None
+
+
 class Observation(_Record):
     """An observation of one subject, an entity or a relationship.
 
@@ -211,7 +226,17 @@ class Observation(_Record):
             canonical.encode(canonical.decode(value))
 
 
-Record = RelationshipType | Owner | Schema | Transaction | Source | FileChunk | Interpretation | Observation
+Record = (
+    RelationshipType
+    | Owner
+    | Schema
+    | Transaction
+    | Source
+    | FileChunk
+    | Interpretation
+    | Exclusion
+    | Observation
+)
 _READ: Final = TypeAdapter(Annotated[Record, Field(discriminator="record")])
 
 
@@ -249,18 +274,18 @@ def _float(value: float) -> orjson.Fragment:
     return orjson.Fragment(_float_text(value, str(value).startswith("-")))
 
 
-_PARTS: Final = (Source, Interpretation, Observation)
+_PARTS: Final = (Source, Interpretation, Exclusion, Observation)
 """The parts of a transaction, in their order."""
-_ARTICLES: Final = {"interpretation": "an", "observation": "an"}
+_ARTICLES: Final = {"interpretation": "an", "exclusion": "an", "observation": "an"}
 
 
 class RecordOrder:
     """Checks the order of the records of a dump.
 
     Relationship types come by name, then owners by id. An owner has its schema versions, then its
-    transactions. Each transaction has its sources, its interpretations and its observations, in this order,
-    each by id. So the order does not depend on the database. The chunks of a file follow the first source of
-    an owner that names its content.
+    transactions. Each transaction has its sources, interpretations, exclusions and observations, in this
+    order, each by id. So the order does not depend on the database. The chunks of a file follow the first
+    source of an owner that names its content.
 
     ``missing_files``: how many files the records so far name without their bytes.
     """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from graphmem.model import facts, schema
+from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
 from graphmem.model.schema import Active
 from graphmem.writing import Merging, Receipt, WriteRequest, merging
@@ -30,7 +31,8 @@ class EndedInterpretation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DumpedTransaction:
-    """A transaction of a dump: properties, writer, observations, schema versions, files, interpretations."""
+    """A transaction of a dump: properties, writer, observations, schema versions, files, interpretations
+    and exclusions."""
 
     properties: Mapping[str, Any]
     agent: str
@@ -38,6 +40,7 @@ class DumpedTransaction:
     versions: tuple[Mapping[str, Any], ...] = ()
     sources: tuple[NewSource, ...] = ()
     interpretations: tuple[EndedInterpretation, ...] = ()
+    exclusions: tuple[Exclusion, ...] = ()
 
     @property
     def id(self) -> str:
@@ -106,6 +109,9 @@ class RestoreRequest(WriteRequest):
                 touched.add_relationship(observation.subject_id)
             else:
                 touched.entities.add(observation.subject_id)
+            # What is restored does not count where its source or interpretation is excluded.
+            touched.sources.update(filter(None, [observation.source_id]))
+            touched.interpretations.update(filter(None, [observation.interpretation_id]))
             if observation.entity_type:
                 touched.types.add(observation.entity_type)
         for entity_type, (active, _) in self.schemas.items():
@@ -128,6 +134,7 @@ class RestoreRequest(WriteRequest):
                     draft.add_source(source, transaction.id)
                 for interpretation, counts in transaction.interpretations:
                     draft.end_interpretation(interpretation, transaction.id, counts)
+                draft.exclusions.extend(transaction.exclusions)
                 for version in transaction.versions:
                     draft.versions.append({"transaction_id": transaction.id, "properties": dict(version)})
                     # The head is final already; this changes the time of its last change.

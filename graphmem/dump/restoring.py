@@ -7,6 +7,7 @@ left out.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +28,7 @@ from graphmem.dump.restoring_files import FileRestorer
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import canonical, discovery, facts, ids, reduction
 from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.membership import Exclusion
 from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
 from graphmem.objects import ObjectStore
@@ -115,6 +117,7 @@ async def restore(
         # Most of the dump may wait: it is read a second time rather than held in memory.
         report("wait", 0, sum(restorer.waiting.values()))
         await _for_each_portion(path, restorer.restore_waiting)
+    await restorer.apply_exclusions()
     await restorer.audit()
     return restorer.result
 
@@ -190,6 +193,15 @@ class _Restorer:
         self.result.add_conflicts(missing.conflicts)
         await self._write_missing(portion.owner, missing)
         self._report("wait", missing.observations + len(missing.conflicts), None)
+
+    async def apply_exclusions(self) -> None:
+        """Fold again what the exclusions of the dump changed."""
+        if self.result.dry_run:
+            return
+        for contents in self.result.verified.manifest.contents["owners"]:
+            # Format 1 has no exclusions.
+            if contents.get("exclusions"):
+                await self._writers.refold_excluded(contents["owner"], sys.maxsize)
 
     async def audit(self) -> None:
         """Derive everything again for owners who have more facts than the dump, or had observations wait.
@@ -329,6 +341,7 @@ class _Restorer:
                 tuple(self._versions.get(part.transaction.id, ())),
                 tuple(_source(owner, record) for record in part.sources),
                 tuple(_interpretation(owner, record) for record in part.interpretations),
+                tuple(_exclusion(record, part.transaction) for record in part.exclusions),
             )
             for part in parts
         )
@@ -376,6 +389,19 @@ def _source(owner: str, record: records.Source) -> NewSource:
         name=record.name,
         declared_type=record.declared_type,
         file_key=record.file_key,
+    )
+
+
+def _exclusion(record: records.Exclusion, transaction: records.Transaction) -> Exclusion:
+    """Return an exclusion as the writer expects it."""
+    return Exclusion(
+        record.id,
+        record.kind,
+        record.subject_kind,
+        record.subject,
+        transaction.recorded_at,
+        transaction.id,
+        record.reason,
     )
 
 

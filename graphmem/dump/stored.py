@@ -73,6 +73,16 @@ class StoredSource(NamedTuple):
     file_key: str | None
 
 
+class StoredExclusion(NamedTuple):
+    """An exclusion of a transaction as ``dump/_exclusion.cypher`` reads it; a dump has the same names."""
+
+    id: str
+    kind: str
+    subject_kind: str
+    subject: str
+    reason: str | None
+
+
 OBSERVATION: Final = tuple("home" if name == "subject_id" else name for name in StoredObservation._fields)
 """The columns of an observation, as a dump names them."""
 

@@ -17,7 +17,7 @@ Progress = Callable[[int], None]
 """Called with the bytes of the file that were read since the last call."""
 _COUNT_NAMES: Final = {
     "schema": "schemas", "transaction": "transactions", "source": "sources",
-    "interpretation": "interpretations", "observation": "observations",
+    "interpretation": "interpretations", "exclusion": "exclusions", "observation": "observations",
 }  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def _count(counts: dict[str, Any], record: Record, header: container.Header) -> 
     if isinstance(record, records.Owner):
         owner = {"owner": record.id, "recorded_at": 0, "schemas": 0, "transactions": 0, "observations": 0}
         if header.format > 1:
-            owner["sources"] = owner["interpretations"] = 0
+            owner["sources"] = owner["interpretations"] = owner["exclusions"] = 0
         if header.files:
             owner["files"] = owner["file_bytes"] = 0
         counts["owners"].append(owner)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -219,6 +219,10 @@ async def refold(queries: Queries, state: State) -> None:
 async def _recount(queries: Queries, state: State) -> None:
     """Fold entities and relationships again whose counting observations have changed, many in one read."""
     subject_ids = sorted(state.withdrawn())
+    entity_ids = [subject_id for subject_id in subject_ids if ":" not in subject_id]
+    merges = await membership(queries, entity_ids) if entity_ids else Membership()
+    once_merged = [entity_id for entity_id in entity_ids if entity_id in merges.entity_ids]
+    touched = await changes(queries, merges, once_merged)
     for start in range(0, len(subject_ids), HISTORIES_PER_READ):
         row = await queries.only(
             "entity.histories",
@@ -229,12 +233,19 @@ async def _recount(queries: Queries, state: State) -> None:
             at_ingested=times.LATEST,
         )
         for history in row.histories:
-            await _refold_history(queries, state, history)
+            await _refold_history(queries, state, history, touched.get(history.subject_id))
     keys = [subject_id for subject_id in subject_ids if ":" in subject_id]
     placement.place(state.entities, state.relationships, keys)
 
 
-async def _refold_history(queries: Queries, state: State, history: _History) -> None:
+async def _refold_history(
+    queries: Queries, state: State, history: _History, touched: Collection[int] | None
+) -> None:
+    """Fold one subject again.
+
+    Args:
+        touched: when transactions changed what an entity shows that was ever merged; ``None`` for others.
+    """
     subject_id = history.subject_id
     is_entity = ":" not in subject_id
     things = state.entities if is_entity else state.relationships
@@ -245,6 +256,10 @@ async def _refold_history(queries: Queries, state: State, history: _History) -> 
         folded = await fold(queries, subject_id, rules)
     for replayed in history.observations or ():
         folded = reduction.fold(folded, replayed.of(subject_id), rules)
+    # A merge raises the version of the relationships that it shows elsewhere: that is counted.
+    version = max(history.version, 0 if is_entity else known.version + known.refold)
+    if touched is not None:
+        version = len(touched)
     own = OwnState.reduced(
         history.observation_count, history.created_at, history.last_observation_at, history.lifecycle, ()
     )
@@ -252,8 +267,8 @@ async def _refold_history(queries: Queries, state: State, history: _History) -> 
         replace(
             known,
             **{**own._asdict(), "created_at": own.created_at or 0, "fold": folded},
-            version=known.version + known.refold,
-            updated_at=max(known.updated_at, history.updated_at or 0),
+            version=version,
+            updated_at=max(touched or (), default=history.updated_at or 0),
             projection=rules.key if is_entity else known.projection,
             unmade=history.unmade,
             refold=0,

@@ -228,7 +228,7 @@ class Writer:
             return "looked_again"
         await self._refold_moved(state, batch, reads)
         decided = self._decide(state, batch)
-        if state.exclusions and (state.added or state.interpretation_rows):
+        if state.exclusions and (state.added or state.source_rows or state.interpretation_rows):
             # It takes two statements to write both.
             return await self._locked(batch)
         if decided.writes:

@@ -171,7 +171,7 @@ def test_every_property_of_a_fact_is_in_the_dump(
     store_rich_example(run)
     known = {
         "Observation": (
-            {"owner", "size", "entity_id", "relationship_key"},
+            {"owner", "size", "entity_id", "relationship_key", "excluded"},
             {"id", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
              "priority", "specificity", "observation_source", "agent", "source_id", "interpretation_id",
              "places"},
@@ -181,7 +181,8 @@ def test_every_property_of_a_fact_is_in_the_dump(
             {"id", "source_id", "interpreter", "version", "config", "run", "model", "parser", "created_at",
              "started_at", "warnings", "observations", "entities", "relationships"},
         ),
-        "Source": ({"owner", "recorded_at"}, {"id", "content_hash", "size", "mime_type"}),
+        "Exclusion": ({"owner", "recorded_at"}, {"id", "kind", "subject_kind", "subject", "reason"}),
+            "Source": ({"owner", "recorded_at", "excluded"}, {"id", "content_hash", "size", "mime_type"}),
         "Transaction": (
             {"owner", "sequence"},
             {"id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer"},

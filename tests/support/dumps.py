@@ -70,8 +70,21 @@ def store_rich_example(call: Call) -> dict[str, str]:
     read = {"target_id": ada, "greeted": True, "spans": {"greeted": {"line": 1, "quote": "Dear Ada"}}}
     link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_entity_id": company}
     call("interpretations.create", source_id=source_id, entities=[read], relationships=[link], model="m")
+    _withdraw(call, ada)
     names = "ada", "byron", "king", "company", "wine"
     return dict(zip(names, (ada, byron, king, company, wine), strict=True))
+
+
+def _withdraw(call: Call, ada: str) -> None:
+    """Withdraw one file with what it said, and another for a while."""
+    items = [{"target_id": ada, "title": "Princess"}, {"entity_type": "company", "name": "Lovelace & Co"}]
+    link = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+    for content in (b"never", b"for a while"):
+        file = {"file_content": base64.b64encode(content).decode(), "mime_type": "text/plain"}
+        source_id = call("store", entities=items, relationships=[link], **file)["source_id"]
+        call("sources.withdraw", source_id=source_id, reason="a draft")
+        call("store", entities=[{"target_id": ada, "late": content.decode()}], **file)
+    call("sources.reinstate", source_id=source_id)
 
 
 def all_answers(call: Call) -> dict[str, Any]:
@@ -80,7 +93,7 @@ def all_answers(call: Call) -> dict[str, Any]:
     answers = {
         "entities": call("entities.query", include_deleted=True, **page),
         "relationships": call("relationships.list", include_deleted=True, **page),
-        "observations": call("observations.query", include_deleted=True, **page),
+        "observations": call("observations.query", include_deleted=True, include_excluded=True, **page),
         "schemas": call("schemas.list"),
         "sources": call("sources.list", **page),
         "interpretations": call("interpretations.list", **page),

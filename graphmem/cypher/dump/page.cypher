@@ -33,6 +33,11 @@ RETURN [transaction IN stretch[..fitting] |
       RETURN <dump._interpretation>
     },
     COLLECT {
+      MATCH (transaction)<-[:IN_TRANSACTION]-(exclusion:Exclusion)
+      WITH exclusion ORDER BY exclusion.id
+      RETURN <dump._exclusion>
+    },
+    COLLECT {
       MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
       WITH observation ORDER BY observation.id
       RETURN <dump._observation>
