@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import secrets
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -34,8 +35,9 @@ LARGE_BODIES: Final = 2
 WAIT_SECONDS: Final = 20.0
 """Seconds that another one waits for its turn."""
 FIELDS_LIMIT: Final = 50
-_KEY: Final = b'"file_content"'
-_SPACES: Final = b" \t\r\n"
+MEMBERS_LIMIT: Final = 1_000
+"""Members named ``file_content`` of a body among which the file is looked for."""
+_MEMBER: Final = re.compile(rb'"file_content"[ \t\r\n]*+:[ \t\r\n]*+"')
 
 
 class Intake:
@@ -235,18 +237,14 @@ def _large_object(body: bytearray, content_type: str, most: int) -> dict[str, An
 def _longest_content(body: bytearray) -> tuple[int, int]:
     """Return where the longest text of a member ``file_content`` begins and ends; equal if there is none."""
     longest = 0, 0
-    place = body.find(_KEY)
-    while place >= 0:
-        start = place + len(_KEY)
-        while start < len(body) and body[start] in _SPACES + b":":
-            start += 1
-        if start < len(body) and body[start] == ord('"'):
-            end = body.find(b'"', start + 1)
-            if end < 0:
-                break
-            longest = max(longest, (start + 1, end), key=lambda each: each[1] - each[0])
-            start = end
-        place = body.find(_KEY, start)
+    place = 0
+    for _ in range(MEMBERS_LIMIT):
+        member = _MEMBER.search(body, place)
+        end = body.find(b'"', member.end()) if member else -1
+        if member is None or end < 0:
+            break
+        longest = max(longest, (member.end(), end), key=lambda each: each[1] - each[0])
+        place = end
     return longest
 
 

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import dataclasses
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -272,6 +273,11 @@ def test_the_search_for_the_file_never_fails() -> None:
         b'"file_content":7',
     ):
         assert _longest_content(bytearray(text)) == (0, 0)
+    begin = time.monotonic()
+    for part in (b'"file_content"', b'"file_content":', b'"file_content":""', b'"file_content" '):
+        _longest_content(bytearray(part * (4_000_000 // len(part))))
+        _longest_content(bytearray(part + b" " * 8_000_000))
+    assert time.monotonic() - begin < 5
     text = b'{"file_content":"ab","x":{"file_content" : "abc"}}'
     start, end = _longest_content(bytearray(text))
     assert text[start:end] == b"abc"
