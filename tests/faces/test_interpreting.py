@@ -78,32 +78,45 @@ def table(rows: int) -> bytes:
     return "\n".join(["entity_type,name,email", *lines]).encode()
 
 
-def drained(loop: Loop, services: Services) -> None:
-    """Run the interpretations that wait."""
-    while loop.run(interpretation.run_next(services)):
-        pass
+def make_due(loop: Loop, services: Services, owner: str) -> None:
+    """Put what waits of an owner before what waits of others."""
+    due = "MATCH (n:Interpretation) WHERE n.owner = $o AND n.due_at IS NOT NULL SET n.due_at = 0"
+    loop.run(services.database.script(due, o=owner))
 
 
-def test_a_large_table_is_left_to_the_worker(run: Call, loop: Loop, services: Services) -> None:
-    answer = run("store", **with_file(table(1_200), "many.csv"))
+def drained(run: Call, loop: Loop, services: Services, owner: str) -> None:
+    """Interpret what waits until nothing of the owner does.
+
+    Services of other tests may hold it, and give it back because they do not have the bytes.
+    """
+    for _ in range(100):
+        waiting = run("interpretations.list")["interpretations"]
+        if not any(row["status"] in ("pending", "running") for row in waiting):
+            return
+        make_due(loop, services, owner)
+        loop.run(interpretation.run_next(services))
+
+
+def test_a_large_table_is_left_to_the_worker(run: Call, loop: Loop, services: Services, owner: str) -> None:
+    answer = run("store", **with_file(table(600), "many.csv"))
     started = answer["interpretation"]
     assert (started["status"], started["interpreter"], started["entities_created"]) == ("pending", "rows", 0)
-    drained(loop, services)
+    drained(run, loop, services, owner)
     done = run("interpretations.get", interpretation_id=started["interpretation_id"])
     assert (done["status"], done["entities_created"], done["observations_created"]) == (
         "completed",
-        1_200,
-        1_200,
+        600,
+        600,
     )
-    assert done["attempts"] == 1
+    assert done["attempts"] >= 1
     page = run("entities.query", entity_type="person", include_total_count=True, limit=1)
-    assert page["total"] == 1_200
+    assert page["total"] == 600
 
 
 def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
-    run: Call, loop: Loop, services: Services, monkeypatch: Any
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: Any
 ) -> None:
-    answer = run("store", **with_file(table(1_200), "many.csv"))
+    answer = run("store", **with_file(table(600), "many.csv"))
     monkeypatch.setattr(runs, "LEASE_SECONDS", 0.0)
 
     class ProcessEnded(Exception):
@@ -113,13 +126,15 @@ def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
         raise ProcessEnded
 
     monkeypatch.setattr(writing, "end", cut)
+    make_due(loop, services, owner)
     with pytest.raises(ProcessEnded):
         loop.run(interpretation.run_next(services))
     monkeypatch.undo()
-    drained(loop, services)
+    drained(run, loop, services, owner)
     done = run("interpretations.get", interpretation_id=answer["interpretation"]["interpretation_id"])
-    assert (done["status"], done["observations_created"], done["attempts"]) == ("completed", 1_200, 2)
-    assert run("server.stats")["total_observations"] == 1_200
+    assert (done["status"], done["observations_created"]) == ("completed", 600)
+    assert done["attempts"] >= 2
+    assert run("server.stats")["total_observations"] == 600
 
 
 def test_the_same_interpreter_on_the_same_bytes_changes_nothing(run: Call) -> None:

@@ -60,8 +60,15 @@ REGISTERS = ("before:relationship_type.register", "after:relationship_type.regis
 SETTLES = ("before:audit.settle", "after:audit.settle")
 ERASES = {f"{side}:{step}" for step in ("owner.close", "owner.thin", *OWNED) for side in ("before", "after")}
 """tests/access/test_erasing.py has them."""
+INTERPRETS = {
+    f"{side}:interpretation.{step}"
+    for step in ("enqueue", "claim", "postpone")
+    for side in ("before", "after")
+}
+"""tests/reliability/test_interpretation_queue.py has them."""
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
+    *INTERPRETS,
 }  # fmt: skip
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""

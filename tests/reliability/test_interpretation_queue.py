@@ -1,0 +1,98 @@
+"""Processes that interpret files die: no interpretation is lost, and what one does twice has one effect."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmem import interpretation
+from graphmem.interpretation import queue
+from graphmem.registry import Services
+from tests.faces.test_interpreting import make_due
+from tests.reliability.test_failpoints import Doom, doom, healthy
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+
+__all__ = ["doom"]
+
+ROWS = 600
+TABLE = "\n".join(["entity_type,name", *(f"thing,Thing {number}" for number in range(ROWS))]).encode()
+FILE = {"file_content": base64.b64encode(TABLE).decode(), "original_filename": "things.csv"}
+
+ENQUEUES = ("before:interpretation.enqueue", "after:interpretation.enqueue")
+CLAIMS = ("before:interpretation.claim", "after:interpretation.claim")
+POSTPONES = ("before:interpretation.postpone", "after:interpretation.postpone")
+WRITES = ("before:write.turn", "after:write.turn", "before:write.turn@3", "after:write.turn@3")
+WAIT_SECONDS = 100.0
+
+
+def status(rest: Call) -> dict[str, Any]:
+    """Return the only interpretation."""
+    (row,) = rest("interpretations.list")["interpretations"]
+    return row
+
+
+def completed(rest: Call, loop: Loop, services: Services, owner: str) -> dict[str, Any]:
+    """Interpret what waits until the interpretation of the owner has ended; return the interpretation.
+
+    Services of other tests may hold it, and give it back because they do not have the bytes.
+    """
+    end = time.monotonic() + WAIT_SECONDS
+    while (row := status(rest))["status"] in ("pending", "running") and time.monotonic() < end:
+        make_due(loop, services, owner)
+        loop.run(interpretation.run_next(services))
+    return row
+
+
+def check(rest: Call, row: dict[str, Any]) -> None:
+    """Check that the table was interpreted once, and whole."""
+    assert (row["status"], row["entities_created"], row["observations_created"]) == ("completed", ROWS, ROWS)
+    stats = rest("server.stats")
+    assert (stats["total_entities"], stats["total_observations"]) == (ROWS, ROWS)
+    assert healthy(rest)
+
+
+@pytest.mark.parametrize("place", ENQUEUES)
+def test_a_store_that_was_not_answered_is_interpreted_once(
+    doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
+) -> None:
+    doom.dies_during_request(place, "/store/unstructured", FILE)
+    rest("store", **FILE)
+    check(rest, completed(rest, loop, services, owner))
+
+
+@pytest.mark.parametrize("place", [*CLAIMS, *POSTPONES, *WRITES])
+def test_a_worker_that_dies_loses_no_interpretation(
+    doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
+) -> None:
+    answer = rest("store", **FILE)
+    assert answer["interpretation"]["status"] == "pending"
+    if "postpone" not in place:
+        # Without the bytes, the attempt fails, and is postponed.
+        shutil.copytree(services.settings.objects_path, Path(doom.folder) / "objects", dirs_exist_ok=True)
+    step, _, number = place.partition("@")
+    doom.dies(f"{step}=exit@{number or 1}", worker=True)
+    check(rest, completed(rest, loop, services, owner))
+
+
+def test_an_interpretation_that_ends_its_process_every_time_fails_in_the_end(
+    rest: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    rest("store", **FILE)
+    often = "MATCH (n:Interpretation) WHERE n.owner = $o SET n.attempts = $attempts"
+    loop.run(services.database.script(often, o=owner, attempts=queue.ATTEMPTS_LIMIT))
+    row = completed(rest, loop, services, owner)
+    assert row["status"] == "failed"
+    assert "every attempt" in row["error_message"]
+    again = rest("interpretations.run", source_id=row["source_id"])
+    assert (again["status"], again["run"]) == ("pending", 1)
+    rows = rest("interpretations.list", status="pending")["interpretations"]
+    assert [row["interpretation_id"] for row in rows] == [again["interpretation_id"]]
+    make_due(loop, services, owner)
+    loop.run(interpretation.run_next(services))
+    check(rest, rest("interpretations.get", interpretation_id=again["interpretation_id"]))
