@@ -28,6 +28,7 @@ from graphmem.auth.guard import Guard
 from graphmem.auth.rates import RateClass, meter
 from graphmem.database.availability import Availability
 from graphmem.database.driver import Database, round_trips
+from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.queries import OwnerGraph
 from graphmem.database.rows import typed
 from graphmem.database.type_aliases import TypeAliases
@@ -67,6 +68,7 @@ class Services:
     availability: Availability
     vocabulary: Vocabulary
     type_aliases: TypeAliases
+    pending_refolds: PendingRefolds
     writers: Writers
     settings: Settings
     embedder: Embedder

@@ -15,6 +15,7 @@ from graphmem.auth.guard import Guard
 from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
 from graphmem.database.driver import Database, OnNotification
+from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder
@@ -89,8 +90,8 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     objects = new_object_store(settings)
     try:
         yield Services(
-            database, availability, vocabulary, TypeAliases(database), writers, settings, embedder,
-            Guard(database), CredentialCache(), objects,
+            database, availability, vocabulary, TypeAliases(database), PendingRefolds(database), writers,
+            settings, embedder, Guard(database), CredentialCache(), objects,
         )  # fmt: skip
     finally:
         await availability.close()

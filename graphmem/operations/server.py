@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -14,6 +14,7 @@ from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.exclusions import says_pending
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Face, Scope, Services, operation
 
@@ -141,6 +142,7 @@ class Stats(Budgeted):
     state_hash: str | None
     types_pending: list[str]
     semantic_pending: int
+    pending: NotRequired[int]
     last_updated: str | None
 
 
@@ -168,6 +170,7 @@ class _OwnerStats(NamedTuple):
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
 @within_budget()
+@says_pending
 async def stats(context: Context, arguments: CountStats) -> Stats:
     """Count entities, observations and relationships by type, and the events of the timeline."""
     row = await context.graph.only(

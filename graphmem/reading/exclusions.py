@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+import functools
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar, cast
 
 from typing_extensions import TypedDict
 
@@ -13,25 +15,35 @@ from graphmem.reading.receipts import Writing, not_found, submit, transaction
 from graphmem.registry import Context
 from graphmem.writing import ExclusionRequest
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 APPLIED_AT_ONCE: Final = 1_000
 """Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""
 
 
-class _Pending(NamedTuple):
-    """The row of ``exclusion/pending.cypher``."""
+def says_pending(
+    read: Callable[Concatenate[Context, P], Awaitable[T]],
+) -> Callable[Concatenate[Context, P], Coroutine[Any, Any, T]]:
+    """Decorate a function whose answer comes from indexes: ``pending`` says how much of them is outdated."""
 
-    pending: int
+    @functools.wraps(read)
+    async def answer(context: Context, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        waiting = await context.services.pending_refolds.of(context.actor.owner)
+        answered = await read(context, *args, **kwargs)
+        if waiting:
+            cast("dict[str, Any]", answered)["pending"] = waiting
+        return answered
 
-
-async def pending(context: Context) -> int:
-    """Return how many of the owner's entities and relationships wait to be folded again."""
-    return (await context.graph.only("exclusion.pending", _Pending)).pending
+    return answer
 
 
 async def apply_exclusions(context: Context) -> int:
     """Fold again what waits for it, as far as a caller waits for that; return how many still wait."""
-    await context.services.writers.refold_excluded(context.actor.owner, APPLIED_AT_ONCE)
-    return await pending(context)
+    owner, services = context.actor.owner, context.services
+    services.pending_refolds.forget(owner)
+    await services.writers.refold_excluded(owner, APPLIED_AT_ONCE)
+    return await services.pending_refolds.of(owner)
 
 
 class ExclusionResult(TypedDict):

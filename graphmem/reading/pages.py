@@ -17,6 +17,7 @@ class PageEnvelope(Budgeted):
 
     ``next_cursor`` stands where more items follow. ``truncated`` stands where a page ends before ``limit``
     although more follow; ``next_offset`` then says where it goes on, for a caller who pages by offset.
+    ``pending`` stands after a withdrawal, while so many entities and relationships wait to be folded again.
     """
 
     limit: int
@@ -25,6 +26,7 @@ class PageEnvelope(Budgeted):
     next_offset: NotRequired[int]
     next_cursor: NotRequired[str]
     total: NotRequired[int]
+    pending: NotRequired[int]
 
 
 class PageArguments(Protocol):

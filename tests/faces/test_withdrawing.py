@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from graphmem import worker
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound
+from graphmem.reading import exclusions
+from graphmem.registry import Services
 from tests.faces.test_sources import with_file
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
 ACME = {"entity_type": "company", "name": "Acme"}
@@ -122,6 +126,27 @@ def test_what_is_stored_with_a_withdrawn_source_waits_for_its_reinstatement(run:
     run("sources.reinstate", source_id=source_id)
     assert run("entities.get", entity_id=acme)["observation_count"] == 2
     assert run("relationships.list")["relationships"][0]["is_live"]
+    assert is_sound(run)
+
+
+def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
+    run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    things = [{"entity_type": "thing", "name": f"n{number}"} for number in range(3)]
+    filed = run("store", entities=[*things, person(city="Bath")], **with_file())
+    ada = filed["entities"][3]["entity_id"]
+    run("store", entities=[person(city="Rome", observed_at=OLD)])
+    monkeypatch.setattr(exclusions, "APPLIED_AT_ONCE", 0)
+    answer = run("sources.withdraw", source_id=filed["source_id"])
+    assert answer["pending"] == 4
+    assert run("server.stats")["pending"] == 4
+    assert run("entities.snapshot", entity_id=ada)["snapshot"]["city"] == "Rome"
+    with pytest.raises(NotFound):
+        run("entities.get", entity_id=filed["entities"][0]["entity_id"])
+    assert run("observations.query")["pending"] == 2
+    assert loop.run(worker.refold_excluded(services)) >= 2
+    assert "pending" not in run("server.stats")
+    assert [each["entity_id"] for each in run("entities.query")["entities"]] == [ada]
     assert is_sound(run)
 
 
