@@ -39,6 +39,8 @@ REFUSALS_SECONDS: Final = 10
 """Seconds for which the refusals of an address are counted."""
 PROMPT_REFUSALS: Final = 20
 """Refusals in that time that are answered at once."""
+COUNTED_REFUSALS: Final = 120
+"""Refusals in that time that are counted: the last of them waits longest."""
 REFUSAL_STEP_SECONDS, REFUSAL_DELAY_SECONDS_MAX = 0.01, 1.0
 """How much longer each further refusal waits than the one before, and how long a refusal waits at most."""
 
@@ -192,8 +194,8 @@ class RateLimits:
 
     def refusal_delay(self, address: str) -> float:
         """Count a refusal of an address, and return the seconds that its answer waits."""
-        self._refusals.acquire_entry(network(address), KEYS_LIMIT, REFUSALS_SECONDS)
-        _, refusals = self._refusals.get_moving_window(network(address), KEYS_LIMIT, REFUSALS_SECONDS)
+        self._refusals.acquire_entry(network(address), COUNTED_REFUSALS, REFUSALS_SECONDS)
+        _, refusals = self._refusals.get_moving_window(network(address), COUNTED_REFUSALS, REFUSALS_SECONDS)
         return min(REFUSAL_DELAY_SECONDS_MAX, REFUSAL_STEP_SECONDS * max(0, refusals - PROMPT_REFUSALS))
 
     def is_known(self, digest: str) -> bool:
