@@ -16,7 +16,7 @@ from graphmem.ingest.parsing import parsed
 from tests.contract.snapshots import ROOT
 
 LIBRARIES = {
-    "PIL", "bs4", "charset_normalizer", "docx", "email.parser", "frontmatter", "icalendar", "lxml",
+    "PIL", "charset_normalizer", "docx", "email.parser", "frontmatter", "icalendar", "lxml",
     "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdf", "pypdfium2", "striprtf", "vobject",
 }  # fmt: skip
 
