@@ -39,7 +39,7 @@ class Amount:
 
 @dataclass(slots=True)
 class Removal:
-    """What was found and removed. With ``dry_run``, ``removed`` is what would be.
+    """The objects that were looked at and removed. With ``dry_run``, ``removed`` is what would be.
 
     Attributes:
         used: objects with a source.
@@ -90,11 +90,11 @@ async def remove_unreferenced(
                 removal.recent.add(listed)
         if old:
             segment = old[0].segment
-            found = await _referenced(database, old[0].owner or owners.get(segment), old)
+            references = await _referenced(database, old[0].owner or owners.get(segment), old)
             for listed in old:
-                if listed.sha256 in found.referenced:
+                if listed.sha256 in references.referenced:
                     removal.used.add(listed)
-                elif not found.has_sources and not foreign:
+                elif not references.has_sources and not foreign:
                     removal.foreign.add(listed)
                     removal.foreign_segments.add(segment)
                 elif dry_run or await store.remove(listed, modified_before=modified_before):

@@ -41,9 +41,9 @@ def format_of(data: bytes, limits: Limits) -> str:
             return "odt"
         raise ParseFailed(f"No parser reads this kind of file: it is {media_type[:100]}.", "unsupported")
     if "[Content_Types].xml" in names:
-        for prefix, found in MAIN_MEMBERS:
+        for prefix, format_name in MAIN_MEMBERS:
             if any(name.startswith(prefix) for name in names):
-                return found
+                return format_name
     inner = sum(name.lower().endswith((".zip", ".docx", ".xlsx", ".pptx", ".jar")) for name in names)
     more = f", {inner:,} of them archives" if inner else ""
     raise ParseFailed(

@@ -80,17 +80,17 @@ def detect(data: bytes, declared: str | None, name: str, limits: Limits) -> Form
     Raises:
         ParseFailed: no parser reads this format; the reason names what the bytes look like.
     """
-    found = _binary(data, limits)
-    if found is None and not is_text(data):
+    format_name = _binary(data, limits)
+    if format_name is None and not is_text(data):
         raise ParseFailed(f"No parser reads this kind of file: {_described(data, name)}.", "unsupported")
     hint = hinted(declared, name)
-    return BY_NAME[found or _text(data, hint)]
+    return BY_NAME[format_name or _text(data, hint)]
 
 
 def _binary(data: bytes, limits: Limits) -> str | None:
-    for signature, found in SIGNATURES:
+    for signature, format_name in SIGNATURES:
         if data.startswith(signature):
-            return found
+            return format_name
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return "image"
     if data.startswith(b"BM") and not is_text(data):
@@ -110,9 +110,9 @@ def _binary(data: bytes, limits: Limits) -> str | None:
 def _text(data: bytes, hint: Format | None) -> str:
     head = beginning(data[:HEAD_BYTES]).lstrip()
     element = _first_element(head)
-    for pattern, found in BEGINNINGS:
-        if pattern.match(head, element if found == "html" else 0):
-            return found
+    for pattern, format_name in BEGINNINGS:
+        if pattern.match(head, element if format_name == "html" else 0):
+            return format_name
     if _is_mail(head):
         return "eml"
     if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
@@ -185,7 +185,7 @@ def _is_memory(value: dict[str, object]) -> bool:
 
 def _chat(head: str) -> str | None:
     """Return the chat export that a text begins, by names that its first conversation has."""
-    return next((found for found, names in CHATS if all(name in head for name in names)), None)
+    return next((format_name for format_name, names in CHATS if all(name in head for name in names)), None)
 
 
 def _described(data: bytes, name: str) -> str:

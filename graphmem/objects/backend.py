@@ -29,7 +29,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ObjectEntry:
     """A key that a place holds, with size in bytes and the time of its last put."""
 
     key: str
@@ -118,7 +118,7 @@ class Backend(abc.ABC):
         """
 
     @abc.abstractmethod
-    def find(self, key: str) -> Found | None:
+    def find(self, key: str) -> ObjectEntry | None:
         """Return size and modified time of an object, ``None`` if there is none."""
 
     @abc.abstractmethod
@@ -126,7 +126,7 @@ class Backend(abc.ABC):
         """Delete an object if it was modified before a time; return whether it was deleted."""
 
     @abc.abstractmethod
-    def pages(self, segment: str | None = None) -> Iterator[list[Found]]:
+    def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
         """Yield pages of the keys below a segment, or of all. What is no object may be among them."""
 
     def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:

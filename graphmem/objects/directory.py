@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphmem.errors import ObjectMissing, ObjectStoreFull, ObjectStoreUnavailable
-from graphmem.objects.backend import CHUNK_BYTES, Backend, Found, Leftovers, Staged
+from graphmem.objects.backend import CHUNK_BYTES, Backend, Leftovers, ObjectEntry, Staged
 from graphmem.objects.disk_errors import disk_errors
 
 INCOMING = ".incoming"
@@ -78,11 +78,11 @@ class DirectoryBackend(Backend):
             file.seek(start)
         return _FileReader(file, size)
 
-    def find(self, key: str) -> Found | None:
+    def find(self, key: str) -> ObjectEntry | None:
         """Return size and modified time of an object, ``None`` if there is none."""
         with disk_errors(), contextlib.suppress(FileNotFoundError):
             stat = os.lstat(self.root / key)
-            return Found(key, stat.st_size, stat.st_mtime_ns // 1_000)
+            return ObjectEntry(key, stat.st_size, stat.st_mtime_ns // 1_000)
         return None
 
     def delete(self, key: str, modified_before: int | None = None) -> bool:
@@ -96,14 +96,14 @@ class DirectoryBackend(Backend):
             return True
         return False
 
-    def pages(self, segment: str | None = None) -> Iterator[list[Found]]:
+    def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
         """Yield pages of the keys below a segment, or of all, in the order of names."""
-        page: list[Found] = []
+        page: list[ObjectEntry] = []
         with disk_errors():
             for key in self._keys(segment):
-                found = self.find(key)
-                if found is not None:
-                    page.append(found)
+                entry = self.find(key)
+                if entry is not None:
+                    page.append(entry)
                 if len(page) >= _PAGE_KEYS:
                     yield page
                     page = []

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
-from graphmem.objects.backend import CHUNK_BYTES, Backend, Found, Leftovers, Reader, Staged, Stored
+from graphmem.objects.backend import CHUNK_BYTES, Backend, Leftovers, ObjectEntry, Reader, Staged, Stored
 from graphmem.objects.keys import key_below, object_key, owner_of, owner_segment, parse_key
 
 THREADS = 8
@@ -122,20 +122,20 @@ class ObjectStore:
                 raise ObjectDamaged(sha256=sha256, size=reader.size, expected_size=size)
             whole = start == 0 and stop == reader.size
             digest = hashlib.sha256() if whole else None
-            held = b""
+            last = b""
             left = stop - start
             while left:
                 chunk = await self._run(_next_chunk, reader, min(left, CHUNK_BYTES), digest)
                 if not chunk:
                     raise ObjectDamaged(sha256=sha256, size=stop - left, expected_size=reader.size)
                 left -= len(chunk)
-                if held:
-                    yield held
-                held = chunk
+                if last:
+                    yield last
+                last = chunk
             if digest is not None and digest.hexdigest() != sha256:
                 raise ObjectDamaged(sha256=sha256, size=reader.size)
-            if held:
-                yield held
+            if last:
+                yield last
         finally:
             reader.close()
 
@@ -145,10 +145,10 @@ class ObjectStore:
         Raises:
             ObjectMissing: there is no such object.
         """
-        found = await self._run(self._find, object_key(owner, sha256))
-        if found is None:
+        entry = await self._run(self._find, object_key(owner, sha256))
+        if entry is None:
             raise ObjectMissing(sha256=sha256)
-        return found.size
+        return entry.size
 
     async def exists(self, owner: str, sha256: str) -> bool:
         """Return whether there is an object."""
@@ -166,11 +166,11 @@ class ObjectStore:
         """Yield the objects of an owner, or of all owners, in the order of keys. Other files are left out."""
         pages = await self._run(self._pages, owner_segment(owner) if owner is not None else None)
         while (page := await self._run(next, pages, None)) is not None:
-            for found in page:
-                parsed = parse_key(found.key)
+            for entry in page:
+                parsed = parse_key(entry.key)
                 if parsed is not None:
                     segment, sha256 = parsed
-                    yield ListedObject(segment, owner_of(segment), sha256, found.size, found.modified_at)
+                    yield ListedObject(segment, owner_of(segment), sha256, entry.size, entry.modified_at)
 
     async def remove(self, listed: ListedObject, *, modified_before: int) -> bool:
         """Delete a listed object if it was not put again; return whether it was deleted."""
@@ -253,13 +253,13 @@ class ObjectStore:
     def _open(self, key: str, start: int, end: int | None) -> Reader:
         return self._backend().open(key, start, end)
 
-    def _find(self, key: str) -> Found | None:
+    def _find(self, key: str) -> ObjectEntry | None:
         return self._backend().find(key)
 
     def _delete(self, key: str, modified_before: int | None) -> bool:
         return self._backend().delete(key, modified_before)
 
-    def _pages(self, segment: str | None) -> Iterator[list[Found]]:
+    def _pages(self, segment: str | None) -> Iterator[list[ObjectEntry]]:
         return self._backend().pages(segment)
 
     def _leftovers(self, modified_before: int, remove: bool) -> Leftovers:

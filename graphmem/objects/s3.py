@@ -14,7 +14,7 @@ from botocore.config import Config
 
 from graphmem import __version__
 from graphmem.errors import ObjectMissing, ObjectStoreRefused
-from graphmem.objects.backend import Backend, Found, Leftovers, Staged
+from graphmem.objects.backend import Backend, Leftovers, ObjectEntry, Staged
 from graphmem.objects.directory import DirectoryBackend
 from graphmem.objects.s3_errors import s3_errors
 from graphmem.settings import Settings
@@ -73,10 +73,10 @@ class S3Backend(Backend):
         """Request the bytes of an object."""
         sha256 = key.rpartition("/")[2]
         if end == start:
-            found = self.find(key)
-            if found is None:
+            entry = self.find(key)
+            if entry is None:
                 raise ObjectMissing(sha256=sha256)
-            return _BodyReader(None, found.size)
+            return _BodyReader(None, entry.size)
         wanted = (
             {} if (start, end) == (0, None) else {"Range": f"bytes={start}-{'' if end is None else end - 1}"}
         )
@@ -87,31 +87,33 @@ class S3Backend(Backend):
             answer["Body"], int(total) if total.isdecimal() else answer["ContentLength"], sha256
         )
 
-    def find(self, key: str) -> Found | None:
+    def find(self, key: str) -> ObjectEntry | None:
         """Return size and modified time of an object, ``None`` if there is none."""
         answer = self._head(key)
         if answer is None:
             self._check_bucket()
             return None
-        return Found(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
+        return ObjectEntry(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
 
     def delete(self, key: str, modified_before: int | None = None) -> bool:
         """Delete an object if it was modified before a time; return whether it was deleted."""
-        found = self.find(key)
-        if found is None or (modified_before is not None and found.modified_at >= modified_before):
+        entry = self.find(key)
+        if entry is None or (modified_before is not None and entry.modified_at >= modified_before):
             return False
         with s3_errors():
             self._client().delete_object(Bucket=self._bucket, Key=self._prefix + key)
         return True
 
-    def pages(self, segment: str | None = None) -> Iterator[list[Found]]:
+    def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
         """Yield pages of the keys below a segment, or of all, in the order of keys."""
         below = self._prefix + (f"{segment}/" if segment else "")
         with s3_errors():
             listing = self._client().get_paginator("list_objects_v2")
             for page in listing.paginate(Bucket=self._bucket, Prefix=below):
                 yield [
-                    Found(item["Key"][len(self._prefix) :], item["Size"], _microseconds(item["LastModified"]))
+                    ObjectEntry(
+                        item["Key"][len(self._prefix) :], item["Size"], _microseconds(item["LastModified"])
+                    )
                     for item in page.get("Contents", ())
                 ]
 

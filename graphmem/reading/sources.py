@@ -61,7 +61,7 @@ class NameRow(NamedTuple):
 
 
 class SourceRow(NamedTuple):
-    """A source as ``source/_row.cypher`` reads it; ``recorded_at`` is that of its first store."""
+    """The columns of ``source/_row.cypher``. ``recorded_at``: microseconds, of the first store."""
 
     id: str
     content_hash: str

@@ -399,9 +399,9 @@ def test_the_data_of_a_deleted_account_is_reached_by_its_owner(instance: Instanc
     account = instance.account("ada")
     call = instance.by_owner(account.owner)
     call("store", entities=ITEMS)
-    told = command("account", "delete", "ada", "--yes")
-    assert f"graphmem account create ada --owner {account.owner}" in " ".join(told.stderr.split())
-    assert "--with-data" in told.stderr
+    result = command("account", "delete", "ada", "--yes")
+    assert f"graphmem account create ada --owner {account.owner}" in " ".join(result.stderr.split())
+    assert "--with-data" in result.stderr
     assert account.owner in answer(command("account", "list", "--json"))["owners_without_account"]
     assert account.owner in command("account", "list").stderr
     again = answer(command("account", "create", "eve", "--owner", account.owner, "--json"))
@@ -516,8 +516,8 @@ def test_doctor_names_an_account_whose_deletion_was_interrupted(instance: Instan
     account = instance.account("ada")
     instance.loop.run(instance.accounts.close("ada"))
     settings = instance.services.settings
-    found = instance.loop.run(doctor_of_database._access(instance.services.database, settings))
-    assert [(item.check, item.status) for item in found][1:] == [("access", "warn")]
-    assert "graphmem account delete ada --with-data" in found[1].fix
+    findings = instance.loop.run(doctor_of_database._access(instance.services.database, settings))
+    assert [(item.check, item.status) for item in findings][1:] == [("access", "warn")]
+    assert "graphmem account delete ada --with-data" in findings[1].fix
     erase(instance, account)
     assert len(instance.loop.run(doctor_of_database._access(instance.services.database, settings))) == 1

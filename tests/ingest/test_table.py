@@ -56,4 +56,4 @@ def test_types_and_suffixes_lead_to_one_format() -> None:
     assert BY_SUFFIX[".md"].name == BY_MEDIA_TYPE["text/markdown"].name == "markdown"
     assert BY_MEDIA_TYPE["application/json"].name == "json"
     assert len(BY_SUFFIX) == sum(len(format.suffixes) for format in FORMATS)
-    assert {found for _, found in SIGNATURES} | BINARY_FORMATS | TEXT_FORMATS <= set(BY_NAME)
+    assert {format_name for _, format_name in SIGNATURES} | BINARY_FORMATS | TEXT_FORMATS <= set(BY_NAME)

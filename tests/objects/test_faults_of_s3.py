@@ -203,13 +203,13 @@ def test_each_answer_of_a_server_has_its_error(code: str, status: int, kind: typ
 
 def every_error() -> list[type[Exception]]:
     """Return every exception of botocore that says what went wrong by itself."""
-    found: list[type[Exception]] = []
+    errors: list[type[Exception]] = []
     waiting: list[type[Exception]] = [botocore_exceptions.BotoCoreError]
     while waiting:
         error = waiting.pop()
-        found.append(error)
+        errors.append(error)
         waiting += error.__subclasses__()
-    return found
+    return errors
 
 
 @pytest.mark.parametrize("error", every_error(), ids=lambda error: error.__name__)

@@ -27,31 +27,31 @@ def finding(chosen: Settings) -> Finding:
 
 def test_a_store_that_keeps_and_deletes_an_object_is_sound(place: ObjectPlace) -> None:
     place.run(lambda store: store.put(OWNER, parts(b"one")))
-    found = finding(place.settings)
-    assert (found.check, found.status) == ("objects", "ok")
-    assert "keeps, answers and deletes" in found.what
-    assert ("MB are free" in found.what) == place.is_local
+    result = finding(place.settings)
+    assert (result.check, result.status) == ("objects", "ok")
+    assert "keeps, answers and deletes" in result.what
+    assert ("MB are free" in result.what) == place.is_local
 
 
 def test_looking_at_a_directory_that_is_not_there_makes_none(local: ObjectPlace) -> None:
-    found = finding(local.settings)
-    assert (found.status, "does not exist yet" in found.what) == ("ok", True)
+    result = finding(local.settings)
+    assert (result.status, "does not exist yet" in result.what) == ("ok", True)
     assert not local.settings.data_path.exists()
 
 
 def test_a_directory_without_rights_fails(local: ObjectPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     local.run(lambda store: store.put(OWNER, parts(b"one")))
     deny(monkeypatch, local.settings.objects_path)
-    found = finding(local.settings)
-    assert (found.status, "Permission denied" in found.what) == ("fail", True)
-    assert "give this user access" in found.fix
+    result = finding(local.settings)
+    assert (result.status, "Permission denied" in result.what) == ("fail", True)
+    assert "give this user access" in result.fix
 
 
 def test_a_bucket_that_does_not_answer_fails(server: S3Server, tmp_path: Path) -> None:
     place = s3_place(server, tmp_path, objects_endpoint=f"http://127.0.0.1:{free_port()}", objects_attempts=1)
-    found = finding(place.settings)
-    assert (found.status, "EndpointConnectionError" in found.what) == ("fail", True)
-    assert "GRAPHMEM_OBJECTS_BUCKET" in found.fix
+    result = finding(place.settings)
+    assert (result.status, "EndpointConnectionError" in result.what) == ("fail", True)
+    assert "GRAPHMEM_OBJECTS_BUCKET" in result.fix
 
 
 def test_settings_of_a_bucket_without_a_bucket_are_told(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def records(text: str, dialect: Dialect, limits: Limits) -> Iterator[Record]:
 
 def places(text: str, start: int, end: int, cells: list[str], dialect: Dialect) -> list[tuple[int, int]]:
     """Return start and end of each cell, without its quotes."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     position = start
     for cell in cells:
         if dialect.skipinitialspace:
@@ -150,10 +150,10 @@ def places(text: str, start: int, end: int, cells: list[str], dialect: Dialect) 
         after = stop + quoted
         complete = text.startswith(raw, begin, end) and (not quoted or text.startswith('"', stop, end))
         if not complete or not (after == end or text.startswith(dialect.delimiter, after, end)):
-            return found + [(start, end)] * (len(cells) - len(found))
-        found.append((begin, stop))
+            return spans + [(start, end)] * (len(cells) - len(spans))
+        spans.append((begin, stop))
         position = after + 1
-    return found
+    return spans
 
 
 def add_row(builder: Builder, row: Record, columns: Columns) -> None:
