@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 from cachetools import TTLCache
+from typer.testing import CliRunner, Result
 
 from graphmem.api.app import create_app
 from graphmem.auth import credentials, guard
@@ -25,14 +26,18 @@ from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.authenticator import Authenticate
 from graphmem.auth.credentials import CredentialCache
 from graphmem.auth.guard import Guard
+from graphmem.cli import account as account_commands
+from graphmem.cli.main import app
 from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
+from tests.support.commands import environment
 from tests.support.database import database
 from tests.support.event_loop import Loop
-from tests.support.faces import Call, by_runner
+from tests.support.faces import Call, by_runner, share_services
 
+Command = Callable[..., Result]
 HOUR = 3_600_000_000
 """Microseconds of an hour."""
 WITHIN_SECONDS = 5.0
@@ -154,6 +159,20 @@ def instance(instance_services: Services, loop: Loop) -> Iterator[Instance]:
     made = Instance(loop, services)
     yield made
     made.close()
+
+
+@pytest.fixture
+def command(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a command on the instance."""
+    share_services(monkeypatch, instance.loop, instance.services)
+    monkeypatch.setattr(account_commands, "run_async", instance.loop.run)
+    settings = instance.services.settings
+    variables = environment(settings, settings.data_path)
+
+    def run(*words: str, stdin: str = "") -> Result:
+        return CliRunner().invoke(app, [*words], input=stdin, env=variables)
+
+    return run
 
 
 @pytest.fixture

@@ -4,36 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from graphmem.cli import account as account_commands
-from graphmem.cli.main import app
 from graphmem.settings import LOCAL_ACCOUNT
-from tests.access.conftest import Instance
-from tests.support.commands import environment
-from tests.support.faces import share_services
+from tests.access.conftest import Command, Instance
 
 PASSWORD = "correct horse battery staple"
-Command = Callable[..., Result]
-
-
-@pytest.fixture
-def command(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run a command on the instance."""
-    share_services(monkeypatch, instance.loop, instance.services)
-    monkeypatch.setattr(account_commands, "run_async", instance.loop.run)
-    settings = instance.services.settings
-    variables = environment(settings, settings.data_path)
-
-    def run(*words: str, stdin: str = "") -> Result:
-        return CliRunner().invoke(app, [*words], input=stdin, env=variables)
-
-    return run
 
 
 def answer(result: Result) -> Any:

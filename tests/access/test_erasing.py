@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import graphmem
 from graphmem import cypher, dump, worker
 from graphmem.auth import Actor, Method, Scope, erasing
 from graphmem.auth.accounts import Account
-from graphmem.cli import account as account_commands
-from graphmem.cli.main import app
 from graphmem.database import failpoints
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_of_database
@@ -26,35 +23,19 @@ from graphmem.errors import AccountConflict, AuthInvalid, DatabaseFull, DumpRefu
 from graphmem.model.display_labels import DISPLAY_LABELS
 from graphmem.objects import ObjectStore
 from graphmem.registry import REGISTRY
-from tests.access.conftest import Instance
+from tests.access.conftest import Command, Instance
 from tests.cypher.test_queries import SCANS
-from tests.support.commands import environment
 from tests.support.dumps import store_rich_example
-from tests.support.faces import Call, share_services
+from tests.support.faces import Call
 from tests.support.forked_services import forks
 from tests.support.object_places import listing, parts
 
-Command = Callable[..., Result]
 INSTANCE_LABELS = {
     "Account", "ApiKey", "OneTimeCode", "OAuthClient", "OAuthRequest", "OAuthCode", "OAuthGrant",
     "OAuthToken", "RelationshipType", "Model", "InstanceSecret",
 }  # fmt: skip
 """The labels of nodes that belong to the instance and to no owner."""
 QUERIES = Path(graphmem.__file__).parent / "cypher"
-
-
-@pytest.fixture
-def command(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run a command on the instance."""
-    share_services(monkeypatch, instance.loop, instance.services)
-    monkeypatch.setattr(account_commands, "run_async", instance.loop.run)
-    settings = instance.services.settings
-    variables = environment(settings, settings.data_path)
-
-    def run(*words: str, stdin: str = "") -> Result:
-        return CliRunner().invoke(app, [*words], input=stdin, env=variables)
-
-    return run
 
 
 def answer(result: Result) -> Any:
