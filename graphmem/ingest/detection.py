@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import PurePosixPath
+from typing import Any
 
 from graphmem.ingest.archives import format_of
 from graphmem.ingest.decoding import beginning, decoded, is_text
@@ -188,11 +189,18 @@ def _chat(head: str) -> str | None:
     return next((format_name for format_name, names in CHATS if all(name in head for name in names)), None)
 
 
-def _described(data: bytes, name: str) -> str:
+def signature_matches(head: bytes, name: str) -> list[Any]:
+    """Return the matches of puremagic for the first bytes of a file, the most likely first."""
     import puremagic
 
     try:
-        match = puremagic.magic_string(data[:HEAD_BYTES], name)[0]
+        return puremagic.magic_string(head, name)
     except (puremagic.PureError, ValueError, IndexError):
+        return []
+
+
+def _described(data: bytes, name: str) -> str:
+    matches = signature_matches(data[:HEAD_BYTES], name)
+    if not matches:
         return "its content is unknown"
-    return f"it looks like {match.name or match.mime_type or match.extension}"
+    return f"it looks like {matches[0].name or matches[0].mime_type or matches[0].extension}"

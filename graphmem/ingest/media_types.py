@@ -5,7 +5,14 @@ from __future__ import annotations
 import mimetypes
 
 from graphmem.ingest.decoding import is_text
-from graphmem.ingest.detection import BINARY_FORMATS, GENERIC_TYPES, PDF_HEAD_BYTES, essence, hinted
+from graphmem.ingest.detection import (
+    BINARY_FORMATS,
+    GENERIC_TYPES,
+    PDF_HEAD_BYTES,
+    essence,
+    hinted,
+    signature_matches,
+)
 from graphmem.ingest.table import BY_MEDIA_TYPE
 
 HEAD_BYTES = 8_192
@@ -58,14 +65,8 @@ def _is_text_type(media_type: str) -> bool:
 
 
 def _of_binary(head: bytes, declared: str | None, name: str) -> str:
-    import puremagic
-
     stated = essence(declared)
-    try:
-        matches = puremagic.magic_string(head, name)
-    except (puremagic.PureError, ValueError, IndexError):
-        matches = []
-    types = [match.mime_type for match in matches if match.mime_type]
+    types = [match.mime_type for match in signature_matches(head, name) if match.mime_type]
     if stated is None:
         return types[0] if types else UNKNOWN
     if stated in types:
