@@ -8,13 +8,18 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
 from graphmem.ingest.document import Document, ParseFailed
+from graphmem.interpretation import language_model
+from graphmem.interpretation.known_schemas import known_schemas
+from graphmem.model import schema
 from graphmem.reading.sources import SourceRow
 from graphmem.registry import Context
 
+PROSE: Final = frozenset({"text", "html", "pdf", "docx", "pptx", "odt", "rtf"})
+"""Formats of texts, of which rules know the title and the metadata alone. A language model reads them."""
 UNKNOWN = "unknown"
 """The interpreter of a file that none could read."""
 
@@ -30,11 +35,16 @@ class ReadingFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """The interpreter of a source, its version, and the parser that made text of the bytes."""
+    """The interpreter of a source, its version, and the parser that made text of the bytes.
+
+    A language model has a name, and a configuration of its own.
+    """
 
     interpreter: str
     version: str
     parser: str = ""
+    model: str | None = None
+    config: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,8 @@ async def reader_of(context: Context, source: SourceRow, interpreter: str | None
     try:
         async with _file(context, source) as path:
             name = await parsing.format_of(path, _declared(source), _name(source))
+        if _asks_model(context, name, interpreter):
+            return _model_reader(context, await known_schemas(context))
         return _reader(name, interpreter)
     except (ParseFailed, InterpretationFailed) as exc:
         raise ReadingFailed(exc.reason, Reader(interpreter or UNKNOWN, "0")) from exc
@@ -78,10 +90,42 @@ async def read(
     try:
         async with _file(context, source) as path:
             document = await parsing.parsed(path, _declared(source), _name(source))
-        reader = _reader(document.format, interpreter, f"{document.parser} {document.parser_version}")
+        parser = f"{document.parser} {document.parser_version}"
+        if _asks_model(context, document.format, interpreter):
+            return await _read_by_model(context, document, parser, config)
+        reader = _reader(document.format, interpreter, parser)
         return await asyncio.to_thread(_proposed, document, reader, _name(source), config)
     except (ParseFailed, InterpretationFailed) as exc:
         raise ReadingFailed(exc.reason, reader) from exc
+
+
+def may_ask_model(context: Context, interpreter: str | None) -> bool:
+    """Whether a source may be read by a language model, which takes longer than a caller waits."""
+    configured = context.services.settings.llm_url is not None
+    return interpreter == language_model.NAME or (interpreter is None and configured)
+
+
+def _asks_model(context: Context, format: str, interpreter: str | None) -> bool:
+    """Whether a source is read by a language model: if it is named, or configured and the format is prose."""
+    if not may_ask_model(context, interpreter):
+        return False
+    return interpreter is not None or format in PROSE
+
+
+def _model_reader(context: Context, schemas: list[schema.Document], parser: str = "") -> Reader:
+    settings = context.services.settings
+    config = language_model.configuration(schemas, settings)
+    return Reader(language_model.NAME, language_model.VERSION, parser, settings.llm_model, config)
+
+
+async def _read_by_model(
+    context: Context, document: Document, parser: str, config: Mapping[str, Any]
+) -> Reading:
+    schemas = await known_schemas(context)
+    reader = _model_reader(context, schemas, parser)
+    settings, tracer = context.services.settings, context.services.tracer
+    proposal = await language_model.propose(document, schemas, settings, config, tracer)
+    return Reading(reader, proposal, document.text, (*document.warnings, *proposal.warnings))
 
 
 def _proposed(document: Document, reader: Reader, name: str, config: Mapping[str, Any]) -> Reading:

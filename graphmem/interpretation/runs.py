@@ -11,7 +11,7 @@ import structlog
 from graphmem.auth import Actor, Scope
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
 from graphmem.interpretation import queue, writing
-from graphmem.interpretation.readings import Reader, Reading, ReadingFailed, read, reader_of
+from graphmem.interpretation.readings import Reader, Reading, ReadingFailed, may_ask_model, read, reader_of
 from graphmem.model import canonical, times
 from graphmem.reading import interpretations
 from graphmem.reading.interpretations import InterpretationRow, read_interpretation, read_runs
@@ -52,7 +52,7 @@ async def interpret(
     """
     config = dict(config or {})
     runs = await read_runs(context, source.id)
-    if source.size > PROMPT_BYTES:
+    if source.size > PROMPT_BYTES or may_ask_model(context, interpreter):
         return await _later(context, source, interpreter, config, runs, again=again)
     try:
         reading = await read(context, source, interpreter, config)
@@ -140,7 +140,12 @@ async def _failed(
 
 
 async def _written(context: Context, source: SourceRow, asked: Interpretation, reading: Reading) -> None:
-    ending = replace(asked, parser=reading.reader.parser, warnings=reading.warnings[: writing.WARNINGS_LIMIT])
+    ending = replace(
+        asked,
+        parser=reading.reader.parser,
+        model=reading.reader.model,
+        warnings=reading.warnings[: writing.WARNINGS_LIMIT],
+    )
     try:
         await writing.write(context, source, ending, reading)
     except StoreRefused as exc:
@@ -192,7 +197,8 @@ def _asked(context: Context, source: SourceRow, reader: Reader, config: Mapping[
         source_id=source.id,
         interpreter=reader.interpreter,
         version=reader.version,
-        config=canonical.encode(dict(config)),
+        config=canonical.encode(dict(config if reader.config is None else reader.config)),
+        model=reader.model,
         parser=reader.parser,
         started_at=times.now(),
     )

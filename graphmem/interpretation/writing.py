@@ -17,6 +17,7 @@ from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelations
 from graphmem.interpretation.readings import Reading
 from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, Link, Reader
+from graphmem.model.ranks import ObservationSource
 from graphmem.reading.places import QUOTE_LIMIT
 from graphmem.reading.receipts import Parts, Writing, accept
 from graphmem.reading.sources import SourceRow
@@ -32,7 +33,6 @@ CHUNK: Final = 500
 """Observations of one transaction of a large interpretation."""
 WARNINGS_LIMIT: Final = 50
 QUOTED_CHARACTERS: Final = 300
-OBSERVATION_SOURCE: Final = "import"
 
 
 def size(proposal: Proposal) -> int:
@@ -58,7 +58,8 @@ async def write(
         StoreRefused: an item or a relationship cannot be stored, or the interpretation has ended.
     """
     proposal = reading.proposal
-    writer = _Writer(context, source, interpretation, reading.text)
+    kind: ObservationSource = "import" if reading.reader.model is None else "llm_summary"
+    writer = _Writer(context, source, interpretation, reading.text, kind)
     if size(proposal) <= CHUNK:
         entities = list(enumerate(proposal.entities))
         await writer.write(entities, list(enumerate(proposal.relationships)), {}, ends=True)
@@ -83,14 +84,19 @@ class _Writer:
     """Writes parts of a proposal, and counts what they make."""
 
     def __init__(
-        self, context: Context, source: SourceRow, interpretation: Interpretation, text: str
+        self,
+        context: Context,
+        source: SourceRow,
+        interpretation: Interpretation,
+        text: str,
+        observation_source: ObservationSource,
     ) -> None:
         self._context, self._interpretation, self._text = context, interpretation, text
         self._defaults = items.Defaults(
             observed_at=source.recorded_at,
             priority=PRIORITY,
             specificity=SPECIFICITY,
-            observation_source=OBSERVATION_SOURCE,
+            observation_source=observation_source,
         )
         self._observations: set[str] = set()
         self._entities: set[str] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -14,7 +15,8 @@ from graphmem.registry import Services
 from tests.faces.conftest import Command
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
-from tests.support.faces import Call
+from tests.support.faces import Call, by_runner
+from tests.support.language_model import running_language_model
 
 PEOPLE = b"entity_type,name,email\nperson,Ada Lovelace,ada@example.org\nperson,Charles Babbage,\n"
 
@@ -222,3 +224,39 @@ def test_what_nobody_has_interpreted_is_interpreted_by_command(command: Command,
     assert (code, json.loads(out)["interpretations"]) == (0, [])
     code, out, err = command("interpret", *source_ids)
     assert (code, "2 completed" in out, "1 failed" in out, bool(err)) == (1, True, True, True)
+
+
+def test_prose_is_read_by_a_language_model_where_one_is_configured(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    with running_language_model() as model:
+        model.reads = lambda text: {
+            "entities": [{
+                "entity_type": "person",
+                "fields": [{"name": "name", "value": "Ada Lovelace", "quote": "Ada Lovelace"}],
+            }],
+            "relationships": [],
+        }  # fmt: skip
+        configured = model.settings()
+        update = {name: getattr(configured, name) for name in ("llm_url", "llm_model", "llm_key")}
+        settings = services.settings.model_copy(update=update)
+        with_model = dataclasses.replace(services, settings=settings)
+        by_model = by_runner(loop, with_model, owner)
+        answer = by_model("store", **with_file(b"Dear Ada Lovelace,\nyours", "letter.txt"))
+        assert answer["interpretation"]["status"] == "pending"
+        assert model.requests == []
+        table = by_model("store", **with_file(b"entity_type,name\nthing,Engine\n", "things.csv"))
+        drained(by_model, loop, with_model, owner)
+        assert len(model.requests) == 1
+    row = run("interpretations.get", interpretation_id=answer["interpretation"]["interpretation_id"])
+    assert (row["status"], row["interpreter"], row["model"]) == (
+        "completed", "language_model", settings.llm_model,
+    )  # fmt: skip
+    assert run("interpretations.list", source_id=table["source_id"])["interpretations"][0]["interpreter"] == (
+        "rows"
+    )
+    (ada,) = run("entities.find", identifier="Ada Lovelace", entity_type="person")["entities"]
+    provenance = run("entities.provenance", entity_id=ada["entity_id"], field="name")
+    assert provenance["observations"][0]["observation_source"] == "llm_summary"
+    (place,) = provenance["places"]
+    assert (place["start"], place["quote"]) == (5, "Ada Lovelace")
