@@ -6,6 +6,7 @@ route and every tool that reads is asked.
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import uuid
@@ -52,6 +53,7 @@ class Stored:
         example = all_or_registry(name).example
         named = self.ids | {
             "identifier": "hostile@example.org", "search": MARK, "question": MARK, "min_frequency": 1,
+            "file_content": base64.b64encode(ORDER.encode()).decode(),
         }  # fmt: skip
         narrow = {"threshold", "start_date", "end_date", "at", "relationship_types", "keyword"}
         return {key: named.get(key, value) for key, value in example.items() if key not in narrow}

@@ -115,7 +115,7 @@ def kind(plan: dict[str, Any]) -> str:
     return plan["operatorType"].partition("@")[0]
 
 
-LIVE_ENTITIES = {"types": [], "include_deleted": False, "include_merged": False}
+LIVE_ENTITIES = {"types": [], "include_deleted": False, "include_merged": False, "include_absent": False}
 PAGE = {**LIVE_ENTITIES, "counted": True, "offset": 0, "limit": LIMIT, "reach": LIMIT + 1}
 ENTITIES_READ = len(TYPES) * (LIMIT + 1)
 """Entities that a page of all types looks at: a page of each."""
@@ -217,7 +217,7 @@ RELATED = {
     "time": times.LATEST,
     "after": LAST,
 }
-BY_TIME = {**LISTED, "at": times.LATEST, "after": LAST}
+BY_TIME = {**LISTED, "include_excluded": False, "at": times.LATEST, "after": LAST}
 
 
 @pytest.mark.parametrize(

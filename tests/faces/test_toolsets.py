@@ -110,7 +110,16 @@ def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
     ada, other, _ = (entity["entity_id"] for entity in answer["entities"])
     key = answer["relationships_created"][0]["relationship_key"]
     run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "string"}}})
+    source_id = run("store", file_content="YWJj", original_filename="abc.txt")["source_id"]
+    reading = run(
+        "interpretations.create", source_id=source_id, entities=[{"entity_type": "note", "title": "x"}]
+    )
+    interpretation = {"interpretation_id": reading["interpretation_id"]}
     calls: list[tuple[str, dict[str, Any]]] = [
+        ("interpretations.withdraw", interpretation),
+        ("interpretations.reinstate", interpretation),
+        ("sources.withdraw", {"source_id": source_id}),
+        ("sources.reinstate", {"source_id": source_id}),
         ("relationships.delete", {"relationship_key": key}),
         ("relationships.restore", {"relationship_key": key}),
         ("entities.delete", {"entity_id": ada}),

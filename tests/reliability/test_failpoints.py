@@ -54,6 +54,7 @@ TAKEN_OVER = ("before:write.turn", "after:write.turn", "before:commit", "after:c
 WORK = (
     "before:meaning.claim", "after:meaning.claim", "before:meaning.place", "after:meaning.place",
     "before:meaning.set", "after:meaning.set", "before:schema.folded", "after:schema.folded",
+    "before:exclusion.settle", "after:exclusion.settle",
 )  # fmt: skip
 RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
 REGISTERS = ("before:relationship_type.register", "after:relationship_type.register")
@@ -66,9 +67,11 @@ INTERPRETS = {
     for side in ("before", "after")
 }
 """tests/reliability/test_interpretation_queue.py has them."""
+EXCLUDES = ("before:write.exclude", "after:write.exclude")
+SECRETS = ("before:secret.make", "after:secret.make")
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
-    *INTERPRETS,
+    *INTERPRETS, *EXCLUDES, *SECRETS,
 }  # fmt: skip
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""
@@ -89,8 +92,16 @@ class Doom:
         process = forks().start(self.settings, self.folder, *words, worker=worker, **armed)
         assert process.wait() == failpoints.KILLED, (self.folder / "console").read_text()
 
-    def dies_during_request(self, place: str, path: str, body: dict[str, Any]) -> None:
-        """Have a service die at a failpoint while it is asked, ``@2`` at its second pass: no answer comes."""
+    def dies_during_get(self, place: str, path: str) -> None:
+        """Have a service die at a failpoint while it is asked to read something."""
+        self.dies_during_request(place, path, None)
+
+    def dies_during_request(self, place: str, path: str, body: dict[str, Any] | None) -> None:
+        """Have a service die at a failpoint while it is asked, ``@2`` at its second pass: no answer comes.
+
+        Args:
+            body: None for a GET.
+        """
         port = free_port()
         step, _, number = place.partition("@")
         armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{step}=exit@{number or 1}"}
@@ -101,7 +112,7 @@ class Doom:
             # Not until it is healthy: that answer would be the place at which it dies.
             until_listening(port)
             with pytest.raises(httpx.TransportError):
-                http.post(path, json=body)
+                http.get(path) if body is None else http.post(path, json=body)
         assert process.wait() == failpoints.KILLED, (self.folder / "console").read_text()
 
 
@@ -163,6 +174,30 @@ def test_a_schema_that_was_not_answered_is_registered_once(doom: Doom, rest: Cal
     assert rest("entities.query")["entities"][0]["snapshot"]["n"] == "1"
 
 
+@pytest.mark.parametrize("place", EXCLUDES)
+def test_a_withdrawal_that_was_not_answered_is_made_once(doom: Doom, rest: Call, place: str) -> None:
+    source_id = rest("store", **STORE, file_content="YWJj")["source_id"]
+    doom.dies_during_request(place, f"/sources/{source_id}/withdraw", KEY)
+    answer = rest("sources.withdraw", source_id=source_id, **KEY)
+    # Another process wrote for the owner before, so it is written under the lock and not committed yet.
+    assert answer["replayed"] is False
+    stats = rest("server.stats")
+    assert (stats["sequence"], stats["total_entities"]) == (2, 0)
+    assert healthy(rest)
+
+
+@pytest.mark.parametrize("place", SECRETS)
+def test_a_secret_that_was_being_made_is_one_secret(
+    doom: Doom, rest: Call, loop: Loop, services: Services, place: str
+) -> None:
+    source_id = rest("store", **STORE, file_content="YWJj")["source_id"]
+    loop.run(services.database.script("MATCH (n:InstanceSecret) DETACH DELETE n"))
+    doom.dies_during_get(place, f"/get_file_url?path={source_id}")
+    assert rest("sources.url", path=source_id)["url"]
+    (row,) = loop.run(services.database.script("MATCH (n:InstanceSecret) RETURN count(n) AS count"))
+    assert row["count"] == 1
+
+
 @pytest.mark.parametrize("place", TAKEN_OVER)
 def test_a_merge_that_was_not_answered_is_merged_once(doom: Doom, rest: Call, place: str) -> None:
     source_id, target_id = (item["entity_id"] for item in rest("store", **STORE)["entities"])
@@ -208,6 +243,13 @@ def test_work_that_was_cut_short_is_finished_by_the_next(
     rest("store", **STORE)
     if "schema" in place:
         rest("schemas.register", schema=SCHEMA)
+    if "exclusion" in place:
+        source_id = rest("store", entities=[{"entity_type": "note", "title": "x"}], file_content="YWJj")[
+            "source_id"
+        ]
+        rest("sources.withdraw", source_id=source_id)
+        waits = "MATCH (n:Owner {id: $o}) SET n.refolding = true"
+        loop.run(services.database.script(waits, o=owner))
     if "meaning.set" in place:
         another = "MATCH (n:Meaning) WHERE n.owner = $o SET n.model = 'another'"
         loop.run(services.database.script(another, o=owner))

@@ -23,7 +23,8 @@ from tests.support.event_loop import Loop
 
 HEAVY = {
     "context.retrieve", "entities.duplicates", "entities.find", "entities.query", "entities.related",
-    "graph.neighborhood", "observations.query", "relationships.list", "schemas.analyze",
+    "files.parse", "graph.neighborhood", "interpretations.list", "observations.query",
+    "relationships.list", "schemas.analyze",
     "schemas.recommend", "search.explain", "server.check_snapshots", "sources.list",
 }  # fmt: skip
 """Operations that run a query of ``cost heavy``, with some arguments at least."""
