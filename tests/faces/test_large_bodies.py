@@ -23,7 +23,8 @@ JSON = {"Content-Type": "application/json"}
 UPLOADS = 4
 """Twice as many as are read at a time; the others wait, and take no memory meanwhile."""
 MEGABYTE = 1 << 20
-HEALTH_SECONDS = 1.0
+HEALTH_SECONDS = 30.0
+"""Others are answered while files are uploaded. How soon depends on the machine: this is no figure."""
 
 
 class Watch:
