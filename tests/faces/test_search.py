@@ -369,7 +369,8 @@ DAMAGES = {
     ),
     "what it is of": ("MATCH (n:Meaning {entity_id: $id}) SET n.of = 'x'", "meaning"),
     "its owner": ("MATCH (n:Meaning {entity_id: $id}) SET n.owner = 'x'", "meaning"),
-    "in no index": ("MATCH (n:Meaning {entity_id: $id}) SET n.fresh = null", "meaning"),
+    # The worker of any process may have put the vector into the index already.
+    "in no index": ("MATCH (n:Meaning {entity_id: $id}) REMOVE n:Vector SET n.fresh = null", "meaning"),
     "one too many": (
         "CREATE (:Meaning {entity_id: $gone, owner: $owner, type: 'thing', of: 'x', model: 'y'})",
         "meaning",
