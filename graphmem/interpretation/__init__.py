@@ -5,6 +5,6 @@ before their store is answered; others wait in :mod:`graphmem.interpretation.que
 """
 
 from graphmem.interpretation.runs import interpret, run_next
-from graphmem.interpretation.starting import Interpreted, started
+from graphmem.interpretation.starting import InterpretedFile, interpret_stored
 
-__all__ = ["Interpreted", "interpret", "run_next", "started"]
+__all__ = ["InterpretedFile", "interpret", "interpret_stored", "run_next"]

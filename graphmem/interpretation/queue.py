@@ -67,7 +67,7 @@ async def add(context: Context, interpretation: Interpretation) -> Interpretatio
     return row.interpretation
 
 
-async def claim(database: Database, lease: float) -> Claim | None:
+async def claim_next(database: Database, lease: float) -> Claim | None:
     """Take the interpretation that is due for the longest time, of any owner; ``None`` if none is due.
 
     Args:
@@ -79,35 +79,35 @@ async def claim(database: Database, lease: float) -> Claim | None:
 
 
 @contextlib.asynccontextmanager
-async def held(database: Database, claimed: Claim, lease: float) -> AsyncIterator[None]:
+async def renewal(database: Database, claim: Claim, lease: float) -> AsyncIterator[None]:
     """Renew a lease for as long as the block runs."""
-    renewing = asyncio.create_task(_renew(database, claimed, lease))
+    task = asyncio.create_task(_renew(database, claim, lease))
     try:
         yield
     finally:
-        renewing.cancel()
+        task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await renewing
+            await task
 
 
-async def postpone(database: Database, claimed: Claim, reason: str) -> None:
+async def postpone(database: Database, claim: Claim, reason: str) -> None:
     """Give an interpretation back to the queue, to be tried again later."""
-    attempts = claimed.interpretation.attempts or 1
+    attempts = claim.interpretation.attempts or 1
     wait = min(BACKOFF_SECONDS * 2 ** (attempts - 1), _BACKOFF_LIMIT_SECONDS)
-    await _set(database, claimed, times.now() + int(wait * _SECOND), Status.PENDING, reason)
+    await _set(database, claim, times.now() + int(wait * _SECOND), Status.PENDING, reason)
 
 
-async def _renew(database: Database, claimed: Claim, lease: float) -> None:
+async def _renew(database: Database, claim: Claim, lease: float) -> None:
     while True:
         await asyncio.sleep(lease / 3)
         try:
-            await _set(database, claimed, times.now() + int(lease * _SECOND), Status.RUNNING, None)
+            await _set(database, claim, times.now() + int(lease * _SECOND), Status.RUNNING, None)
         except GraphmemError as exc:
-            _log.warning("a lease was not renewed", id=claimed.interpretation.id, reason=str(exc)[:500])
+            _log.warning("a lease was not renewed", id=claim.interpretation.id, reason=str(exc)[:500])
 
 
-async def _set(database: Database, claimed: Claim, due_at: int, status: Status, error: str | None) -> None:
-    await database.writes(claimed.owner).rows(
-        "interpretation.postpone", id=claimed.interpretation.id, token=claimed.token, due_at=due_at,
+async def _set(database: Database, claim: Claim, due_at: int, status: Status, error: str | None) -> None:
+    await database.writes(claim.owner).rows(
+        "interpretation.postpone", id=claim.interpretation.id, token=claim.token, due_at=due_at,
         status=status, error=error,
     )  # fmt: skip

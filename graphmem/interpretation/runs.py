@@ -13,8 +13,7 @@ from graphmem.errors import GraphmemError, NotFound, StoreRefused
 from graphmem.interpretation import queue, writing
 from graphmem.interpretation.readings import Reader, Reading, ReadingFailed, may_ask_model, read, reader_of
 from graphmem.model import canonical, times
-from graphmem.reading import interpretations
-from graphmem.reading.interpretations import InterpretationRow, read_interpretation, read_runs
+from graphmem.reading.interpretations import InterpretationRow, next_run, read_interpretation, read_runs
 from graphmem.reading.sources import SourceRow, read_source
 from graphmem.registry import Context, Services
 from graphmem.writing.interpretations import ENDED, Interpretation, Status
@@ -35,8 +34,8 @@ async def interpret(
     config: Mapping[str, Any] | None = None,
     *,
     again: bool = False,
-) -> InterpretationRow:
-    """Interpret a source, or leave it to the worker; return the interpretation as it is then.
+) -> tuple[InterpretationRow, bool]:
+    """Interpret a source, or leave it to the worker.
 
     What the same interpreter, in the same version and with the same configuration, read before is returned,
     and nothing is written, unless that is withdrawn. Once an interpretation is completed, those that other
@@ -46,153 +45,129 @@ async def interpret(
     Args:
         again: interpret the source once more, even so.
 
+    Returns:
+        the interpretation as it is then, and whether it is an earlier one.
+
     Raises:
         ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: the bytes of the source cannot be had.
         Unavailable: the database failed.
     """
     config = dict(config or {})
     runs = await read_runs(context, source.id)
-    if source.size > PROMPT_BYTES or may_ask_model(context, interpreter):
-        return await _later(context, source, interpreter, config, runs, again=again)
+    reading = None
     try:
-        reading = await read(context, source, interpreter, config)
+        if source.size > PROMPT_BYTES or may_ask_model(context, interpreter):
+            reader = await reader_of(context, source, interpreter)
+        else:
+            reading = await read(context, source, interpreter, config)
+            reader = reading.reader
     except ReadingFailed as exc:
-        return await _failed(context, _asked(context, source, exc.reader, config), exc.reason, runs)
-    asked = _asked(context, source, reading.reader, config)
-    if (known := _known(runs, asked)) is not None and not again:
-        return known
-    asked = _numbered(asked, runs)
-    if writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
-        return await queue.add(context, asked)
-    await _written(context, source, asked, reading)
-    return await read_interpretation(context, asked.id)
+        interpretation = _next_run(context, source, exc.reader, config, runs)
+        await _end_failed(context, interpretation, exc.reason)
+        return await read_interpretation(context, interpretation.id), False
+    interpretation = _next_run(context, source, reader, config, runs)
+    earlier = _earlier_run(runs, interpretation)
+    if earlier is not None and not again:
+        return earlier, True
+    if reading is None or writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
+        return await queue.add(context, interpretation), False
+    await _write(context, source, interpretation, reading)
+    return await read_interpretation(context, interpretation.id), False
 
 
 async def run_next(services: Services) -> int:
     """Run the interpretation that is due for the longest time; return whether there was one, as 1 or 0."""
-    claimed = await queue.claim(services.database, LEASE_SECONDS)
-    if claimed is None:
+    claim = await queue.claim_next(services.database, LEASE_SECONDS)
+    if claim is None:
         return 0
-    actor = Actor(claimed.owner, frozenset({Scope.READ, Scope.WRITE}), claimed.agent, claimed.client)
-    context = Context(replace(actor, account=claimed.account), services)
+    row = claim.interpretation
+    actor = Actor(claim.owner, frozenset({Scope.READ, Scope.WRITE}), claim.agent, claim.client)
+    context = Context(replace(actor, account=claim.account), services)
     try:
-        async with queue.held(services.database, claimed, LEASE_SECONDS):
-            await _run(context, claimed.interpretation)
+        async with queue.renewal(services.database, claim, LEASE_SECONDS):
+            await _run(context, row)
     except GraphmemError as exc:
-        last = (claimed.interpretation.attempts or 1) >= queue.ATTEMPTS_LIMIT
-        if last or isinstance(exc, NotFound):
-            await _end_failed(context, _of_row(context, claimed.interpretation), str(exc)[:500])
+        reason = str(exc)[:500]
+        if (row.attempts or 1) >= queue.ATTEMPTS_LIMIT or isinstance(exc, NotFound):
+            await _end_failed(context, _of_row(context, row), reason)
+            _log.warning("the last attempt of an interpretation failed", id=row.id, reason=reason)
         else:
-            await queue.postpone(services.database, claimed, str(exc)[:500])
-        _log.warning(
-            "an interpretation is tried again later", id=claimed.interpretation.id, reason=str(exc)[:500]
-        )
+            await queue.postpone(services.database, claim, reason)
+            _log.warning("an interpretation is tried again later", id=row.id, reason=reason)
     return 1
 
 
 async def _run(context: Context, row: InterpretationRow) -> None:
-    """Run a claimed interpretation to its end."""
-    asked = _of_row(context, row)
+    """Run an interpretation of the queue to its end."""
+    interpretation = _of_row(context, row)
     if (row.attempts or 1) > queue.ATTEMPTS_LIMIT:
-        await _end_failed(context, asked, "every attempt to interpret the source ended before it was done")
+        reason = "every attempt to interpret the source ended before it was done"
+        await _end_failed(context, interpretation, reason)
         return
     source = await read_source(context, row.source_id)
     try:
         reading = await read(context, source, row.interpreter, canonical.decode(row.config))
     except ReadingFailed as exc:
-        await _end_failed(context, asked, exc.reason)
+        await _end_failed(context, interpretation, exc.reason)
         return
-    if reading.reader.version != asked.version:
-        reason = (
-            f"it was asked for version {asked.version} of {asked.interpreter}, and this is another version"
-        )
-        await _end_failed(context, asked, reason)
+    if reading.reader.version != row.version:
+        reason = f"it was asked for version {row.version} of {row.interpreter}, and this is another version"
+        await _end_failed(context, interpretation, reason)
         return
-    await _written(context, source, asked, reading)
+    await _write(context, source, interpretation, reading)
 
 
-async def _later(
-    context: Context,
-    source: SourceRow,
-    interpreter: str | None,
-    config: dict[str, Any],
-    runs: list[InterpretationRow],
-    *,
-    again: bool,
-) -> InterpretationRow:
-    try:
-        reader = await reader_of(context, source, interpreter)
-    except ReadingFailed as exc:
-        return await _failed(context, _asked(context, source, exc.reader, config), exc.reason, runs)
-    asked = _asked(context, source, reader, config)
-    if (known := _known(runs, asked)) is not None and not again:
-        return known
-    return await queue.add(context, _numbered(asked, runs))
-
-
-async def _failed(
-    context: Context, asked: Interpretation, reason: str, runs: list[InterpretationRow]
-) -> InterpretationRow:
-    """Write that an interpretation failed, as its next run."""
-    asked = _numbered(asked, runs)
-    await _end_failed(context, asked, reason)
-    return await read_interpretation(context, asked.id)
-
-
-async def _written(context: Context, source: SourceRow, asked: Interpretation, reading: Reading) -> None:
-    ending = replace(
-        asked,
+async def _write(
+    context: Context, source: SourceRow, interpretation: Interpretation, reading: Reading
+) -> None:
+    """Write what was read, and end the interpretation: completed, or failed if that cannot be stored."""
+    interpretation = replace(
+        interpretation,
         parser=reading.reader.parser,
         model=reading.reader.model,
         warnings=reading.warnings[: writing.WARNINGS_LIMIT],
     )
     try:
-        await writing.write(context, source, ending, reading)
+        await writing.write(context, source, interpretation, reading)
     except StoreRefused as exc:
-        await _end_failed(context, ending, str(exc), refused=exc)
+        if not _has_ended(exc):
+            await _end_failed(context, interpretation, str(exc))
 
 
-async def _end_failed(
-    context: Context, asked: Interpretation, reason: str, refused: StoreRefused | None = None
-) -> None:
+async def _end_failed(context: Context, interpretation: Interpretation, reason: str) -> None:
     """Write that an interpretation failed, unless it has ended meanwhile."""
-    if refused is not None and _has_ended(refused):
-        return
     try:
-        await writing.end(context, replace(asked, error=reason))
+        await writing.end(context, replace(interpretation, error=reason))
     except StoreRefused as exc:
         if not _has_ended(exc):
             raise
 
 
-def _has_ended(refused: StoreRefused) -> bool:
-    return refused.details["issues"][0]["code"] == ENDED
+def _has_ended(refusal: StoreRefused) -> bool:
+    """Whether a transaction was refused because its interpretation has ended already."""
+    return refusal.details["issues"][0]["code"] == ENDED
 
 
-def _known(runs: list[InterpretationRow], asked: Interpretation) -> InterpretationRow | None:
+def _earlier_run(runs: list[InterpretationRow], interpretation: Interpretation) -> InterpretationRow | None:
     """Return the run of the same interpreter, version and configuration, unless it failed."""
-    key = asked.interpreter, asked.version, asked.config_hash
     return next(
         (
             row for row in runs
-            if (row.interpreter, row.version, row.config_hash) == key
-            and row.status != Status.FAILED and not row.withdrawn
+            if row.key == interpretation.key and row.status != Status.FAILED and not row.withdrawn
         ),
         None,
     )  # fmt: skip
 
 
-def _numbered(asked: Interpretation, runs: list[InterpretationRow]) -> Interpretation:
-    """Return an interpretation as the next run, which replaces the earlier ones that interpreters made."""
-    replaced = tuple(
-        row.id for row in runs
-        if row.status == Status.COMPLETED and not row.withdrawn and row.parser
-    )  # fmt: skip
-    return replace(asked, run=interpretations.next_run(runs, asked), replaces=replaced)
-
-
-def _asked(context: Context, source: SourceRow, reader: Reader, config: Mapping[str, Any]) -> Interpretation:
-    return Interpretation(
+def _next_run(
+    context: Context,
+    source: SourceRow,
+    reader: Reader,
+    config: Mapping[str, Any],
+    runs: list[InterpretationRow],
+) -> Interpretation:
+    """Return the next run of a reader over a source, which replaces the earlier ones of interpreters."""
+    interpretation = Interpretation(
         owner=context.actor.owner,
         source_id=source.id,
         interpreter=reader.interpreter,
@@ -202,6 +177,11 @@ def _asked(context: Context, source: SourceRow, reader: Reader, config: Mapping[
         parser=reader.parser,
         started_at=times.now(),
     )
+    replaces = tuple(
+        row.id for row in runs
+        if row.status == Status.COMPLETED and not row.withdrawn and row.by_interpreter
+    )  # fmt: skip
+    return replace(interpretation, run=next_run(runs, interpretation), replaces=replaces)
 
 
 def _of_row(context: Context, row: InterpretationRow) -> Interpretation:

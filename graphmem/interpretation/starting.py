@@ -31,13 +31,13 @@ class StartedInterpretation(TypedDict):
     entities_created: int
 
 
-class Interpreted(TypedDict):
+class InterpretedFile(TypedDict):
     """The part of a receipt that is about the interpretation of its file."""
 
     interpretation: NotRequired[StartedInterpretation]
 
 
-async def started(context: Context, receipt: Receipt) -> Interpreted:
+async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFile:
     """Interpret the file of a receipt, or leave it to the worker; empty if there is none, or nobody wants it.
 
     The file is stored already: a fault is part of the answer, and POST /reinterpret tries again.
@@ -46,14 +46,14 @@ async def started(context: Context, receipt: Receipt) -> Interpreted:
         return {}
     try:
         source = await read_source(context, receipt.result["source"]["source_id"])
-        row = await interpret(context, source)
+        row, _ = await interpret(context, source)
     except GraphmemError as exc:
         _log.warning("a stored file is not interpreted", reason=str(exc)[:500])
         message = f"{exc}: POST /reinterpret tries again"
-        failed = StartedInterpretation(
+        failure = StartedInterpretation(
             status="failed", error_message=message, observations_created=0, entities_created=0
         )
-        return {"interpretation": failed}
+        return {"interpretation": failure}
     return {"interpretation": as_started(row)}
 
 

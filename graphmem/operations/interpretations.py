@@ -337,12 +337,11 @@ async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted
     `list_interpretations` says when it is completed or failed.
     """
     source = await read_source(context, arguments.source_id)
-    known = {row.id for row in await interpretations.read_runs(context, source.id)}
-    row = await interpret(
+    row, unchanged = await interpret(
         context,
         source,
         arguments.interpreter,
         arguments.interpretation_config,
         again=arguments.force,
     )
-    return {"success": row.status != "failed", "unchanged": row.id in known, **as_interpretation(row)}
+    return {"success": row.status != "failed", "unchanged": unchanged, **as_interpretation(row)}

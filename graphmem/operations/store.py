@@ -12,7 +12,7 @@ from graphmem.errors import (
     ObjectStoreUnavailable,
     StoreRefused,
 )
-from graphmem.interpretation import Interpreted, started
+from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
 from graphmem.model.items import Reader
 from graphmem.reading import duplicate_candidates
@@ -68,7 +68,7 @@ class Store(Observing, WithFile):
     max_characters: MaxCharacters = None
 
 
-class Stored(StoredFile, Interpreted, Budgeted):
+class Stored(StoredFile, InterpretedFile, Budgeted):
     """The receipt of a store. What it names is durable, and every read sees it.
 
     A replay answers the ids and actions of the first call, with ``replayed`` true and nothing created.
@@ -161,5 +161,5 @@ async def store(context: Context, arguments: Store) -> Stored:
         "relationships_created": links(receipt),
         "store_warnings": receipt.warnings + warnings,
         **stored_file(receipt),
-        **(await started(context, receipt) if alone else Interpreted()),
+        **(await interpret_stored(context, receipt) if alone else InterpretedFile()),
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphmem.arguments import invalid
 from graphmem.errors import IdempotencyMismatch, ObjectStoreUnavailable
-from graphmem.interpretation import Interpreted, started
+from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import times
 from graphmem.reading.files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
 from graphmem.reading.receipts import accept
@@ -17,7 +17,7 @@ class StoreUnstructured(WithFile):
     """The arguments of ``store.unstructured``."""
 
 
-class StoredAlone(StoredFile, Interpreted):
+class StoredAlone(StoredFile, InterpretedFile):
     """The receipt of a file that was stored alone, with the members that `store` answers for a file.
 
     ``store_warnings`` are as those of `store`.
@@ -64,5 +64,5 @@ async def store_unstructured(context: Context, arguments: StoreUnstructured) -> 
         "observations_created": 0,
         "store_warnings": receipt.warnings,
         **stored_file(receipt),
-        **await started(context, receipt),
+        **await interpret_stored(context, receipt),
     }

@@ -76,6 +76,16 @@ class InterpretationRow(NamedTuple):
     withdrawn: bool
     transaction_id: str | None
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What the runs of one reading share: interpreter, version and hash of the configuration."""
+        return self.interpreter, self.version, self.config_hash
+
+    @property
+    def by_interpreter(self) -> bool:
+        """Whether an interpreter of graphmem made it, once it is completed: a caller names no parser."""
+        return bool(self.parser)
+
 
 class InterpretationPage(NamedTuple):
     """The row of ``interpretation/page.cypher`` and ``interpretation/page_by_source.cypher``."""
@@ -147,7 +157,4 @@ def as_interpretation(row: InterpretationRow) -> Interpretation:
 
 def next_run(runs: list[InterpretationRow], interpretation: NewInterpretation) -> int:
     """Return the number of the next run of an interpretation's interpreter, version and configuration."""
-    key = interpretation.interpreter, interpretation.version, interpretation.config_hash
-    return max(
-        (row.run + 1 for row in runs if (row.interpreter, row.version, row.config_hash) == key), default=0
-    )
+    return max((row.run + 1 for row in runs if row.key == interpretation.key), default=0)

@@ -67,6 +67,11 @@ class Interpretation:
         return canonical.digest(canonical.decode(self.config))
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """What its repeats share with it: interpreter, version and hash of the configuration."""
+        return self.interpreter, self.version, self.config_hash
+
+    @property
     def id(self) -> str:
         """Its id: the same run of the same interpreter over the same bytes is one interpretation."""
         return ids.interpretation_id(

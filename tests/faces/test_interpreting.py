@@ -7,15 +7,17 @@ import json
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from graphmem import interpretation
-from graphmem.errors import NotFound
-from graphmem.interpretation import runs, writing
+from graphmem.errors import NotFound, ObjectStoreUnavailable
+from graphmem.interpretation import queue, runs, writing
 from graphmem.registry import Services
 from tests.faces.conftest import Command
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.faulty_database import faulty_services
 from tests.support.language_model import running_language_model
 
 PEOPLE = b"entity_type,name,email\nperson,Ada Lovelace,ada@example.org\nperson,Charles Babbage,\n"
@@ -139,6 +141,39 @@ def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
     assert run("server.stats")["total_observations"] == 600
 
 
+@pytest.mark.parametrize(
+    ("attempts", "line", "status"),
+    [
+        (queue.ATTEMPTS_LIMIT - 2, "an interpretation is tried again later", "pending"),
+        (queue.ATTEMPTS_LIMIT - 1, "the last attempt of an interpretation failed", "failed"),
+    ],
+)
+def test_the_log_says_whether_an_interpretation_is_tried_again(
+    run: Call,
+    loop: Loop,
+    services: Services,
+    owner: str,
+    monkeypatch: pytest.MonkeyPatch,
+    attempts: int,
+    line: str,
+    status: str,
+) -> None:
+    answer = run("store", **with_file(table(600), "many.csv"))
+    row_id = answer["interpretation"]["interpretation_id"]
+    script = "MATCH (n:Interpretation {id: $id}) SET n.attempts = $attempts"
+    loop.run(services.database.script(script, id=row_id, attempts=attempts))
+
+    async def unavailable(*args: Any) -> None:
+        raise ObjectStoreUnavailable("the bucket is away")
+
+    monkeypatch.setattr(runs, "read", unavailable)
+    make_due(loop, services, owner)
+    with capture_logs() as lines:
+        loop.run(interpretation.run_next(services))
+    assert [each["event"] for each in lines if each.get("id") == row_id] == [line]
+    assert run("interpretations.get", interpretation_id=row_id)["status"] == status
+
+
 def test_the_same_interpreter_on_the_same_bytes_changes_nothing(run: Call) -> None:
     stored = run("store", **with_file(PEOPLE, "people.csv"))
     before = run("server.stats")
@@ -146,6 +181,16 @@ def test_the_same_interpreter_on_the_same_bytes_changes_nothing(run: Call) -> No
     assert (again["unchanged"], again["success"]) == (True, True)
     assert again["interpretation_id"] == stored["interpretation"]["interpretation_id"]
     assert run("server.stats") == before
+
+
+def test_the_runs_of_a_source_are_read_once_to_interpret_it_again(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    stored = run("store", **with_file(PEOPLE, "people.csv"))
+    with faulty_services(loop, services) as (faulty, database):
+        database.names.clear()
+        by_runner(loop, faulty, owner)("interpretations.run", source_id=stored["source_id"])
+        assert database.names.count("interpretation.page_by_source") == 1
 
 
 def test_a_file_is_interpreted_by_another_configuration(run: Call) -> None:
