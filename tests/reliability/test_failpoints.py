@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,10 @@ class Doom:
         Args:
             body: None for a GET.
         """
+        self.dies_while(place, lambda http: http.get(path) if body is None else http.post(path, json=body))
+
+    def dies_while(self, place: str, send: Callable[[httpx.Client], httpx.Response]) -> None:
+        """Have a service die at a failpoint, ``@2`` at its second pass, while ``send`` sends it a request."""
         port = free_port()
         step, _, number = place.partition("@")
         armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{step}=exit@{number or 1}"}
@@ -113,7 +118,7 @@ class Doom:
             # Not until it is healthy: that answer would be the place at which it dies.
             until_listening(port)
             with pytest.raises(httpx.TransportError):
-                http.get(path) if body is None else http.post(path, json=body)
+                send(http)
         assert process.wait() == failpoints.KILLED, (self.folder / "console").read_text()
 
 
