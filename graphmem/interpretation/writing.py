@@ -6,10 +6,9 @@ the transaction. So a run that is repeated makes the same observations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from graphmem.errors import StoreRefused
 from graphmem.ingest.document import Span
@@ -24,8 +23,6 @@ from graphmem.reading.sources import SourceRow
 from graphmem.registry import Context
 from graphmem.writing import Receipt
 from graphmem.writing.interpretations import PRIORITY, SPECIFICITY, Interpretation
-
-_T = TypeVar("_T")
 
 OPERATION: Final = "interpretations.run"
 """The operation of the transactions of an interpreter."""
@@ -60,24 +57,18 @@ async def write(
     proposal = reading.proposal
     kind: ObservationSource = "import" if reading.reader.model is None else "llm_summary"
     writer = _Writer(context, source, interpretation, reading.text, kind)
+    entities, relationships = proposal.entities, proposal.relationships
     if size(proposal) <= CHUNK:
-        entities = list(enumerate(proposal.entities))
-        await writer.write(entities, list(enumerate(proposal.relationships)), {}, ends=True)
+        await writer.write(entities, relationships, ends=True)
         return
-    ids: dict[int, str] = {}
-    for chunk in _chunks(enumerate(proposal.entities)):
-        receipt = await writer.write(chunk, [], {}, ends=False)
-        for (index, _), item in zip(chunk, receipt.items, strict=True):
-            ids[index] = item.subject_id or item.entity_id
-    for chunk in _chunks(enumerate(proposal.relationships)):
-        await writer.write([], chunk, ids, ends=False)
+    ids: list[str] = []
+    for start in range(0, len(entities), CHUNK):
+        receipt = await writer.write(entities[start : start + CHUNK], (), ends=False)
+        ids += [item.subject_id or item.entity_id for item in receipt.items]
+    assert len(ids) == len(entities)
+    for start in range(0, len(relationships), CHUNK):
+        await writer.write((), relationships[start : start + CHUNK], ids, ends=False)
     await end(context, replace(interpretation, made=writer.made))
-
-
-def _chunks(parts: Iterable[_T]) -> Iterator[list[_T]]:
-    remaining = iter(parts)
-    while chunk := list(islice(remaining, CHUNK)):
-        yield chunk
 
 
 class _Writer:
@@ -113,25 +104,25 @@ class _Writer:
 
     async def write(
         self,
-        entities: list[tuple[int, ProposedEntity]],
-        relationships: list[tuple[int, ProposedRelationship]],
-        ids: Mapping[int, str],
+        entities: Sequence[ProposedEntity],
+        relationships: Sequence[ProposedRelationship],
+        ids: Sequence[str] = (),
         *,
         ends: bool,
     ) -> Receipt:
         """Write some entities and relationships in one transaction.
 
         Args:
-            ids: the ids of entities that earlier transactions wrote, by their index in the proposal.
+            ids: the ids of all entities of the proposal, if earlier transactions wrote them.
             ends: whether the interpretation ends with this transaction.
         """
 
         def parts(reader: Reader) -> Parts:
             return (
-                [self._item(reader, index, proposed) for index, (_, proposed) in enumerate(entities)],
+                [self._item(reader, index, proposed) for index, proposed in enumerate(entities)],
                 [
                     self._link(reader, index, proposed, ids, len(entities))
-                    for index, (_, proposed) in enumerate(relationships)
+                    for index, proposed in enumerate(relationships)
                 ],
             )
 
@@ -141,7 +132,7 @@ class _Writer:
                 OPERATION,
                 Writing(),
                 parts,
-                types={proposed.relationship_type for _, proposed in relationships},
+                types={proposed.relationship_type for proposed in relationships},
                 defaults=self._defaults,
                 interpretation=self._interpretation,
                 ends_interpretation=ends,
@@ -150,9 +141,9 @@ class _Writer:
             loops = _loops(exc)
             if not loops:
                 raise
-            # What the file has as two entities is one here, by a registered identity rule or a merge.
-            kept = [each for index, each in enumerate(relationships) if index not in loops]
-            return await self.write(entities, kept, ids, ends=ends)
+            # A registered identity rule or a merge makes one entity of what the file has as two.
+            others = [each for index, each in enumerate(relationships) if index not in loops]
+            return await self.write(entities, others, ids, ends=ends)
         self._observations.update(part.observation_id for part in (*receipt.items, *receipt.links))
         self._entities.update(item.entity_id for item in receipt.items)
         self._relationships.update(link.key for link in receipt.links)
@@ -170,11 +161,11 @@ class _Writer:
         return None if item is None else replace(item, places=self._places(proposed))
 
     def _link(
-        self, reader: Reader, index: int, proposed: ProposedRelationship, ids: Mapping[int, str], count: int
+        self, reader: Reader, index: int, proposed: ProposedRelationship, ids: Sequence[str], count: int
     ) -> Link | None:
         ends = {
-            f"{side}_entity_id" if ids else f"{side}_index": ids.get(end, end)
-            for side, end in (("source", proposed.source), ("target", proposed.target))
+            f"{side}_entity_id" if ids else f"{side}_index": ids[position] if ids else position
+            for side, position in (("source", proposed.source), ("target", proposed.target))
         }
         raw = {"relationship_type": proposed.relationship_type, **ends, "metadata": dict(proposed.metadata)}
         link = reader.link(index, raw, count)

@@ -117,6 +117,30 @@ def test_a_large_table_is_left_to_the_worker(run: Call, loop: Loop, services: Se
     assert page["total"] == 600
 
 
+def test_relationships_of_a_large_file_connect_entities_of_different_transactions(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    count = writing.CHUNK + 1
+    entity = '{"type":"entity","name":"Person %d","entityType":"person","observations":[]}'
+    relation = '{"type":"relation","from":"Person %d","to":"Person %d","relationType":"knows"}'
+    lines = [entity % number for number in range(count)]
+    lines += [relation % (number, count - 1 - number) for number in range(count - 1) if number != count // 2]
+    run("store", **with_file("\n".join(lines).encode(), "memory.jsonl"))
+    drained(run, loop, services, owner)
+    (row,) = run("interpretations.list")["interpretations"]
+    assert (row["status"], row["entities_created"], row["relationships_created"]) == (
+        "completed",
+        count,
+        count - 2,
+    )
+    first, last = (
+        run("entities.find", identifier=f"Person {number}")["entities"][0]["entity_id"]
+        for number in (0, count - 1)
+    )
+    (link,) = run("relationships.list", entity_id=first, direction="outgoing")["relationships"]
+    assert (link["source_entity_id"], link["target_entity_id"]) == (first, last)
+
+
 def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: Any
 ) -> None:
