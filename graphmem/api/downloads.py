@@ -21,7 +21,7 @@ from graphmem.auth import request_actor
 from graphmem.auth.file_urls import FileUrls
 from graphmem.errors import ObjectDamaged, RangeNotSatisfiable
 from graphmem.objects import ObjectStore
-from graphmem.reading.sources import SourceRow, as_reference, read_source
+from graphmem.reading.sources import SourceRow, read_source
 from graphmem.registry import Context
 
 CONTENT_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
@@ -64,7 +64,7 @@ async def file_answer(request: Request, objects: ObjectStore, owner: str, row: S
         return Response(status_code=304, headers=headers)
     headers |= {
         "Content-Type": row.mime_type if _MEDIA_TYPE.fullmatch(row.mime_type) else "application/octet-stream",
-        "Content-Disposition": disposition(as_reference(row)["original_filename"], row.id),
+        "Content-Disposition": disposition(row.name, row.id),
         "Content-Security-Policy": CONTENT_POLICY,
     }
     if request.method == "HEAD":

@@ -66,7 +66,7 @@ async def reader_of(context: Context, source: SourceRow, interpreter: str | None
     """
     try:
         async with _file(context, source) as path:
-            name = await parsing.format_of(path, _declared(source), _name(source))
+            name = await parsing.format_of(path, source.declared_type, source.name or "")
         if _asks_model(context, name, interpreter):
             return _model_reader(context, await known_schemas(context))
         return _reader(name, interpreter)
@@ -89,12 +89,12 @@ async def read(
     reader = Reader(interpreter or UNKNOWN, "0")
     try:
         async with _file(context, source) as path:
-            document = await parsing.parsed(path, _declared(source), _name(source))
+            document = await parsing.parsed(path, source.declared_type, source.name or "")
         parser = f"{document.parser} {document.parser_version}"
         if _asks_model(context, document.format, interpreter):
             return await _read_by_model(context, document, parser, config)
         reader = _reader(document.format, interpreter, parser)
-        return await asyncio.to_thread(_proposed, document, reader, _name(source), config)
+        return await asyncio.to_thread(_proposed, document, reader, source.name, config)
     except (ParseFailed, InterpretationFailed) as exc:
         raise ReadingFailed(exc.reason, reader) from exc
 
@@ -128,7 +128,7 @@ async def _read_by_model(
     return Reading(reader, proposal, document.text, (*document.warnings, *proposal.warnings))
 
 
-def _proposed(document: Document, reader: Reader, name: str, config: Mapping[str, Any]) -> Reading:
+def _proposed(document: Document, reader: Reader, name: str | None, config: Mapping[str, Any]) -> Reading:
     proposal = propose(document, reader.interpreter, file_name=name or None, configuration=config)
     return Reading(reader, proposal, document.text, (*document.warnings, *proposal.warnings))
 
@@ -148,11 +148,3 @@ async def _file(context: Context, source: SourceRow) -> AsyncIterator[Path]:
             async for chunk in objects.read(owner, source.content_hash, size=source.size):
                 await asyncio.to_thread(file.write, chunk)
         yield path
-
-
-def _name(source: SourceRow) -> str:
-    return next((each.name for each in source.names if each.name), "")
-
-
-def _declared(source: SourceRow) -> str | None:
-    return next((each.declared_type for each in source.names if each.declared_type), None)

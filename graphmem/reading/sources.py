@@ -71,6 +71,16 @@ class SourceRow(NamedTuple):
     observation_count: int
     names: list[NameRow]
 
+    @property
+    def name(self) -> str | None:
+        """The newest name."""
+        return next((each.name for each in self.names if each.name is not None), None)
+
+    @property
+    def declared_type(self) -> str | None:
+        """The mime type that was declared last."""
+        return next((each.declared_type for each in self.names if each.declared_type is not None), None)
+
 
 class SourceRows(NamedTuple):
     """The row of ``source/by_id.cypher``."""
@@ -103,7 +113,7 @@ def as_reference(row: SourceRow) -> SourceReference:
         "source_id": row.id,
         "content_hash": row.content_hash,
         "mime_type": row.mime_type,
-        "original_filename": next((each.name for each in row.names if each.name is not None), None),
+        "original_filename": row.name,
         "created_at": times.render(row.recorded_at),
     }
 
