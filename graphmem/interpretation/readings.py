@@ -142,9 +142,8 @@ def _reader(format: str, interpreter: str | None, parser: str = "") -> Reader:
 async def _file(context: Context, source: SourceRow) -> AsyncIterator[Path]:
     """Yield a file with the bytes of a source, as the process that parses takes one."""
     owner, objects = context.actor.owner, context.services.objects
-    with tempfile.TemporaryDirectory(prefix="graphmem-") as folder:
-        path = Path(folder) / "source"
-        with path.open("wb") as file:
-            async for chunk in objects.read(owner, source.content_hash, size=source.size):
-                await asyncio.to_thread(file.write, chunk)
-        yield path
+    with tempfile.NamedTemporaryFile(prefix="graphmem-interpret-") as file:
+        async for chunk in objects.read(owner, source.content_hash, size=source.size):
+            await asyncio.to_thread(file.write, chunk)
+        await asyncio.to_thread(file.flush)
+        yield Path(file.name)
