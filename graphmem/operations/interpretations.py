@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
@@ -30,7 +31,7 @@ from graphmem.interpretation import interpret
 from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, Reader
 from graphmem.operations.sources import SourceId
-from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship
+from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, read_links
 from graphmem.reading import cursors, interpretations
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
@@ -43,6 +44,7 @@ from graphmem.reading.receipts import (
     StoredRelationship,
     Writing,
     accept,
+    created_counts,
     entries,
     links,
 )
@@ -148,7 +150,6 @@ async def create_interpretation(context: Context, arguments: CreateInterpretatio
         started_at=times.now(),
     )
     receipt = await _with_number(context, arguments, interpretation, defaults)
-    fresh = not receipt.replayed
     return {
         "success": True,
         "replayed": receipt.replayed,
@@ -156,8 +157,7 @@ async def create_interpretation(context: Context, arguments: CreateInterpretatio
         "source_id": source.id,
         "transaction_id": receipt.transaction_id,
         "recorded_at": times.render(receipt.recorded_at),
-        "entities_created": sum(item.action == "created" for item in receipt.items) if fresh else 0,
-        "observations_created": sum(not item.known for item in receipt.items) if fresh else 0,
+        **created_counts(receipt),
         "entities": entries(receipt),
         "relationships_created": links(receipt),
         "store_warnings": receipt.warnings,
@@ -191,7 +191,9 @@ async def _with_number(
     raise AssertionError
 
 
-def _parts(arguments: CreateInterpretation) -> Any:
+def _parts(arguments: CreateInterpretation) -> Callable[[Reader], Parts]:
+    """Return what reads the items of a request with their places, and its relationships."""
+
     def item(reader: Reader, index: int, raw: Any) -> Item | None:
         if not isinstance(raw, dict):
             return reader.item(index, raw)
@@ -202,12 +204,7 @@ def _parts(arguments: CreateInterpretation) -> Any:
 
     def parts(reader: Reader) -> Parts:
         read = [item(reader, index, raw) for index, raw in enumerate(arguments.entities)]
-        count = len(arguments.entities)
-        relationships = [
-            reader.link(index, relationship.sent(), count)
-            for index, relationship in enumerate(arguments.relationships)
-        ]
-        return read, relationships
+        return read, read_links(reader, arguments.relationships, len(read))
 
     return parts
 

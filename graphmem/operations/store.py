@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from graphmem.errors import (
 )
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
-from graphmem.model.items import Reader
+from graphmem.model.items import Link, Reader
 from graphmem.reading import duplicate_candidates
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
@@ -24,6 +25,7 @@ from graphmem.reading.receipts import (
     StoredEntity,
     StoredRelationship,
     accept,
+    created_counts,
     entries,
     links,
 )
@@ -44,6 +46,20 @@ class NewRelationship(Arguments):
     target_index: Index | None = None
     target_entity_id: str | None = None
     metadata: dict[str, Any] | None = None
+
+
+def read_links(
+    reader: Reader, relationships: Iterable[NewRelationship], item_count: int
+) -> list[Link | None]:
+    """Return relationships of a request as links; ``None`` in place of one that the reader refuses.
+
+    Args:
+        item_count: how many items the request has, to which the relationships may point.
+    """
+    return [
+        reader.link(index, relationship.sent(), item_count)
+        for index, relationship in enumerate(relationships)
+    ]
 
 
 class Store(Observing, WithFile):
@@ -117,12 +133,7 @@ async def store(context: Context, arguments: Store) -> Stored:
 
     def read(reader: Reader) -> Parts:
         items = [reader.item(index, raw) for index, raw in enumerate(arguments.entities)]
-        count = len(arguments.entities)
-        relationships = [
-            reader.link(index, relationship.sent(), count)
-            for index, relationship in enumerate(arguments.relationships)
-        ]
-        return items, relationships
+        return items, read_links(reader, arguments.relationships, len(items))
 
     if not arguments.entities and not arguments.has_file:
         raise invalid(
@@ -136,9 +147,8 @@ async def store(context: Context, arguments: Store) -> Stored:
     receipt = await accept(
         context, "store", arguments, read, types=types, source=file, commit=arguments.commit
     )
-    fresh = not receipt.replayed
     stored = entries(receipt)
-    if not arguments.commit and fresh:
+    if not arguments.commit and not receipt.replayed:
         would = {
             "created": "would_create",
             "matched_existing": "would_match_existing",
@@ -155,8 +165,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         "commit": arguments.commit,
         "transaction_id": receipt.transaction_id if arguments.commit else None,
         "recorded_at": times.render(receipt.recorded_at) if arguments.commit else None,
-        "entities_created": sum(item.action == "created" for item in receipt.items) if fresh else 0,
-        "observations_created": sum(not item.known for item in receipt.items) if fresh else 0,
+        **created_counts(receipt),
         "entities": stored,
         "relationships_created": links(receipt),
         "store_warnings": receipt.warnings + warnings,

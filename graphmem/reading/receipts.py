@@ -278,6 +278,22 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
     return stored
 
 
+class CreatedCounts(TypedDict):
+    """How many entities and observations a request created."""
+
+    entities_created: int
+    observations_created: int
+
+
+def created_counts(receipt: Receipt) -> CreatedCounts:
+    """Return how much a receipt says was created; a replay has created nothing."""
+    outcomes = [] if receipt.replayed else receipt.items
+    return {
+        "entities_created": sum(each.action == "created" for each in outcomes),
+        "observations_created": sum(not each.known for each in outcomes),
+    }
+
+
 def links(receipt: Receipt) -> list[StoredRelationship]:
     """Return the relationships of a receipt."""
     stored: list[StoredRelationship] = []
