@@ -36,7 +36,7 @@ from graphmem.reading import cursors, interpretations
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.interpretations import Interpretation, InterpretationPage, as_interpretation
-from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.pages import PageEnvelope, newest_page, newest_window
 from graphmem.reading.places import KEYS, read_places
 from graphmem.reading.receipts import (
     Parts,
@@ -246,24 +246,19 @@ async def list_interpretations(context: Context, arguments: ListInterpretations)
 
     Give `next_cursor` as `cursor` for the next page; `include_total_count` adds `total`.
     """
-    cursors.refuse_both(arguments.cursor, arguments.offset)
     query = cursors.fingerprint(context, "interpretations.list", arguments)
-    at, after = cursors.newest_first(query, arguments.cursor)
-    window = {
-        "at": at, "after": after, "status": arguments.status, "offset": arguments.offset,
-        "limit": arguments.limit + 1, "counted": arguments.include_total_count,
-    }  # fmt: skip
+    window = {"status": arguments.status, **newest_window(arguments, query)}
     if arguments.source_id is None:
         row = await context.graph.only("interpretation.page", InterpretationPage, **window)
     else:
         row = await context.graph.only(
             "interpretation.page_by_source", InterpretationPage, source_id=arguments.source_id, **window
         )
-    rows = row.interpretations[: arguments.limit]
-    more = len(row.interpretations) > len(rows)
-    place = {"at": rows[-1].created_at, "id": rows[-1].id} if more else None
-    page = Page(rows, place, total=row.total)
-    return {"interpretations": [as_interpretation(each) for each in rows], **page.envelope(arguments, query)}
+    page = newest_page(arguments, row.interpretations, row.total, lambda each: (each.created_at, each.id))
+    return {
+        "interpretations": [as_interpretation(each) for each in page.items],
+        **page.envelope(arguments, query),
+    }
 
 
 class GetInterpretation(Arguments):

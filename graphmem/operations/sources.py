@@ -24,7 +24,7 @@ from graphmem.model import times
 from graphmem.reading import cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.pages import PageEnvelope, newest_page, newest_window
 from graphmem.reading.sources import URL_SCHEME, Source, SourceRow, as_source, read_source
 from graphmem.registry import Context, Scope, operation
 
@@ -81,25 +81,17 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
 
     The order is by the time of the first store, then by id.
     """
-    cursors.refuse_both(arguments.cursor, arguments.offset)
     query = cursors.fingerprint(context, "sources.list", arguments)
-    at, after = cursors.newest_first(query, arguments.cursor)
     row = await context.graph.only(
         "source.page",
         _PageRow,
-        at=at,
-        after=after,
         search=arguments.search.lower() if arguments.search else None,
         mime_type=arguments.mime_type.lower() if arguments.mime_type else None,
         interpreted=arguments.interpreted,
-        offset=arguments.offset,
-        limit=arguments.limit + 1,
-        counted=arguments.include_total_count,
+        **newest_window(arguments, query),
     )
-    rows = row.sources[: arguments.limit]
-    place = {"at": rows[-1].recorded_at, "id": rows[-1].id} if len(row.sources) > len(rows) else None
-    page = Page(rows, place, total=row.total)
-    return {"sources": [as_source(each) for each in rows], **page.envelope(arguments, query)}
+    page = newest_page(arguments, row.sources, row.total, lambda source: (source.recorded_at, source.id))
+    return {"sources": [as_source(each) for each in page.items], **page.envelope(arguments, query)}
 
 
 class GetSource(Arguments):

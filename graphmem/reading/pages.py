@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NotRequired, Protocol, TypeVar
 
@@ -76,3 +76,41 @@ class Page(Generic[T]):
         if arguments.include_total_count and self.total is not None:
             envelope["total"] = self.total
         return envelope
+
+
+def newest_window(arguments: PageArguments, query: str) -> dict[str, Any]:
+    """Return the parameters by which a query reads one row more than a page, in the order of newest first.
+
+    The order is that of times, newest first, then of ids.
+
+    Args:
+        query: the fingerprint that binds the cursor to its query.
+
+    Raises:
+        InvalidInput: the request has a cursor and an offset.
+        InvalidCursor: the cursor belongs to another query.
+    """
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    at, after = cursors.newest_first(query, arguments.cursor)
+    return {
+        "at": at,
+        "after": after,
+        "offset": arguments.offset,
+        "limit": arguments.limit + 1,
+        "counted": arguments.include_total_count,
+    }
+
+
+def newest_page(
+    arguments: PageArguments, rows: list[T], total: int, place: Callable[[T], tuple[int, str]]
+) -> Page[T]:
+    """Return the page of the rows that were read by a :func:`newest_window`.
+
+    Args:
+        place: returns the time (microseconds) and the id of a row.
+    """
+    items = rows[: arguments.limit]
+    if len(rows) == len(items):
+        return Page(items, total=total)
+    at, row_id = place(items[-1])
+    return Page(items, {"at": at, "id": row_id}, total=total)
