@@ -266,16 +266,13 @@ def _delete_with_data(session: Session, name: str, yes: bool, as_json: bool) -> 
 
     async def work(accounts: Accounts, chosen: Settings) -> Erased:
         from graphmem.auth.erasing import delete_with_data
-        from graphmem.cli.progress import counted_progress
+        from graphmem.cli.progress import counted_task
         from graphmem.objects import new_object_store
 
         objects = new_object_store(chosen)
         try:
-            with counted_progress() as progress:
-                task = progress.add_task(f"erasing the data of {name}", total=sum(totals.shown.values()))
-                return await delete_with_data(
-                    accounts.database, name, lambda done: progress.advance(task, done), objects
-                )
+            with counted_task(f"erasing the data of {name}", sum(totals.shown.values())) as advance:
+                return await delete_with_data(accounts.database, name, advance, objects)
         finally:
             await objects.close()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import typer
@@ -39,9 +38,11 @@ def run(
     if dry_run:
         _print([{"source_id": source_id, "status": "would_interpret"} for source_id in wanted], as_json)
         return
+    from graphmem.cli.progress import counted_files
+
     rows: list[dict[str, Any]] = []
     try:
-        with _progress(len(wanted), as_json) as advance:
+        with counted_files("interpreting files", len(wanted), as_json) as advance:
             for source_id in wanted:
                 rows.append(_interpreted(session, source_id, interpreter))
                 advance()
@@ -81,19 +82,6 @@ def _call(session: Session, name: str, arguments: dict[str, Any]) -> Any:
 
     sent = {key: value for key, value in arguments.items() if value is not None}
     return canonical.decode(session.run(entry_of(name), sent))
-
-
-@contextlib.contextmanager
-def _progress(count: int, as_json: bool) -> Iterator[Callable[[], None]]:
-    """Draw a progress bar on a terminal; yield the function that counts a source."""
-    if as_json or count < 2 or not stderr.is_terminal:
-        yield lambda: None
-        return
-    from graphmem.cli.progress import counted_progress
-
-    with counted_progress() as progress:
-        task = progress.add_task("interpreting files", total=count)
-        yield lambda: progress.advance(task)
 
 
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
@@ -39,3 +41,21 @@ def counted_progress() -> Progress:
     """Return a progress bar of items."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), Remaining()
     return Progress(*columns, console=stderr, speed_estimate_period=RATE_SECONDS)
+
+
+@contextmanager
+def counted_task(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Draw the progress of one task; yield the function that counts items as done."""
+    with counted_progress() as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda count: progress.advance(task, count)
+
+
+@contextmanager
+def counted_files(what: str, total: int, as_json: bool) -> Iterator[Callable[[], None]]:
+    """Draw the progress of several files on a terminal; yield the function that counts a file as done."""
+    if as_json or total < 2 or not stderr.is_terminal:
+        yield lambda: None
+        return
+    with counted_task(what, total) as advance:
+        yield lambda: advance(1)

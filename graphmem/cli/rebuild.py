@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphmem.auth import local_actor
-from graphmem.cli.progress import counted_progress
+from graphmem.cli.progress import counted_task
 from graphmem.cli.session import Session, fetching, require_database, run_async, tell_progress
 from graphmem.operations.server import SnapshotHealth, health_of
 from graphmem.reading.snapshot_check import StoredTypes, audit
@@ -25,11 +25,8 @@ def rebuild(session: Session) -> SnapshotHealth:
         async with open_services(chosen, fetching(), waiting=tell_progress) as services:
             context = Context(local_actor("cli"), services)
             types = await context.graph.only("audit.types", StoredTypes)
-            with counted_progress() as progress:
-                task = progress.add_task("deriving entities and relationships", total=types.total)
-                report = await audit(
-                    context, fix=True, deep=True, progress=lambda done: progress.advance(task, done)
-                )
+            with counted_task("deriving entities and relationships", types.total) as advance:
+                report = await audit(context, fix=True, deep=True, progress=advance)
             return health_of(report)
 
     return run_async(run())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -52,9 +51,11 @@ def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) 
     files = list(files_of(paths, recursive))
     if not files:
         raise InvalidInput("there is no file to upload")
+    from graphmem.cli.progress import counted_files
+
     rows: list[dict[str, Any]] = []
     try:
-        with _progress(len(files), as_json) as advance:
+        with counted_files("storing files", len(files), as_json) as advance:
             for file in files:
                 rows.append(_uploaded(session, file))
                 advance()
@@ -117,19 +118,6 @@ def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
                 raise
             time.sleep(min(float(exc.details.get("retry_after", attempt)), WAIT_SECONDS_LIMIT))
     raise AssertionError("the last attempt returns or raises")
-
-
-@contextlib.contextmanager
-def _progress(count: int, as_json: bool) -> Iterator[Callable[[], None]]:
-    """Draw a progress bar on a terminal; yield the function that counts a file."""
-    if as_json or count < 2 or not stderr.is_terminal:
-        yield lambda: None
-        return
-    from graphmem.cli.progress import counted_progress
-
-    with counted_progress() as progress:
-        task = progress.add_task("storing files", total=count)
-        yield lambda: progress.advance(task)
 
 
 def _interpretation_cells(interpretation: dict[str, Any] | None) -> tuple[str, str]:

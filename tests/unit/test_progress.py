@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from graphmem.cli import session
+from graphmem.cli import progress, session
 from graphmem.cli.progress import Rate, Remaining, counted_progress
 
 
@@ -58,3 +58,19 @@ def test_a_download_is_drawn_until_all_of_it_is_there(monkeypatch: pytest.Monkey
     assert "Neo4j" in output
     assert "model" in output
     assert "2.0/2.0 MB" in output
+
+
+@pytest.mark.parametrize(
+    ("total", "as_json", "terminal", "shown"),
+    [(2, False, True, True), (1, False, True, False), (2, True, True, False), (2, False, False, False)],
+)
+def test_files_are_counted_on_a_terminal_where_there_are_several(
+    monkeypatch: pytest.MonkeyPatch, total: int, as_json: bool, terminal: bool, shown: bool
+) -> None:
+    file = io.StringIO()
+    monkeypatch.setattr(progress, "stderr", Console(file=file, width=100, force_terminal=terminal))
+    with progress.counted_files("storing files", total, as_json) as advance:
+        for _ in range(total):
+            advance()
+    assert (f"{total}/{total}" in file.getvalue()) is shown
+    assert bool(file.getvalue()) is shown
