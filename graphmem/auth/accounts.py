@@ -1,7 +1,8 @@
 """Accounts, their API keys and their one-time codes: who may call this instance.
 
-They are data of the instance and not facts: no dump of an owner has them. Of keys and codes only digests are
-stored (:mod:`graphmem.auth.tokens`), of passwords only hashes (:mod:`graphmem.auth.passwords`).
+They are data of the instance and not facts: a dump of all owners has the accounts, and no key or code. Of
+keys and codes only digests are stored (:mod:`graphmem.auth.tokens`), of passwords only hashes
+(:mod:`graphmem.auth.passwords`).
 """
 
 from __future__ import annotations

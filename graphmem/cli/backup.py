@@ -43,6 +43,11 @@ MISSING_AFTERWARDS = (
     "The bytes of {} files are neither in the dump nor in the object store: restore that one as well, or "
     "store these files again:"
 )
+WITHOUT_KEYS = (
+    "{} accounts are restored with their passwords. A dump has no keys and no logins of OAuth clients: make "
+    "new keys with `graphmem auth keys create`, and have clients log in again. If an account has a password, "
+    "every caller over TCP needs a credential."
+)
 SHOWN_LIMIT = 20
 """Conflicts and missing files that are printed for people."""
 STAGES = {
@@ -81,6 +86,9 @@ def create(
     Equal facts give equal files. Services may write meanwhile: the facts of an owner are those of one moment.
     The dump has facts and the bytes of the files that were stored; restoring derives everything else from
     them. With --without-files it names these files only: back up the object store as well.
+
+    A dump of all owners has the accounts as well, with the hashes of their passwords; keys, codes and OAuth
+    grants are in no dump. Keep it as safe as the database.
 
     \b
     Examples:
@@ -143,6 +151,9 @@ def restore(
     of the dump that contradict stored ones are listed and left out, and the exit code is 5. Services may run
     meanwhile.
 
+    Accounts that the instance lacks are created with their passwords. Make new keys for them. An account
+    whose name is taken is left out and listed.
+
     \b
     Examples:
       graphmem backup restore graphmem.dump --dry-run
@@ -157,6 +168,8 @@ def restore(
         show(_restored(path, result), as_json or session.as_json)
         if not (as_json or session.as_json):
             _tell_missing(MISSING_AFTERWARDS, result.missing_files)
+            if result.accounts and not dry_run:
+                stderr.print(WITHOUT_KEYS.format(f"{result.accounts:,}"), style="yellow", highlight=False)
         if result.conflict_count:
             if not (as_json or session.as_json):
                 from graphmem.cli.tables import plain
@@ -212,6 +225,8 @@ def _counted(contents: dict[str, Any]) -> dict[str, Any]:
     return {
         "owners": len(owners),
         "relationship_types": contents["relationship_types"],
+        # Dumps of chosen owners have none.
+        "accounts": contents.get("accounts", 0),
         # Format 1 has no sources, and a dump without files does not count them.
         **{name: sum(owner.get(name, 0) for owner in owners) for name in names},
         "recorded_at": None if newest is None else times.render(newest),
@@ -250,6 +265,8 @@ def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
         "dry_run": result.dry_run,
         "owners": result.owners,
         "relationship_types": result.relationship_types,
+        "accounts": result.accounts,
+        "known_accounts": result.known_accounts,
         "schemas": result.schemas,
         "transactions": result.transactions,
         "observations": result.observations,

@@ -8,6 +8,7 @@ from typing import Final
 
 from graphmem.dump.files import decoded
 from graphmem.dump.records import (
+    Account,
     Exclusion,
     FileChunk,
     Interpretation,
@@ -84,12 +85,14 @@ class OwnerStart:
     schemas: list[Schema] = field(default_factory=list)
 
 
-def batches(records: Iterable[Record]) -> Iterator[RelationshipType | OwnerStart | Batch | FileContent]:
+def batches(
+    records: Iterable[Record],
+) -> Iterator[RelationshipType | Account | OwnerStart | Batch | FileContent]:
     """Yield the records of a dump in its order: each owner's start, then the owner's files and batches."""
     start: OwnerStart | None = None
     pending = _Pending()
     for part in _parts(records):
-        if isinstance(part, RelationshipType):
+        if isinstance(part, RelationshipType | Account):
             yield part
         elif isinstance(part, Owner):
             if start is not None:
@@ -149,7 +152,9 @@ def _rest(start: OwnerStart, pending: _Pending) -> Iterator[OwnerStart | Batch]:
         yield Batch(start.owner, pending.parts)
 
 
-def _parts(records: Iterable[Record]) -> Iterator[RelationshipType | Owner | Schema | Part | FileContent]:
+def _parts(
+    records: Iterable[Record],
+) -> Iterator[RelationshipType | Account | Owner | Schema | Part | FileContent]:
     """Yield each transaction with all of its observations, and the other records unchanged.
 
     A file is yielded before the transaction that stored it, without its owner.

@@ -1,4 +1,4 @@
-"""Creating a dump: the facts of each owner up to one moment, streamed into a file."""
+"""Creating a dump: the facts of each owner up to one moment, and the accounts, streamed into a file."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from graphmem.dump import container, records
 from graphmem.dump.files import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
 from graphmem.dump.stored import (
     OBSERVATION,
+    StoredAccount,
+    StoredAccounts,
     StoredExclusion,
     StoredInterpretation,
     StoredSource,
@@ -80,6 +82,7 @@ class CreateResult:
     manifest: container.Manifest
     owners: list[OwnerContents] = field(default_factory=list)
     relationship_types: int = 0
+    accounts: int = 0
     missing_files: MissingFiles = field(default_factory=MissingFiles)
 
 
@@ -100,8 +103,8 @@ async def create(
     if nobody has written to them for a day.
 
     Args:
-        owners: empty for all owners with all registered relationship types. Else only the types of the
-            owners' relationships are dumped.
+        owners: empty for all owners with all registered relationship types and all accounts. Else only the
+            types of the owners' relationships are dumped, and no account.
         objects: where the bytes of files are; None leaves them out.
         database_name: how messages name the database.
 
@@ -118,6 +121,11 @@ async def create(
             _refuse_empty_replacement(path, database_name)
         result.path, result.size = path, file.tell()
     return result
+
+
+async def every_account(database: Database) -> list[StoredAccount]:
+    """Return the accounts of the instance, by name, without those that are being erased."""
+    return (await database.reads(None).only("account.dumped", StoredAccounts)).accounts
 
 
 class _Counts(NamedTuple):
@@ -207,11 +215,13 @@ class _Creator:
         types = {kind for cut in cuts.values() for kind in cut.counts.relationship_types} if chosen else None
         result = CreateResult(Path(), 0, self._writer.manifest, missing_files=self._missing)
         result.relationship_types = await self._relationship_types(types)
+        result.accounts = 0 if chosen else await self._accounts()
         for owner in owners:
             result.owners.append(await self._owner(owner, cuts[owner].sequence))
         self._writer.finish({
             "owners": [contents.counted for contents in result.owners],
             "relationship_types": result.relationship_types,
+            **({"accounts": result.accounts} if result.accounts else {}),
         })  # fmt: skip
         return result
 
@@ -234,6 +244,12 @@ class _Creator:
         for kind in types:
             self._add("relationship_type", kind._asdict())
         return len(types)
+
+    async def _accounts(self) -> int:
+        accounts = await every_account(self._database)
+        for account in accounts:
+            self._add("account", {**account._asdict(), "scopes": sorted(account.scopes)})
+        return len(accounts)
 
     async def _owner(self, owner: str, sequence: int) -> OwnerContents:
         contents = (

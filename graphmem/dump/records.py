@@ -21,6 +21,10 @@ from graphmem.model.schema import Document, version_order
 
 _ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
 _TYPE_NAME: Final = r"^[A-Z][A-Z0-9_]{0,63}$"
+_ACCOUNT_NAME: Final = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
+_SCRYPT: Final = r"^scrypt\$[1-9][0-9]{1,6}\$[1-9][0-9]?\$[1-9]\$[0-9a-f]{16,64}\$[0-9a-f]{64,128}$"
+SCRYPT_BYTES_LIMIT: Final = 64 << 20
+"""Memory that one comparison of a password may take."""
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
 
 ShortText = Annotated[str, Field(max_length=255)]
@@ -53,6 +57,36 @@ class RelationshipType(_Record):
     def place(self) -> tuple[Any, ...]:
         """The sort key among the records before the first owner."""
         return (0, self.name)
+
+
+class Account(_Record):
+    """An account of the instance, in a dump of all owners.
+
+    ``scopes`` are those that its keys and tokens can have at most. ``password`` is its hash by scrypt, as
+    :mod:`graphmem.auth.passwords` makes it. Keys, codes, grants and tokens are in no dump.
+    """
+
+    record: Literal["account"] = "account"
+    id: Annotated[str, Field(min_length=1, max_length=255)]
+    name: Annotated[str, Field(pattern=_ACCOUNT_NAME)]
+    owner: Annotated[str, Field(min_length=1, max_length=255)]
+    scopes: list[Literal["admin", "read", "write"]]
+    password: Annotated[str, Field(pattern=_SCRYPT)] | None = None
+    disabled: bool
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse scopes out of order, and a hash that would cost a login more than those of this version."""
+        if self.scopes != sorted(set(self.scopes)):
+            raise ValueError("the scopes are not in their order")
+        if self.password is not None:
+            n, r, p = map(int, self.password.split("$")[1:4])
+            if n & (n - 1) or 128 * n * r * p > SCRYPT_BYTES_LIMIT:
+                raise ValueError("the hash of the password has other parameters than this version can check")
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """The sort key among the records before the first owner."""
+        return (1, self.name)
 
 
 class Owner(_Record):
@@ -228,6 +262,7 @@ class Observation(_Record):
 
 Record = (
     RelationshipType
+    | Account
     | Owner
     | Schema
     | Transaction
@@ -282,10 +317,10 @@ _ARTICLES: Final = {"interpretation": "an", "exclusion": "an", "observation": "a
 class RecordOrder:
     """Checks the order of the records of a dump.
 
-    Relationship types come by name, then owners by id. An owner has its schema versions, then its
-    transactions. Each transaction has its sources, interpretations, exclusions and observations, in this
-    order, each by id. So the order does not depend on the database. The chunks of a file follow the first
-    source of an owner that names its content.
+    Relationship types come by name, then accounts by name, then owners by id. An owner has its schema
+    versions, then its transactions. Each transaction has its sources, interpretations, exclusions and
+    observations, in this order, each by id. So the order does not depend on the database. The chunks of a
+    file follow the first source of an owner that names its content.
 
     ``missing_files``: how many files the records so far name without their bytes.
     """
@@ -322,7 +357,8 @@ class RecordOrder:
                 raise ValueError("an owner is out of order")
             self._owner, self._place, self._files = record.id, (-1,), FileOrder()
             return
-        if isinstance(record, RelationshipType) is not (self._owner is None) or record.place <= self._place:
+        is_of_instance = isinstance(record, RelationshipType | Account)
+        if is_of_instance is not (self._owner is None) or record.place <= self._place:
             raise ValueError(f"a {record.record} is out of order")
         self._place = record.place
         if isinstance(record, Transaction):

@@ -24,6 +24,7 @@ from graphmem.dump.batches import Batch, FileContent, OwnerStart, Part, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
 from graphmem.dump.files import MissingFiles
 from graphmem.dump.restore_request import DumpedTransaction, EndedInterpretation, RestoreRequest
+from graphmem.dump.restoring_accounts import AccountRestorer
 from graphmem.dump.restoring_files import FileRestorer
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import canonical, discovery, facts, ids, reduction
@@ -47,7 +48,7 @@ The stages are ``verify`` (in bytes), ``restore`` and ``wait`` (in observations)
 ``restore``), ``check`` (in entities and relationships).
 """
 
-_Portion = records.RelationshipType | OwnerStart | Batch | FileContent
+_Portion = records.RelationshipType | records.Account | OwnerStart | Batch | FileContent
 
 
 @dataclass(slots=True)
@@ -64,6 +65,8 @@ class RestoreResult:
     dry_run: bool = False
     owners: int = 0
     relationship_types: int = 0
+    accounts: int = 0
+    known_accounts: int = 0
     schemas: int = 0
     transactions: int = 0
     observations: int = 0
@@ -162,6 +165,7 @@ class _Restorer:
     ) -> None:
         self._database, self._vocabulary, self._writers = database, vocabulary, writers
         self._files = FileRestorer(objects, result, report)
+        self._accounts = AccountRestorer(database, result)
         self.result, self._report = result, report
         self._versions: dict[str, list[dict[str, Any]]] = {}
         self._types: frozenset[str] = frozenset()
@@ -176,6 +180,8 @@ class _Restorer:
         """Restore one portion of a dump."""
         if isinstance(portion, records.RelationshipType):
             await self._register(portion)
+        elif isinstance(portion, records.Account):
+            await self._accounts.restore(portion)
         elif isinstance(portion, OwnerStart):
             self._files.start_owner()
             await self._start_owner(portion)

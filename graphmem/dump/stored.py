@@ -73,6 +73,26 @@ class StoredSource(NamedTuple):
     file_key: str | None
 
 
+class StoredAccount(NamedTuple):
+    """An account as ``account/_record.cypher`` reads it; a dump has the same names.
+
+    ``password`` is a hash, None for an account without a password.
+    """
+
+    id: str
+    name: str
+    owner: str
+    scopes: list[str]
+    password: str | None
+    disabled: bool
+
+
+class StoredAccounts(NamedTuple):
+    """The row of ``account.dumped``."""
+
+    accounts: list[StoredAccount]
+
+
 class StoredExclusion(NamedTuple):
     """An exclusion of a transaction as ``dump/_exclusion.cypher`` reads it; a dump has the same names."""
 

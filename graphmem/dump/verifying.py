@@ -107,6 +107,10 @@ def _count(counts: dict[str, Any], record: Record, header: container.Header) -> 
     if isinstance(record, records.RelationshipType):
         counts["relationship_types"] += 1
         return
+    if isinstance(record, records.Account):
+        # Dumps of chosen owners have none, and do not count them.
+        counts["accounts"] = counts.get("accounts", 0) + 1
+        return
     if isinstance(record, records.Owner):
         owner = {"owner": record.id, "recorded_at": 0, "schemas": 0, "transactions": 0, "observations": 0}
         if header.format > 1:

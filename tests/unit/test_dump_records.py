@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, OwnerStart, Part, batches
 from graphmem.dump.records import (
+    Account,
     Observation,
     Owner,
     Record,
@@ -48,6 +49,10 @@ def schema(kind: str = "wine", version: str = "1.0", document: str | None = None
         entity_type=kind, version=version, document=document or Document(kind).text, change="{}",
         recorded_at=1, transaction="t",
     )  # fmt: skip
+
+
+def account(name: str) -> Account:
+    return Account(id=name, name=name, owner=name, scopes=["read"], disabled=False)
 
 
 def named(name: str) -> RelationshipType:
@@ -130,7 +135,7 @@ def test_an_observation_of_a_relationship_has_no_entity_type() -> None:
 
 
 RIGHT = [
-    named("A"), named("B"),
+    named("A"), named("B"), account("ada"), account("bob"),
     Owner(id="a"), schema("a", "2.0"), schema("a", "10.0"), schema("b"), transaction(2, 1), observation(1),
     observation(2), transaction(1, 2), observation(1), transaction(3, 2), observation(1),
     Owner(id="b"), transaction(1, 1),
