@@ -72,5 +72,5 @@ def warning(draft: Draft, source_id: str | None) -> dict[str, Any] | None:
         "code": "SOURCE_WITHDRAWN",
         "source_id": source_id,
         "message": f"the source {source_id} is withdrawn: what is stored with it is kept, and does not count "
-        "until POST /sources/{source_id}/reinstate",
+        f"until POST /sources/{source_id}/reinstate",
     }

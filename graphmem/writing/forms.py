@@ -19,6 +19,9 @@ _BEFORE_EXCLUSIONS: Final = (
 )  # fmt: skip
 """What a turn writes before its exclusions. If it has none of these, one statement writes all of it."""
 
+STAMPED_LIMIT: Final = 2_000
+"""Observations on which one transaction notes when they count: each takes 10 KB of its 128 MB in Neo4j."""
+
 
 class WrittenTurn(NamedTuple):
     """The row of ``write.turn``."""
@@ -44,7 +47,11 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     """
     if not params["exclusions"]:
         return await _write_turn(params, queries)
-    params = {**params, "subjects": sorted({row["properties"]["subject"] for row in params["exclusions"]})}
+    params = {
+        **params,
+        "subjects": sorted({row["properties"]["subject"] for row in params["exclusions"]}),
+        "limit": STAMPED_LIMIT,
+    }
     if any(params[name] for name in _BEFORE_EXCLUSIONS):
         if not await _write_turn(params, queries):
             return False

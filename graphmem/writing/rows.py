@@ -101,7 +101,6 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             for each in state.added
             if each.interpretation_id is not None
         ],
-        "excluded_at": max((each.recorded_at for each in state.exclusions), default=0),
         "exclusions": [
             {
                 "transaction_id": each.transaction_id,

@@ -15,7 +15,7 @@ from graphmem.errors import ServiceBusy
 from graphmem.model import ids
 from graphmem.model.identity import Alternatives
 from graphmem.settings import Settings
-from graphmem.writing import disk
+from graphmem.writing import disk, forms
 from graphmem.writing.queue import Waiting
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
@@ -31,6 +31,7 @@ class _Waiting(NamedTuple):
 
     entities: list[str]
     relationships: list[str]
+    unstamped: int
 
 
 class Writers:
@@ -117,6 +118,8 @@ class Writers:
     async def refold_excluded(self, owner: str, limit: int) -> int:
         """Fold again some entities and relationships of which other observations count now.
 
+        Before that, it is noted on each observation of a withdrawn or reinstated subject when it counts.
+
         Args:
             limit: how many at least, if so many wait.
 
@@ -128,6 +131,9 @@ class Writers:
             waiting = await self._database.reads(owner).only(
                 "exclusion.waiting", _Waiting, limit=min(REFOLDED_LIMIT, limit - done)
             )
+            if waiting.unstamped:
+                await self._database.write("exclusion.stamp", owner, limit=forms.STAMPED_LIMIT)
+                continue
             if not waiting.entities and not waiting.relationships:
                 await self._database.write("exclusion.settle", owner)
                 break

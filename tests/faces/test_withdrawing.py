@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from graphmem import worker
 from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound
 from graphmem.reading import exclusions
 from graphmem.registry import Services
+from graphmem.writing import forms
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -147,6 +149,43 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
     assert loop.run(worker.refold_excluded(services)) >= 2
     assert "pending" not in run("server.stats")
     assert [each["entity_id"] for each in run("entities.query")["entities"]] == [ada]
+    assert is_sound(run)
+
+
+def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
+    run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [{"name": f"n{number}"} for number in range(5)]
+    things = [{"entity_type": "thing", **name} for name in names]
+    links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": number} for number in (1, 2)]
+    filed = run("store", entities=things, relationships=links, **with_file())
+    before = state(run)
+    monkeypatch.setattr(forms, "STAMPED_LIMIT", 2)
+    with monkeypatch.context() as patched:
+        # As if the process had died after the transaction of the withdrawal.
+        patched.setattr(exclusions, "APPLIED_AT_ONCE", 0)
+        answer = run("sources.withdraw", source_id=filed["source_id"])
+    assert answer["observations"] == 7
+    assert answer["pending"] == 5 + 2, (
+        "five observations are not noted yet, two entities are not folded again"
+    )
+    assert run("server.stats")["pending"] == 7
+    # What is written meanwhile is folded from what counts.
+    run("store", entities=[{**thing, "n": 1} for thing in things])
+    assert loop.run(worker.refold_excluded(services)) >= 5
+    assert "pending" not in run("server.stats")
+    snapshots = [each["snapshot"] for each in run("entities.query")["entities"]]
+    assert sorted(snapshots, key=itemgetter("name")) == [{**each, "n": 1} for each in names]
+    assert run("relationships.list")["relationships"] == []
+    assert is_sound(run)
+    with monkeypatch.context() as patched:
+        patched.setattr(exclusions, "APPLIED_AT_ONCE", 0)
+        run("sources.reinstate", source_id=filed["source_id"])
+        # The second change of the same file starts from its first observation.
+        run("sources.withdraw", source_id=filed["source_id"])
+    answer = run("sources.reinstate", source_id=filed["source_id"])
+    assert answer["pending"] == 0
+    assert state(run)[1] == before[1]
     assert is_sound(run)
 
 

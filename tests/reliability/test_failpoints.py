@@ -68,8 +68,9 @@ INTERPRETS = {
 }
 """tests/reliability/test_interpretation_queue.py has them."""
 EXCLUDES = ("before:write.exclude", "after:write.exclude")
-UNTRIED = {"before:exclusion.settle", "after:exclusion.settle"}
-"""The worker of any service may settle an owner first, so that no process can be made to die there."""
+UNTRIED = {f"{side}:exclusion.{step}" for step in ("stamp", "settle") for side in ("before", "after")}
+"""The worker of any service may do these first, so that no process can be made to die there.
+tests/faces/test_withdrawing.py has a worker go on with what a process left undone."""
 SECRETS = ("before:secret.make", "after:secret.make")
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,

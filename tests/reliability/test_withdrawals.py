@@ -14,6 +14,7 @@ from graphmem.auth.erasing import _Erasure
 from graphmem.errors import GraphmemError
 from graphmem.model import ids, times
 from graphmem.registry import Services
+from graphmem.writing import forms
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import Call, by_runner
@@ -211,11 +212,12 @@ def is_sound(call: Call) -> None:
 
 @pytest.mark.timeout(3600)
 def test_a_withdrawn_file_is_as_if_it_had_never_been_given(
-    loop: Loop, services: Services, step_ids: list[int]
+    loop: Loop, services: Services, step_ids: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @examples(4)
-    @given(history=HISTORY)
-    def compare(history: list[Step]) -> None:
+    @given(history=HISTORY, observations_a_transaction=st.sampled_from([2, 2_000]))
+    def compare(history: list[Step], observations_a_transaction: int) -> None:
+        monkeypatch.setattr(forms, "STAMPED_LIMIT", observations_a_transaction)
         owner = str(uuid.uuid4())
         call = by_runner(loop, services, owner)
         run = Run(call, step_ids)

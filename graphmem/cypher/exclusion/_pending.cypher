@@ -1,7 +1,8 @@
-// How many entities and relationships of the owner wait to be folded again, as `pending`.
+// How many entities and relationships of the owner wait to be folded again, and on how many observations it is not
+// noted yet when they count, as `pending`.
 CALL () {
   OPTIONAL MATCH (folded_owner:Owner {id: $owner})
-  WITH folded_owner.refolding AS refolding
+  WITH folded_owner.refolding AS refolding, coalesce(folded_owner.unstamped, 0) AS unstamped
   CALL (refolding) {
     WITH refolding WHERE refolding
     MATCH (entity:Entity)
@@ -15,5 +16,5 @@ CALL () {
     WHERE relationship.owner = $owner AND relationship.refold > 0 AND relationship.id IS NOT NULL
     RETURN count(relationship) AS waiting
   }
-  RETURN sum(waiting) AS pending
+  RETURN coalesce(max(unstamped), 0) + sum(waiting) AS pending
 }

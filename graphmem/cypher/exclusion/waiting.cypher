@@ -1,10 +1,15 @@
-// exclusion.waiting: some entities and relationships that wait to be folded again because other observations count.
+// exclusion.waiting: some entities and relationships that wait to be folded again because other observations count, and
+// on how many observations it is not noted yet when they count.
 //
 // params  limit: INTEGER
-// returns entities: LIST<STRING>, relationships: LIST<STRING>
+// returns entities: LIST<STRING>, relationships: LIST<STRING>, unstamped: INTEGER
 // mode    read
-// index   entity_refold (owner, refold, id), relationship_refold (owner, refold, id)
+// index   owner_id, entity_refold (owner, refold, id), relationship_refold (owner, refold, id)
 // cost    light
+CALL () {
+  OPTIONAL MATCH (owner:Owner {id: $owner})
+  RETURN coalesce(max(owner.unstamped), 0) AS unstamped
+}
 CALL () {
   MATCH (entity:Entity)
   USING INDEX SEEK entity:Entity(owner, refold, id)
@@ -19,4 +24,4 @@ CALL () {
   WITH relationship LIMIT $limit
   RETURN collect(relationship.key) AS relationships
 }
-RETURN entities, relationships[..$limit - size(entities)] AS relationships
+RETURN entities, relationships[..$limit - size(entities)] AS relationships, unstamped

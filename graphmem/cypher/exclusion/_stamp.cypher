@@ -1,0 +1,57 @@
+// Note on the next observations of some subjects when they count. Takes `owner`, `subject_ids`, `after` (the id of the last
+// observation that is noted) and `$limit`. Gives `last`, the id of the last observation that is noted now, and
+// `unstamped`, how many are left.
+// `excluded` is a list of times: when an observation stopped to count, counted again, and so on. `refold` counts the
+// changes since an entity or a relationship was folded. A survivor is folded again with its members. `projection`
+// becomes one that no rules have, so that reads fold first: they find what was absent as well.
+CALL (subject_ids, after) {
+  UNWIND subject_ids AS subject_id
+  <exclusion._observations>
+  WITH DISTINCT observation WHERE observation.id > after
+  RETURN count(observation) AS total
+}
+CALL (subject_ids, after) {
+  UNWIND subject_ids AS subject_id
+  <exclusion._observations>
+  WITH DISTINCT observation WHERE observation.id > after
+  WITH observation ORDER BY observation.id LIMIT $limit
+  <exclusion._of_observation>
+  RETURN collect([observation, excluded]) AS stamps, max(observation.id) AS last
+}
+CALL (stamps) {
+  UNWIND stamps AS stamp
+  WITH stamp[0] AS observation, stamp[1] AS excluded
+  WHERE coalesce(observation.excluded, []) <> excluded
+  MATCH (observation)<-[seen:OBSERVED]-(:History)
+  WITH observation, seen, CASE WHEN size(excluded) > 0 THEN excluded END AS excluded
+  SET observation.excluded = excluded, seen.excluded = excluded
+  RETURN collect(DISTINCT observation.entity_id) AS entity_ids,
+    collect(DISTINCT observation.relationship_key) AS relationship_keys
+}
+CALL (entity_ids) {
+  UNWIND entity_ids AS id
+  MATCH (entity:Entity {id: id})
+  SET entity.excluded = true
+  WITH entity
+  MATCH (entity)-[:MERGED_INTO*0..]->(shown:Entity)
+  WHERE shown = entity OR coalesce(shown.merged_into, '') = ''
+  WITH DISTINCT shown
+  SET shown.refold = coalesce(shown.refold, 0) + 1, shown.projection = 'withdrawn'
+  WITH shown WHERE shown.merged_into = ''
+  SET shown.merged_into = null, shown.live = true
+}
+CALL (relationship_keys) {
+  UNWIND relationship_keys AS key
+  MATCH (relationship:Relationship {key: key})
+  SET relationship.excluded = true
+  WITH relationship
+  MATCH (relationship)-[:SHOWN_AS*0..1]->(shown:Relationship)
+  WITH DISTINCT shown
+  SET shown.refold = coalesce(shown.refold, 0) + 1
+  WITH shown WHERE shown.shown_as = ''
+  SET shown.shown_as = null, shown.live = true
+}
+WITH owner, subject_ids, last, total - size(stamps) AS unstamped
+SET owner.stamping = CASE WHEN unstamped > 0 THEN subject_ids END,
+  owner.stamped = CASE WHEN unstamped > 0 THEN last END,
+  owner.unstamped = CASE WHEN unstamped > 0 THEN unstamped END
