@@ -27,6 +27,9 @@ BATCH_OBSERVATIONS_LIMIT: Final = 1_000
 BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 """A batch ends before it exceeds one of these; a single transaction may be larger."""
 
+PartRecord = Observation | Source | Interpretation | Exclusion
+"""A record of what its transaction recorded."""
+
 
 @dataclass(slots=True)
 class Part:
@@ -37,6 +40,17 @@ class Part:
     sources: list[Source] = field(default_factory=list)
     interpretations: list[Interpretation] = field(default_factory=list)
     exclusions: list[Exclusion] = field(default_factory=list)
+
+    def add(self, record: PartRecord) -> None:
+        """Add a record that follows the transaction."""
+        if isinstance(record, Observation):
+            self.observations.append(record)
+        elif isinstance(record, Source):
+            self.sources.append(record)
+        elif isinstance(record, Interpretation):
+            self.interpretations.append(record)
+        else:
+            self.exclusions.append(record)
 
     @property
     def has_merge(self) -> bool:
@@ -162,26 +176,14 @@ def _parts(
     part: Part | None = None
     records = iter(records)
     for record in records:
-        if isinstance(record, Observation):
+        if isinstance(record, PartRecord):
             assert part is not None
-            part.observations.append(record)
-            continue
-        if isinstance(record, Source):
-            assert part is not None
-            part.sources.append(record)
+            part.add(record)
             continue
         if isinstance(record, FileChunk):
             assert part is not None
             source = part.sources[-1]
             yield FileContent("", source.content_hash, source.size, _chunks(record, records, source.size))
-            continue
-        if isinstance(record, Interpretation):
-            assert part is not None
-            part.interpretations.append(record)
-            continue
-        if isinstance(record, Exclusion):
-            assert part is not None
-            part.exclusions.append(record)
             continue
         if part is not None:
             yield part
