@@ -22,20 +22,17 @@ from graphmem.database.vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, FileContent, OwnerStart, Part, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
+from graphmem.dump.conversions import transaction_of
 from graphmem.dump.files import MissingFiles
-from graphmem.dump.restore_request import DumpedTransaction, EndedInterpretation, RestoreRequest
+from graphmem.dump.restore_request import RestoreRequest
 from graphmem.dump.restoring_accounts import AccountRestorer
 from graphmem.dump.restoring_files import FileRestorer
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
-from graphmem.model import canonical, discovery, facts, ids, reduction
-from graphmem.model.identity import CANONICAL_NAME
-from graphmem.model.membership import Exclusion
+from graphmem.model import facts, ids, reduction
 from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
 from graphmem.objects import ObjectStore
 from graphmem.writing import Writers, refolding
-from graphmem.writing.interpretations import Interpretation
-from graphmem.writing.sources import NewSource
 from graphmem.writing.state import LockedOwner
 
 REPORTED_CONFLICTS_LIMIT: Final = 200
@@ -340,16 +337,7 @@ class _Restorer:
     async def _write_parts(self, owner: str, parts: list[Part]) -> None:
         """Write transactions in one turn."""
         transactions = tuple(
-            DumpedTransaction(
-                {name: getattr(part.transaction, name) for name in _PROPERTIES},
-                part.transaction.agent,
-                tuple(_observation(record, part.transaction.id) for record in part.observations),
-                tuple(self._versions.get(part.transaction.id, ())),
-                tuple(_source(owner, record) for record in part.sources),
-                tuple(_interpretation(owner, record) for record in part.interpretations),
-                tuple(_exclusion(record, part.transaction) for record in part.exclusions),
-            )
-            for part in parts
+            transaction_of(owner, part, self._versions.get(part.transaction.id, ())) for part in parts
         )
         request = _request(owner, transactions=transactions)
         if request.merge is not None:
@@ -376,86 +364,5 @@ class _Restorer:
         return PresentRow(*[list(chain.from_iterable(column)) for column in zip(*rows, strict=True)])
 
 
-_PROPERTIES: Final = (
-    "id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer",
-)  # fmt: skip
-
-
 def _request(owner: str, **parts: Any) -> RestoreRequest:
     return RestoreRequest(owner=owner, transaction_id=ids.transaction_id(), **parts)
-
-
-def _source(owner: str, record: records.Source) -> NewSource:
-    """Return a file as the writer expects it."""
-    return NewSource(
-        owner=owner,
-        content_hash=record.content_hash,
-        size=record.size,
-        mime_type=record.mime_type,
-        name=record.name,
-        declared_type=record.declared_type,
-        file_key=record.file_key,
-    )
-
-
-def _exclusion(record: records.Exclusion, transaction: records.Transaction) -> Exclusion:
-    """Return an exclusion as the writer expects it."""
-    return Exclusion(
-        record.id,
-        record.kind,
-        record.subject_kind,
-        record.subject,
-        transaction.recorded_at,
-        transaction.id,
-        record.reason,
-    )
-
-
-def _interpretation(owner: str, record: records.Interpretation) -> EndedInterpretation:
-    """Return an interpretation as the writer expects it."""
-    interpretation = Interpretation(
-        owner=owner,
-        source_id=record.source_id,
-        interpreter=record.interpreter,
-        version=record.version,
-        config=record.config,
-        run=record.run,
-        model=record.model,
-        parser=record.parser,
-        created_at=record.created_at,
-        started_at=record.started_at,
-        error=record.error,
-        warnings=tuple(record.warnings),
-    )
-    return EndedInterpretation(
-        interpretation,
-        {name: getattr(record, name) for name in ("observations", "entities", "relationships")},
-    )
-
-
-def _observation(record: records.Observation, transaction_id: str) -> reduction.Observation:
-    """Return an observation as the writer expects it."""
-    fields = dict(zip(record.fields, record.values, strict=True))
-    shapes: dict[str, str | None] = {}
-    if record.entity_type is not None and record.kind in facts.VALUE_KINDS:
-        decoded = ((name, canonical.decode(text)) for name, text in fields.items() if name != CANONICAL_NAME)
-        shapes = {name: discovery.shape_of(value) for name, value in decoded}
-    return reduction.Observation(
-        id=record.id,
-        subject_id=record.subject_id,
-        entity_type=record.entity_type or "",
-        kind=record.kind,
-        observed_at=record.observed_at,
-        recorded_at=record.recorded_at,
-        fields=fields,
-        transaction_id=transaction_id,
-        priority=record.priority,
-        specificity=record.specificity,
-        observation_source=record.observation_source,
-        agent=record.agent,
-        basis=record.identity_basis,
-        shapes=shapes,
-        source_id=record.source_id,
-        interpretation_id=record.interpretation_id,
-        places=record.places,
-    )
