@@ -68,7 +68,7 @@ class Present:
     ``keys`` maps idempotency keys to transactions; ``foreign`` are ids that belong to another owner.
     """
 
-    transactions: Mapping[str, Transaction]
+    transactions: Mapping[str, StoredTransaction]
     keys: Mapping[str, str]
     observations: Mapping[str, tuple[Any, ...]]
     entities: frozenset[str]
@@ -77,9 +77,8 @@ class Present:
     @classmethod
     def of(cls, row: PresentRow) -> Self:
         """Read a row."""
-        transactions = (Transaction.model_construct(**stored._asdict()) for stored in row.transactions)
         return cls(
-            transactions={transaction.id: transaction for transaction in transactions},
+            transactions={transaction.id: transaction for transaction in row.transactions},
             keys={key.key: key.transaction_id for key in row.keys},
             observations={observation.id: content(observation) for observation in row.observations},
             entities=frozenset(row.entities),
@@ -184,13 +183,15 @@ def _target(observation: Observation) -> list[str]:
 
 
 def _transaction_conflicts(
-    owner: str, transaction: Transaction, stored: Transaction | None, present: Present
+    owner: str, transaction: Transaction, stored: StoredTransaction | None, present: Present
 ) -> Iterator[Conflict]:
     if stored is not None:
-        names = [name for name in _TRANSACTION if getattr(stored, name) != getattr(transaction, name)]
+        dumped = StoredTransaction(**{name: getattr(transaction, name) for name in StoredTransaction._fields})
+        dumped = dumped._replace(by=transaction.by and transaction.by.text)
+        names = [name for name in _TRANSACTION if getattr(stored, name) != getattr(dumped, name)]
         if names:
             message = "the database has this transaction with other content, which stays"
-            sides = ({name: _cut(getattr(side, name)) for name in names} for side in (stored, transaction))
+            sides = ({name: _cut(getattr(side, name)) for name in names} for side in (stored, dumped))
             yield Conflict(owner, "transaction", transaction.id, message, *sides)
         return
     key = transaction.idempotency_key or ""

@@ -26,7 +26,8 @@ def transaction_of(owner: str, part: Part, schema_versions: Sequence[Mapping[str
         schema_versions: properties of the versions of schemas that the transaction recorded.
     """
     return DumpedTransaction(
-        {name: getattr(part.transaction, name) for name in _PROPERTIES},
+        {name: getattr(part.transaction, name) for name in _PROPERTIES}
+        | {"by": part.transaction.by and part.transaction.by.text},
         part.transaction.agent,
         tuple(_observation(record, part.transaction.id) for record in part.observations),
         tuple(schema_versions),

@@ -29,6 +29,7 @@ from graphmem.dump.stored import (
     StoredTransaction,
 )
 from graphmem.errors import DatabaseFull, DumpRefused, ObjectDamaged, ObjectMissing
+from graphmem.model import canonical
 from graphmem.model.schema import version_order
 from graphmem.objects import ObjectStore
 from graphmem.writing.state import LockedOwner
@@ -263,7 +264,10 @@ class _Creator:
                 contents.schemas += 1
         async for row in self._transactions(owner, sequence):
             transaction, sources, interpretations, exclusions, observations = row
-            self._add("transaction", transaction._asdict())
+            self._add(
+                "transaction",
+                {**transaction._asdict(), "by": transaction.by and canonical.decode(transaction.by)},
+            )
             for source in sources:
                 self._add("source", source._asdict())
                 if self._objects is not None and met.meet(source.content_hash):

@@ -28,6 +28,7 @@ SCRYPT_BYTES_LIMIT: Final = 64 << 20
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
 
 ShortText = Annotated[str, Field(max_length=255)]
+AttributedText = Annotated[str, Field(max_length=2_000)]
 Micros = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST)]
 RecordedAt = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
 """When a fact was recorded, in microseconds. The limit leaves room for the writes that come after it."""
@@ -120,6 +121,29 @@ class Schema(_Record):
         return (0, self.entity_type, *version_order(self.version))
 
 
+class Attribution(BaseModel):
+    """Who signed a transaction, and how far its writer was verified. No agent signs yet.
+
+    The database has it as one text of canonical JSON: it is kept as it is, and no query looks into it.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    thumbprint: AttributedText | None = None
+    algorithm: AttributedText | None = None
+    tier: AttributedText | None = None
+    issuer: AttributedText | None = None
+    subject: AttributedText | None = None
+    token_id: AttributedText | None = None
+    client: AttributedText | None = None
+    client_version: AttributedText | None = None
+
+    @property
+    def text(self) -> str:
+        """Its canonical JSON, as the database has it."""
+        return canonical.encode(self.model_dump(exclude_none=True))
+
+
 class Transaction(_Record):
     """An accepted write request. The observations that follow it belong to it."""
 
@@ -129,6 +153,7 @@ class Transaction(_Record):
     operation: ShortText
     client: str
     agent: ShortText
+    by: Attribution | None = None
     idempotency_key: ShortText | None = None
     request_hash: ShortText
     answer: str

@@ -8,13 +8,17 @@ from graphmem.dump.records import Observation
 
 
 class StoredTransaction(NamedTuple):
-    """A transaction as ``dump/_transaction.cypher`` reads it; a dump has the same names."""
+    """A transaction as ``dump/_transaction.cypher`` reads it; a dump has the same names.
+
+    ``by`` is canonical JSON, in a dump an object.
+    """
 
     id: str
     recorded_at: int
     operation: str
     client: str | None
     agent: str | None
+    by: str | None
     idempotency_key: str | None
     request_hash: str
     answer: str
