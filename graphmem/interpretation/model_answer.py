@@ -143,8 +143,8 @@ def _folded(text: str) -> str:
 
 def _anchor(occurrences: Iterable[Sequence[tuple[int, int]]]) -> int:
     """Return where an entity stands: at a quote of it that occurs once, else at the first one."""
-    found = [ranges for ranges in occurrences if ranges]
-    first = next((ranges for ranges in found if len(ranges) == 1), found[0] if found else ())
+    places = [ranges for ranges in occurrences if ranges]
+    first = next((ranges for ranges in places if len(ranges) == 1), places[0] if places else ())
     return first[0][0] if first else 0
 
 
