@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -13,6 +13,7 @@ from graphmem.errors import GraphmemError, NotFound, StoreRefused
 from graphmem.interpretation import queue, writing
 from graphmem.interpretation.readings import Reader, Reading, ReadingFailed, may_ask_model, read, reader_of
 from graphmem.model import canonical, times
+from graphmem.reading.exclusions import apply_exclusions
 from graphmem.reading.interpretations import InterpretationRow, next_run, read_interpretation, read_runs
 from graphmem.reading.sources import SourceRow, read_source
 from graphmem.registry import Context, Services
@@ -23,6 +24,15 @@ PROMPT_BYTES: Final = 65_536
 PROMPT_OBSERVATIONS: Final = 500
 """Observations that are written before the caller is answered; more are left to the worker."""
 LEASE_SECONDS: Final = 60.0
+
+
+class _Made(NamedTuple):
+    """The row of ``interpretation/made.cypher``."""
+
+    observations: int
+    entities: int
+    relationships: int
+
 
 _log = structlog.get_logger("graphmem.interpretation")
 
@@ -132,15 +142,22 @@ async def _write(
     except StoreRefused as exc:
         if not _has_ended(exc):
             await _end_failed(context, interpretation, str(exc))
+        return
+    if interpretation.replaces:
+        await apply_exclusions(context)
 
 
 async def _end_failed(context: Context, interpretation: Interpretation, reason: str) -> None:
-    """Write that an interpretation failed, unless it has ended meanwhile."""
+    """Write that an interpretation failed, unless it has ended meanwhile. What it made does not count."""
+    made = await context.graph.only("interpretation.made", _Made, interpretation_id=interpretation.id)
     try:
-        await writing.end(context, replace(interpretation, error=reason))
+        await writing.end(context, replace(interpretation, error=reason, made=made._asdict()))
     except StoreRefused as exc:
         if not _has_ended(exc):
             raise
+        return
+    if made.observations:
+        await apply_exclusions(context)
 
 
 def _has_ended(refusal: StoreRefused) -> bool:

@@ -6,9 +6,10 @@ import functools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar, cast
 
+import structlog
 from typing_extensions import TypedDict
 
-from graphmem.errors import StoreRefused
+from graphmem.errors import StoreRefused, Unavailable
 from graphmem.model import times
 from graphmem.model.membership import SubjectKind
 from graphmem.reading.receipts import Writing, not_found, submit, transaction
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 APPLIED_AT_ONCE: Final = 1_000
 """Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""
+
+_log = structlog.get_logger("graphmem.exclusion")
 
 
 def says_pending(
@@ -39,10 +42,19 @@ def says_pending(
 
 
 async def apply_exclusions(context: Context) -> int:
-    """Fold again what waits for it, as far as a caller waits for that; return how many still wait."""
+    """Fold again what waits for it, as far as a caller waits for that; return how many still wait.
+
+    The exclusions are written: where the database fails now, the worker folds later.
+
+    Raises:
+        Unavailable: the database cannot even say how many wait.
+    """
     owner, services = context.actor.owner, context.services
     services.pending_refolds.forget(owner)
-    await services.writers.refold_excluded(owner, APPLIED_AT_ONCE)
+    try:
+        await services.writers.refold_excluded(owner, APPLIED_AT_ONCE)
+    except Unavailable as exc:
+        _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
     return await services.pending_refolds.of(owner)
 
 

@@ -88,6 +88,11 @@ class Interpretation:
         return Status.COMPLETED if self.error is None else Status.FAILED
 
     @property
+    def has_made_something(self) -> bool:
+        """Whether transactions before its last one made observations."""
+        return bool(self.made and self.made["observations"])
+
+    @property
     def identity(self) -> dict[str, Any]:
         """The properties that it has from the beginning."""
         return {

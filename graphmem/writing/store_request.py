@@ -47,8 +47,9 @@ class StoreRequest(TransactionRequest):
 
     @property
     def shares_turn(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether other requests may be in its turn: not if it withdraws interpretations."""
-        return self.interpretation is None or not self.interpretation.replaces
+        """Whether other requests may be in its turn: not if it excludes interpretations."""
+        interpretation = self.interpretation
+        return interpretation is None or not (interpretation.replaces or interpretation.has_made_something)
 
     @property
     def observation_count(self) -> int:
@@ -123,7 +124,7 @@ class StoreRequest(TransactionRequest):
             if self.ends_interpretation:
                 counts = _counts(items, links)
                 draft.end_interpretation(self.interpretation, self.transaction_id, counts)
-                self._withdraw_replaced(draft, self.interpretation)
+                self._exclude_replaced(draft, self.interpretation)
             result["interpretation_id"] = self.interpretation.id
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.key) for link in links if link]
@@ -155,24 +156,29 @@ class StoreRequest(TransactionRequest):
         draft.warnings.extend(source.warnings)
         return draft.add_source(source, self.transaction_id)
 
-    def _withdraw_replaced(self, draft: Draft, interpretation: Interpretation) -> None:
-        """Exclude the interpretations that a completed one replaces, unless they are withdrawn already."""
+    def _exclude_replaced(self, draft: Draft, interpretation: Interpretation) -> None:
+        """Exclude the interpretations that a completed one replaces, and a failed one that made something."""
         if interpretation.error is not None:
+            if interpretation.has_made_something:
+                self._exclude(draft, interpretation.id, "it failed")
             return
         state = draft.state
-        for number, replaced in enumerate(interpretation.replaces):
+        for replaced in interpretation.replaces:
+            # It may be withdrawn already.
             if replaced in state.ended_interpretations and membership.counts(state.toggles.get(replaced)):
-                draft.exclusions.append(
-                    Exclusion(
-                        ids.exclusion_id(self.transaction_id, number),
-                        "exclude",
-                        "interpretation",
-                        replaced,
-                        draft.recorded_at,
-                        self.transaction_id,
-                        f"replaced by {interpretation.id}",
-                    )
-                )
+                self._exclude(draft, replaced, f"replaced by {interpretation.id}")
+
+    def _exclude(self, draft: Draft, interpretation_id: str, reason: str) -> None:
+        exclusion = Exclusion(
+            ids.exclusion_id(self.transaction_id, len(draft.exclusions)),
+            "exclude",
+            "interpretation",
+            interpretation_id,
+            draft.recorded_at,
+            self.transaction_id,
+            reason,
+        )
+        draft.exclusions.append(exclusion)
 
     def link_key(self, link: Link) -> str:
         """Return the key of the relationship that a link makes."""

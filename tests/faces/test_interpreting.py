@@ -165,6 +165,39 @@ def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
     assert run("server.stats")["total_observations"] == 600
 
 
+def test_what_a_failed_interpretation_made_does_not_count(
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: Any
+) -> None:
+    answer = run("store", **with_file(table(600), "many.csv"))
+    row_id = answer["interpretation"]["interpretation_id"]
+    before = run("server.stats")["state_hash"]
+    monkeypatch.setattr(runs, "LEASE_SECONDS", 0.0)
+
+    class ProcessEnded(Exception):
+        """It stands for the end of the process: nothing may catch it."""
+
+    async def cut(*args: Any, **more: Any) -> None:
+        raise ProcessEnded
+
+    with monkeypatch.context() as patched:
+        patched.setattr(writing, "end", cut)
+        make_due(loop, services, owner)
+        with pytest.raises(ProcessEnded):
+            loop.run(interpretation.run_next(services))
+    running = run("interpretations.get", interpretation_id=row_id)
+    assert (running["status"], running["observations_created"]) == ("running", 600), "the progress is told"
+    often = "MATCH (n:Interpretation {id: $id}) SET n.attempts = $attempts"
+    loop.run(services.database.script(often, id=row_id, attempts=queue.ATTEMPTS_LIMIT))
+    drained(run, loop, services, owner)
+    failed = run("interpretations.get", interpretation_id=row_id)
+    assert (failed["status"], failed["withdrawn"]) == ("failed", True)
+    assert (failed["observations_created"], failed["entities_created"]) == (600, 600)
+    stats = run("server.stats")
+    assert "pending" not in stats
+    assert (stats["state_hash"], stats["total_entities"], stats["total_observations"]) == (before, 0, 0)
+    assert run("server.check_snapshots")["healthy"]
+
+
 @pytest.mark.parametrize(
     ("attempts", "line", "status"),
     [

@@ -2,7 +2,8 @@
 [interpretation.id, interpretation.source_id, interpretation.interpreter, interpretation.version,
  interpretation.config, interpretation.config_hash, interpretation.run, interpretation.model, interpretation.parser,
  interpretation.status, interpretation.error, interpretation.warnings, interpretation.attempts,
- interpretation.created_at, interpretation.started_at, interpretation.recorded_at, interpretation.observations,
+ interpretation.created_at, interpretation.started_at, interpretation.recorded_at,
+ coalesce(interpretation.observations, COUNT { (interpretation)<-[:BY_INTERPRETATION]-() }),
  interpretation.entities, interpretation.relationships, interpretation.replaces,
  size(coalesce(interpretation.excluded, [])) % 2 = 1,
  head(COLLECT { MATCH (transaction:Transaction)-[:ended]->(interpretation) RETURN transaction.id })]
