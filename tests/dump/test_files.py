@@ -28,7 +28,7 @@ from tests.support.dumps import Dumps, forge
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.object_places import ObjectPlace, directory_place, s3_place
-from tests.support.s3_server import LACKING, S3Server, s3_server
+from tests.support.s3_server import S3Server, required_s3_server
 
 LARGE = os.urandom(FILE_CHUNK_BYTES + 9)
 SMALL = b"Dear Ada,\nyours, Charles"
@@ -37,11 +37,7 @@ SMALL = b"Dear Ada,\nyours, Charles"
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """An S3 server for all tests."""
-    with s3_server(tmp_path_factory.mktemp("s3") / "files") as running, pytest.MonkeyPatch.context() as patch:
-        if running is None:
-            pytest.skip(LACKING)
-        for name, value in running.variables.items():
-            patch.setenv(name, value)
+    with required_s3_server(tmp_path_factory.mktemp("s3") / "files") as running:
         yield running
 
 

@@ -8,17 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.object_places import ObjectPlace, directory_place, s3_place
-from tests.support.s3_server import LACKING, S3Server, Versitygw, s3_server, versitygw
+from tests.support.s3_server import S3Server, Versitygw, required_s3_server, versitygw
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """An S3 server for all tests."""
-    with s3_server(tmp_path_factory.mktemp("s3") / "files") as running, pytest.MonkeyPatch.context() as patch:
-        if running is None:
-            pytest.skip(LACKING)
-        for name, value in running.variables.items():
-            patch.setenv(name, value)
+    with required_s3_server(tmp_path_factory.mktemp("s3") / "files") as running:
         yield running
 
 

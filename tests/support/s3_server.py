@@ -21,6 +21,7 @@ from typing import Any
 import boto3
 import httpx
 import platformdirs
+import pytest
 from botocore.config import Config
 
 from tests.support.database import engine_answers
@@ -132,6 +133,21 @@ def s3_server(folder: Path) -> Iterator[S3Server | None]:
         yield running.server
     finally:
         running.kill()
+
+
+@contextlib.contextmanager
+def required_s3_server(folder: Path) -> Iterator[S3Server]:
+    """Yield a server that the environment reaches. The test is skipped where there is none.
+
+    Args:
+        folder: where versitygw keeps its files.
+    """
+    with s3_server(folder) as running, pytest.MonkeyPatch.context() as patch:
+        if running is None:
+            pytest.skip(LACKING)
+        for name, value in running.variables.items():
+            patch.setenv(name, value)
+        yield running
 
 
 @contextlib.contextmanager
