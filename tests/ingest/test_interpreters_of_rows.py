@@ -1,0 +1,138 @@
+"""The interpreter of rows: their types, names, values and places."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from typing import Any
+
+import openpyxl
+import pytest
+
+from graphmem.ingest import InterpretationFailed, propose
+from graphmem.ingest.child import parsed_here
+from graphmem.ingest.document import Limits
+from graphmem.ingest.interpreters.draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT
+from graphmem.ingest.interpreters.labels import field_name
+from tests.support.proposals import check_storable, proposal_of, types_and_fields
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.csv", "entity_type,name\nSales Order,A\n", "sales_order"),
+        ("a.csv", "type,name\nboat,A\n", "boat"),
+        ("a.csv", "name,city\nAda,Ockham\n", "record"),
+        ("invoices.csv", "vendor,type\nA,paper\n", "invoice"),
+        ("invoices.csv", "vendor,type\nA,task\n", "task"),
+        ("folder/People.csv", "name,city\nAda,Ockham\n", "person"),
+        ("a.json", '{"people": [{"name": "Ada"}], "total": 1}', "person"),
+        ("a.json", '{"name": "Tide", "tasks": [{"title": "a"}]}', "record"),
+    ],
+)
+def test_the_type_of_a_row_comes_from_the_first_that_says_it(name: str, text: str, expected: str) -> None:
+    assert [entity.entity_type for entity in proposal_of(name, text).entities] == [expected]
+
+
+def test_the_configuration_gives_the_type_of_rows() -> None:
+    proposed = proposal_of("people.csv", "vendor,type\nA,paper\n", configuration={"entity_type": "Invoices"})
+    assert types_and_fields(proposed) == [("invoice", {"vendor": "A", "type": "paper"})]
+
+
+@pytest.mark.parametrize("configuration", [{"entity_type": "!"}, {"entity_type": 3}, {"unknown": 1}])
+def test_a_wrong_configuration_is_refused(configuration: dict[str, Any]) -> None:
+    with pytest.raises(InterpretationFailed):
+        proposal_of("a.csv", "a,b\n1,2\n", configuration=configuration)
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("First  Name", "first_name"),
+        ("E-Mail", "email"),
+        ("birthDate", "birth_date"),
+        ("VATNumber", "vat_number"),
+        ("Größe (cm)", "größe_cm"),
+        ("_id", "id"),
+        ("#", "#"),
+    ],
+)
+def test_a_label_becomes_the_name_of_a_field(label: str, expected: str) -> None:
+    assert field_name(label) == expected
+
+
+def test_columns_with_a_meaning_of_their_own_are_no_fields() -> None:
+    header = "canonical_name,Observed at,intent,city,City"
+    text = f"{header}\nAda,2026-07-03,create_new,Ockham,London\nBob,soon,,Oslo,\n"
+    proposed = proposal_of("people.csv", text)
+    assert [(e.canonical_name, e.observed_at, dict(e.fields)) for e in proposed.entities] == [
+        ("Ada", "2026-07-03", {"city": "Ockham", "city_2": "London"}),
+        ("Bob", None, {"city": "Oslo"}),
+    ]
+    assert len(proposed.warnings) == 2
+
+
+def test_the_elements_of_a_list_in_an_object_have_their_places() -> None:
+    text = '{\n "total": 2, "people": [{"name": "Ada"},\n  {"name": "Bob", "age": 3}]}'
+    document = parsed_here(text.encode(), None, "a.json", Limits())
+    proposed = propose(document)
+    assert [entity.span and entity.span.line for entity in proposed.entities] == [2, 3]
+    bob = proposed.entities[1]
+    assert {name: text[span.start : span.end] for name, span in bob.spans.items()} == {
+        "name": '"Bob"',
+        "age": "3",
+    }
+    assert "total" in proposed.warnings[0]
+
+
+def test_what_could_not_be_stored_is_left_out_with_a_warning() -> None:
+    deep: Any = "x"
+    for _ in range(99):
+        deep = [deep]
+    row = {"name": "Ada", "n" * 65: 1, "long": "x" * VALUE_CHARACTERS_LIMIT, "deep": deep, "empty": None}
+    more = {f"f{number}": number for number in range(FIELDS_LIMIT)}
+    proposed = proposal_of(
+        "people.jsonl", f'{json.dumps(row)}\n{json.dumps(more)}\n{{"data": {{"a": 1}}}}\n{{}}\n'
+    )
+    assert set(proposed.entities[0].fields) == {"name", "deep"}
+    assert len(proposed.entities) == 2
+    assert len(proposed.warnings) == 3
+    check_storable(proposed)
+
+
+def test_many_labels_of_one_name_take_no_time() -> None:
+    row = {f"a{' ' * number}{'-' * (number % 7)}": number for number in range(3_000)}
+    begun = time.process_time()
+    [entity] = proposal_of("people.json", json.dumps([row])).entities
+    assert list(entity.fields.values()) == list(row.values())[:FIELDS_LIMIT]
+    assert time.process_time() - begun < 10
+
+
+def test_equal_rows_that_nothing_names_are_said_to_be_one_entity() -> None:
+    rows = "date,amount\n2026-07-03,3.50\n2026-07-04,3.50\n2026-07-03,3.50\n"
+    proposed = proposal_of("transactions.csv", rows)
+    assert len(proposed.entities) == 3
+    assert proposed.warnings == ("Equal rows without a name or an id are one entity: the one in row 4 too.",)
+    assert proposal_of("people.csv", "name,city\nAda,Oslo\nAda,Oslo\n").warnings == ()
+
+
+def test_tables_in_a_text_are_read_where_that_is_wanted() -> None:
+    text = "---\ntype: person\n---\n| Name | Role |\n|---|---|\n| Ada | lead |\n"
+    configuration = {"entity_type": "contact"}
+    proposed = proposal_of("a.md", text, name="tables", configuration=configuration)
+    assert types_and_fields(proposed) == [("contact", {"name": "Ada", "role": "lead"})]
+
+
+def test_a_file_with_several_sheets_does_not_name_them() -> None:
+    book = openpyxl.Workbook()
+    for title in ("Invoices", "Other"):
+        sheet = book.create_sheet(title)
+        sheet.append(["Vendor", "City"])
+        sheet.append(["Acme", "Oslo"])
+    book.remove(book.worksheets[0])
+    stream = io.BytesIO()
+    book.save(stream)
+    document = parsed_here(stream.getvalue(), None, "people.xlsx", Limits())
+    proposed = propose(document, file_name="people.xlsx")
+    assert [entity.entity_type for entity in proposed.entities] == ["invoice", "record"]
