@@ -10,6 +10,7 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -295,6 +296,49 @@ def command(settings: Settings, place: ObjectPlace) -> Callable[..., Result]:
     """Run a command as a person would, on the object store of this test."""
     variables = environment(settings, place.settings.data_path)
     return lambda *words: CliRunner().invoke(app, ["backup", *map(str, words)], env=variables)
+
+
+@pytest.mark.parametrize(("source", "target"), [("directory", "s3"), ("s3", "directory")])
+def test_files_move_from_one_kind_of_object_store_to_the_other(
+    source: str,
+    target: str,
+    server: S3Server,
+    loop: Loop,
+    services: Services,
+    settings: Settings,
+    owner: str,
+    tmp_path: Path,
+) -> None:
+    places = {
+        "directory": directory_place(tmp_path / "directory"),
+        "s3": s3_place(server, tmp_path / "s3"),
+    }
+
+    def command(kind: str, *words: str) -> dict[str, Any]:
+        variables = environment(settings, places[kind].settings.data_path) | places[kind].variables
+        shown = CliRunner().invoke(app, ["backup", *words, "--json"], env=variables)
+        assert shown.exit_code == 0, shown.output
+        return json.loads(shown.stdout)
+
+    stores = {kind: new_object_store(place.settings) for kind, place in places.items()}
+    at_source = Dumps(loop, replace(services, objects=stores[source]), owner, tmp_path)
+    at_target = Dumps(loop, replace(services, objects=stores[target]), owner, tmp_path)
+    run = by_runner(loop, at_source.services, owner)
+    run("store", **with_file(LARGE))
+    run("store", **with_file(SMALL))
+    before, path = run("sources.list"), str(tmp_path / "moved.dump")
+    made = command(source, "create", path, "--owner", owner)
+    erase(at_source)
+    restored = command(target, "restore", path)
+    assert (restored["files"], restored["files_missing"], restored["conflicts"]) == (2, 0, 0)
+    assert (bytes_of(at_target, LARGE), bytes_of(at_target, SMALL)) == (LARGE, SMALL)
+    with pytest.raises(ObjectMissing):
+        bytes_of(at_source, SMALL)
+    assert by_runner(loop, at_target.services, owner)("sources.list") == before
+    again = command(target, "create", str(tmp_path / "again.dump"), "--owner", owner)
+    assert (again["root"], again["files_missing"]) == (made["root"], 0)
+    for store in stores.values():
+        loop.run(store.close())
 
 
 def test_the_commands_say_what_they_do_with_files(
