@@ -14,6 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from graphmem.cli.exclusion_plans import planned
 from graphmem.cli.lists import List
 from graphmem.cli.tables import (
     WARNINGS,
@@ -335,6 +336,7 @@ def _key(answer: Row) -> RenderableType:
 
 
 _KEY = _layout(_key, "key")
+_EXCLUSION = _layout(planned, "entities", "relationships", "counts")
 _ENTITY = _layout(Snapshot, "snapshot", pairs=False)
 _RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
 
@@ -352,6 +354,8 @@ LAYOUTS: dict[str, Layout] = {
     "graph.neighborhood": _layout(
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
     ),
+    "interpretations.reinstate": _EXCLUSION,
+    "interpretations.withdraw": _EXCLUSION,
     "keys.create": _KEY,
     "keys.revoke": _KEY,
     "observations.create": _ENTITY,
@@ -368,6 +372,8 @@ LAYOUTS: dict[str, Layout] = {
     "schemas.list": _layout(_schemas, "schemas"),
     "search.explain": _layout(_ranked, "entities", "strategies"),
     "sources.list": _layout(_sources, "sources"),
+    "sources.reinstate": _EXCLUSION,
+    "sources.withdraw": _EXCLUSION,
     "store": _layout(_stored, "entities", "relationships_created"),
     "timeline.get": _layout(_event, "event"),
     "timeline.list": _layout(_events, "events"),

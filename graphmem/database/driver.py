@@ -233,8 +233,11 @@ class Database:
         return Statements(self.write, owner)
 
     @contextlib.asynccontextmanager
-    async def transaction(self, owner: str) -> AsyncIterator[Transaction]:
+    async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Transaction]:
         """Hold an explicit transaction. It commits at the end of the block, or rolls back if that raises.
+
+        Args:
+            commit: false: it rolls back at the end of the block.
 
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
@@ -246,8 +249,12 @@ class Database:
                 await session.begin_transaction(timeout=seconds) as tx,
             ):
                 yield Transaction(self, tx, owner)
-                with self.statement(failpoints.COMMIT):
-                    await tx.commit()
+                if commit:
+                    with self.statement(failpoints.COMMIT):
+                        await tx.commit()
+                else:
+                    # Else the driver would commit at the end of its block.
+                    await tx.rollback()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("transaction", exc) from exc
 

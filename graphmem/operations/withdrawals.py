@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from graphmem.arguments import EXAMPLE_SOURCE_ID, Spelled
-from graphmem.errors import IdempotencyMismatch, NotFound
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound
 from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID, InterpretationId
 from graphmem.operations.sources import SourceId
+from graphmem.reading.exclusion_plans import ChangeExclusion
 from graphmem.reading.exclusions import ExclusionResult, change
-from graphmem.reading.receipts import Reason, Writing
 from graphmem.registry import Context, Scope, operation
 
 
-class ChangeSource(Writing):
+class ChangeSource(ChangeExclusion):
     """The arguments of ``sources.withdraw`` and ``sources.reinstate``."""
 
     source_id: Annotated[SourceId, Spelled("id")]
-    reason: Reason = None
 
 
 class SourceChange(ExclusionResult):
@@ -35,7 +34,7 @@ class SourceChange(ExclusionResult):
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound, InvalidCursor, IdempotencyMismatch),
     example={"source_id": EXAMPLE_SOURCE_ID, "reason": "a draft"},
 )
 async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceChange:
@@ -43,10 +42,10 @@ async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceCh
 
     Every answer is as if its observations had never been written. Entities that they alone made are gone.
     The file, the observations and the ids are kept, and `at_ingested` before the withdrawal answers what was
-    known then.
+    known then. `dry_run` writes nothing, and answers what would change.
     """
     subject = ("source", arguments.source_id)
-    answer = await change(context, "sources.withdraw", arguments, "exclude", subject, arguments.reason)
+    answer = await change(context, "sources.withdraw", arguments, "exclude", subject)
     return {"source_id": arguments.source_id, **answer}
 
 
@@ -58,7 +57,7 @@ async def withdraw_source(context: Context, arguments: ChangeSource) -> SourceCh
     scope=Scope.WRITE,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound, InvalidCursor, IdempotencyMismatch),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
 async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceChange:
@@ -67,15 +66,14 @@ async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceC
     A reading of the file that was withdrawn by itself stays withdrawn.
     """
     subject = ("source", arguments.source_id)
-    answer = await change(context, "sources.reinstate", arguments, "include", subject, arguments.reason)
+    answer = await change(context, "sources.reinstate", arguments, "include", subject)
     return {"source_id": arguments.source_id, **answer}
 
 
-class ChangeInterpretation(Writing):
+class ChangeInterpretation(ChangeExclusion):
     """The arguments of ``interpretations.withdraw`` and ``interpretations.reinstate``."""
 
     interpretation_id: Annotated[InterpretationId, Spelled("id")]
-    reason: Reason = None
 
 
 class InterpretationChange(ExclusionResult):
@@ -93,7 +91,7 @@ class InterpretationChange(ExclusionResult):
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound, InvalidCursor, IdempotencyMismatch),
     example={"interpretation_id": EXAMPLE_INTERPRETATION_ID, "reason": "misread"},
 )
 async def withdraw_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
@@ -103,7 +101,7 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
     """
     subject = ("interpretation", arguments.interpretation_id)
     name = "interpretations.withdraw"
-    answer = await change(context, name, arguments, "exclude", subject, arguments.reason)
+    answer = await change(context, name, arguments, "exclude", subject)
     return {"interpretation_id": arguments.interpretation_id, **answer}
 
 
@@ -115,12 +113,12 @@ async def withdraw_interpretation(context: Context, arguments: ChangeInterpretat
     scope=Scope.WRITE,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound, InvalidCursor, IdempotencyMismatch),
     example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
 )
 async def reinstate_interpretation(context: Context, arguments: ChangeInterpretation) -> InterpretationChange:
     """Reinstate a withdrawn interpretation: what it observed counts again, unless its file is withdrawn."""
     subject = ("interpretation", arguments.interpretation_id)
     name = "interpretations.reinstate"
-    answer = await change(context, name, arguments, "include", subject, arguments.reason)
+    answer = await change(context, name, arguments, "include", subject)
     return {"interpretation_id": arguments.interpretation_id, **answer}

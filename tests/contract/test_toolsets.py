@@ -65,8 +65,6 @@ BOUNDED = {
     "entities.restore": "one id and one name",
     "entities.unmerge": "two ids and counts",
     "files.parse": "a page of the file of the request",
-    "interpretations.reinstate": "one id and counts",
-    "interpretations.withdraw": "one id and counts",
     "memory.add_observations": "what the request holds",
     "memory.create_entities": "what the request holds",
     "memory.create_relations": "what the request holds",
@@ -78,9 +76,7 @@ BOUNDED = {
     "relationships.delete": "ids",
     "relationships.restore": "ids",
     "server.info": "addresses",
-    "sources.reinstate": "one id and counts",
     "sources.url": "one URL",
-    "sources.withdraw": "one id and counts",
     "timeline.get": "one event",
 }
 """Operations whose answers do not grow with what is stored, each with the reason."""

@@ -153,7 +153,7 @@ SEEK = re.compile(r"(?P<index>\w+:\w+\(\w+(?:, \w+)*\))(?:\]->\(\w+\))? WHERE ")
 
 def _sample(kind: str) -> Any:
     samples = {"STRING": "", "ANY": 1, "INTEGER": 1, "BOOLEAN": True, "LIST<STRING>": [""], "LIST<MAP>": [{}]}
-    samples |= {"FLOAT": 1.0, "LIST<FLOAT>": [1.0] * 256, "MAP": {}}
+    samples |= {"FLOAT": 1.0, "LIST<FLOAT>": [1.0] * 256, "LIST<INTEGER>": [1], "MAP": {}}
     return {**samples, "LIST<LIST>": [["", "", "", ""]]}[kind]
 
 

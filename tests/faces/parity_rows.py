@@ -93,6 +93,10 @@ SPECIAL = [
     Row("sources.get", {"source_id": "$source"}),
     Row("sources.get", {"source_id": "src_" + "0" * 24}, "RESOURCE_NOT_FOUND"),
     *(
+        Row(f"{noun}s.withdraw", {f"{noun}_id": f"${noun}", "dry_run": True, "limit": 1})
+        for noun in ("source", "interpretation")
+    ),
+    *(
         Row(f"{noun}s.{verb}", {f"{noun}_id": f"${noun}", "reason": "x", "idempotency_key": f"{noun} {verb}"})
         for noun in ("source", "interpretation")
         for verb in ("withdraw", "reinstate")

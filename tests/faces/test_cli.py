@@ -157,6 +157,20 @@ def test_every_command_is_tried_here() -> None:
     assert set(CALLS) == {name for name in names if not name.startswith(("keys.", "connections."))}
 
 
+def test_a_dry_run_prints_what_would_change_and_no_odd_text(
+    command: Command, odd_ids: list[str], wide: None
+) -> None:
+    *verb, rest = "sources", "withdraw", words("sources.withdraw", odd_ids)[2:]
+    result = command(*verb, "--dry-run", *(word for word in rest if word != "--json"))
+    assert (result.exit_code, result.stderr) == (0, ""), result.stderr
+    assert "disappears" in result.stdout
+    assert "touched entities" in result.stdout
+    assert not set(ODD) & set(result.stdout) & {"\x1b", "\x07", "\x9b", "\u202e"}
+    answer = json.loads(command(*verb, "--dry-run", *rest).stdout)
+    assert answer["dry_run"]
+    assert all(each["entity_id"] in result.stdout for each in answer["entities"])
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_nothing_that_was_stored_steers_a_terminal(command: Command, odd_ids: list[str], name: str) -> None:
     before(command, odd_ids, name)

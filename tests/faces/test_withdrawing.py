@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from graphmem import worker
-from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound
 from graphmem.reading import exclusions
 from graphmem.registry import Services
 from graphmem.writing import forms
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
+from tests.support.exclusion_plans import as_difference, difference, listed, planned
 from tests.support.faces import Call
 
 ACME = {"entity_type": "company", "name": "Acme"}
@@ -207,3 +208,58 @@ def test_deletions_and_merges_of_what_is_withdrawn_keep_their_meaning(run: Call)
     run("sources.reinstate", source_id=filed["source_id"])
     assert run("entities.get", entity_id=ada)["entity_id"] == other
     assert is_sound(run)
+
+
+def test_a_dry_run_answers_what_would_change_and_writes_nothing(run: Call) -> None:
+    first = run("store", entities=[person(name="Ada", city="Bath", observed_at=OLD)])
+    ada, bath = first["entities"][0]["entity_id"], first["entities"][0]["observation_id"]
+    items = [person(city="Turin", born="1815-12-10"), ACME]
+    filed = run("store", entities=items, relationships=[WORKS], observed_at=NEW, **with_file())
+    source_id, acme = filed["source_id"], filed["entities"][1]["entity_id"]
+    direct = run(
+        "relationships.create", relationship_type="RELATED_TO", source_entity_id=acme, target_entity_id=ada
+    )
+    before, everything = listed(run), state(run)
+
+    answer = run("sources.withdraw", source_id=source_id, dry_run=True)
+    assert answer["counts"] == {"observations": 3, "entities": 2, "relationships": 1}
+    assert (answer["state"], answer["observations"], answer["dry_run"]) == ("withdrawn", 3, True)
+    changes = {each["entity_id"]: each for each in answer["entities"]}
+    assert changes[acme]["change"] == "disappears"
+    assert {each["relationship_key"]: each["change"] for each in answer["relationships"]} == {
+        filed["relationships_created"][0]["relationship_key"]: "disappears",
+        direct["relationship_key"]: "disappears",
+    }
+    assert changes[ada]["change"] == "changes"
+    by_field = {each["field"]: each for each in changes[ada]["fields"]}
+    assert (by_field["born"]["new_value"], by_field["born"]["winner"]) == (None, None)
+    city = by_field["city"]
+    assert (city["old_value"], city["new_value"], city["winner"]["observation_id"]) == ("Turin", "Bath", bath)
+    assert city["winner"]["source_id"] is None
+    assert (listed(run), state(run)) == (before, everything)
+
+    plan = planned(run, "sources.withdraw", limit=1, source_id=source_id)
+    run("sources.withdraw", source_id=source_id)
+    after = listed(run)
+    assert as_difference(plan) == difference(before, after)
+    plan = planned(run, "sources.reinstate", limit=1, source_id=source_id)
+    assert plan[acme]["change"] == "appears"
+    (born,) = [each for each in plan[ada]["fields"] if each["field"] == "born"]
+    assert born["winner"]["source_id"] == source_id
+    run("sources.reinstate", source_id=source_id)
+    assert as_difference(plan) == difference(after, listed(run))
+    assert is_sound(run)
+
+
+def test_a_dry_run_refuses_what_would_be_refused(run: Call) -> None:
+    source_id = run("store", entities=[ACME], **with_file())["source_id"]
+    with pytest.raises(NotFound, match="is not withdrawn"):
+        run("sources.reinstate", source_id=source_id, dry_run=True)
+    with pytest.raises(NotFound):
+        run("sources.withdraw", source_id="src_" + 24 * "0", dry_run=True)
+    cursor = run("sources.withdraw", source_id=source_id, dry_run=True, limit=1).get("next_cursor", "x")
+    with pytest.raises(InvalidCursor):
+        run("sources.reinstate", source_id=source_id, dry_run=True, cursor=cursor)
+    run("sources.withdraw", source_id=source_id)
+    with pytest.raises(NotFound, match="is withdrawn already"):
+        run("sources.withdraw", source_id=source_id, dry_run=True)

@@ -17,6 +17,7 @@ from graphmem.registry import Services
 from graphmem.writing import forms
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
+from tests.support.exclusion_plans import as_difference, difference, listed, planned
 from tests.support.faces import Call, by_runner
 
 FILES = ("a", "b")
@@ -163,15 +164,21 @@ class Run:
     def withdraw(self, step: Step) -> None:
         """Withdraw a file."""
         if step["file"] in self.sources and step["file"] not in self.without:
-            answer = self.call("sources.withdraw", source_id=self.sources[step["file"]])
-            assert answer["pending"] == 0
+            self._exclude("sources.withdraw", self.sources[step["file"]])
             self.withdrawn.add(step["file"])
 
     def reinstate(self, step: Step) -> None:
         """Reinstate a file."""
         if step["file"] in self.sources and step["file"] not in self.without:
-            self.call("sources.reinstate", source_id=self.sources[step["file"]])
+            self._exclude("sources.reinstate", self.sources[step["file"]])
             self.withdrawn.discard(step["file"])
+
+    def _exclude(self, name: str, source_id: str) -> None:
+        """Withdraw or reinstate a file: the pages of a dry run answer what it then changes."""
+        limit = 1 + len(self.seen) % 3
+        plan, before = planned(self.call, name, limit=limit, source_id=source_id), listed(self.call)
+        assert self.call(name, source_id=source_id)["pending"] == 0
+        assert as_difference(plan) == difference(before, listed(self.call))
 
     def look(self) -> None:
         """Note what is answered now, to compare it with the answer as of now later."""

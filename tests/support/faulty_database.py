@@ -52,9 +52,9 @@ class FaultyDatabase(Database):
         return await self.meet(name, params, lambda: send(name, owner, edge_types, **params))
 
     @contextlib.asynccontextmanager
-    async def transaction(self, owner: str) -> AsyncIterator[Transaction]:
+    async def transaction(self, owner: str, *, commit: bool = True) -> AsyncIterator[Transaction]:
         """Hold a transaction in which the write of a turn meets the next fault as well."""
-        async with super().transaction(owner) as tx:
+        async with super().transaction(owner, commit=commit) as tx:
             yield _FaultyTransaction(self, tx)
 
     async def meet(self, name: str, params: dict[str, Any], write: Write) -> list[Row]:

@@ -1,0 +1,55 @@
+// exclusion.touched_relationships: one page of the relationships that may change when a source or an interpretation is
+// withdrawn or reinstated, by key.
+//
+// params  subject_id: STRING, after: STRING, limit: INTEGER
+// returns keys: LIST<STRING>, more: BOOLEAN
+// mode    read
+// index   source_id, interpretation_id, entity_id, relationship_key, observed_in_time (home, at),
+//         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
+// cost    heavy
+// These are the relationships that its observations are about, and all of an entity that may appear or disappear: it is
+// absent, or no other observation that counts gives it a value. A merged relationship is answered as its survivor.
+CALL () {
+  WITH $subject_id AS subject_id
+  <exclusion._observations>
+  WITH DISTINCT observation.relationship_key AS key
+  MATCH (relationship:Relationship {key: key})
+  WHERE relationship.owner = $owner
+  MATCH (relationship)-[:SHOWN_AS*0..1]->(shown:Relationship)
+  WHERE coalesce(shown.shown_as, '') = ''
+  RETURN shown.key AS touched_key
+  UNION
+  WITH $subject_id AS subject_id
+  <exclusion._observations>
+  WITH DISTINCT observation.entity_id AS id
+  <exclusion._shown>
+  WITH DISTINCT shown
+  WHERE shown.merged_into = '' OR NOT EXISTS {
+    MATCH (shown)<-[:MERGED_INTO*0..]-(member:Entity)
+    MATCH ()-[seen:OBSERVED]->(observation:Observation)
+    USING INDEX SEEK seen:OBSERVED(home, at)
+    WHERE seen.home = member.id AND seen.at IS NOT NULL AND <observation._seen_now>
+      AND seen.kind IN <fact._value_kinds>
+      AND NOT coalesce(observation.source_id = $subject_id, false)
+      AND NOT coalesce(observation.interpretation_id = $subject_id, false)
+  }
+  CALL (shown) {
+    MATCH (relationship:Relationship)
+    USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
+    WHERE relationship.owner = $owner AND relationship.source = shown.id
+      AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    RETURN relationship
+    UNION ALL
+    MATCH (relationship:Relationship)
+    USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
+    WHERE relationship.owner = $owner AND relationship.target = shown.id
+      AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+    RETURN relationship
+  }
+  WITH relationship WHERE relationship.shown_as IS NULL
+  RETURN relationship.key AS touched_key
+}
+WITH touched_key WHERE touched_key > $after
+WITH touched_key ORDER BY touched_key LIMIT $limit + 1
+WITH collect(touched_key) AS following
+RETURN following[..$limit] AS keys, size(following) > $limit AS more
