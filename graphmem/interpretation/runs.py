@@ -72,10 +72,10 @@ async def interpret(
             reading = await read(context, source, interpreter, config)
             reader = reading.reader
     except ReadingFailed as exc:
-        interpretation = _next_run(context, source, exc.reader, config, runs)
+        interpretation = _new_interpretation(context, source, exc.reader, config, runs)
         await _end_failed(context, interpretation, exc.reason)
         return await read_interpretation(context, interpretation.id), False
-    interpretation = _next_run(context, source, reader, config, runs)
+    interpretation = _new_interpretation(context, source, reader, config, runs)
     earlier = _earlier_run(runs, interpretation)
     if earlier is not None and not again:
         return earlier, True
@@ -176,7 +176,7 @@ def _earlier_run(runs: list[InterpretationRow], interpretation: Interpretation) 
     )  # fmt: skip
 
 
-def _next_run(
+def _new_interpretation(
     context: Context,
     source: SourceRow,
     reader: Reader,
