@@ -24,7 +24,7 @@ from graphmem.arguments import (
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
-from graphmem.reading import answers, cursors, names_in_use
+from graphmem.reading import answers, cursors, excluded, names_in_use
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.exclusions import says_pending
@@ -117,7 +117,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     if arguments.include_total_count:
         total = await _total(context, arguments, listed)
     answer: ObservationPage = {
-        "observations": [answers.observation(row) for row in rows],
+        "observations": await excluded.observations(context, rows),
         **Page(rows, place, listed.truncated, total).envelope(arguments, query),
         **await names_in_use.warned(context, rows, [arguments.filters.entity_type]),
     }
@@ -293,14 +293,14 @@ async def _of_source(context: Context, arguments: QueryObservations, window: dic
 
 
 async def _named_observation(context: Context, arguments: QueryObservations) -> _Listed:
-    """Return the observation that the filters name, if it fits the other filters."""
+    """Return the named observation, whether it counts or not, if it fits the other filters."""
     filters = arguments.filters
     row = await context.graph.only(
         "observation.by_id",
         ObservationRows,
         observation_ids=[filters.observation_id],
         include_deleted=arguments.include_deleted,
-        include_excluded=arguments.include_excluded,
+        include_excluded=True,
     )
     fitting = [observation for observation in row.observations if _fits(observation, filters)]
     return _Listed(fitting[arguments.offset :], total=len(fitting))

@@ -81,6 +81,7 @@ class Observation(TypedDict):
     """One observation of an entity: its fields, its time, its time of recording, and its writer.
 
     ``span`` is its place in the file that it was read from; ``fields`` in it are the places of its fields.
+    ``exclusions`` stand where it does not count.
     """
 
     id: str
@@ -103,6 +104,7 @@ class Observation(TypedDict):
     transaction_id: str
     idempotency_key: str | None
     provenance: Writer
+    exclusions: NotRequired[list[Fields]]
 
 
 class RelationshipObservation(TypedDict):

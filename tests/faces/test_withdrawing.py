@@ -263,3 +263,44 @@ def test_a_dry_run_refuses_what_would_be_refused(run: Call) -> None:
     run("sources.withdraw", source_id=source_id)
     with pytest.raises(NotFound, match="is withdrawn already"):
         run("sources.withdraw", source_id=source_id, dry_run=True)
+
+
+def test_an_observation_that_does_not_count_names_what_was_withdrawn(run: Call) -> None:
+    filed = run("store", entities=[ACME], **with_file())
+    source_id, observation_id = filed["source_id"], filed["entities"][0]["observation_id"]
+    run("store", entities=[{**ACME, "city": "Turin"}])
+    (named,) = run("observations.query", observation_id=observation_id)["observations"]
+    assert "exclusions" not in named
+    known = run("store", entities=[person()])["recorded_at"]
+    answer = run("sources.withdraw", source_id=source_id, reason="a draft")
+    expected = [{
+        "exclusion_id": answer["exclusion_id"], "subject_kind": "source", "subject_id": source_id,
+        "since": answer["recorded_at"], "reason": "a draft",
+    }]  # fmt: skip
+    (named,) = run("observations.query", observation_id=observation_id)["observations"]
+    assert named["exclusions"] == expected
+    listed_rows = run("observations.query", include_excluded=True)["observations"]
+    assert {row["id"]: row.get("exclusions") for row in listed_rows}[observation_id] == expected
+    assert sum("exclusions" in row for row in listed_rows) == 1
+    entity_id = filed["entities"][0]["entity_id"]
+    past = run("entities.provenance", entity_id=entity_id, field="name", at_ingested=known)
+    by_id = {row["id"]: row.get("exclusions") for row in past["observations"]}
+    assert by_id.get(observation_id, expected) == expected
+    run("sources.reinstate", source_id=source_id)
+    (named,) = run("observations.query", observation_id=observation_id)["observations"]
+    assert "exclusions" not in named
+
+
+def test_an_observation_names_each_of_its_exclusions(run: Call) -> None:
+    source_id = run("store.unstructured", **with_file())["source_id"]
+    made = run("interpretations.create", source_id=source_id, entities=[ACME])
+    observation_id = made["entities"][0]["observation_id"]
+    first = run("interpretations.withdraw", interpretation_id=made["interpretation_id"])
+    second = run("sources.withdraw", source_id=source_id)
+    (named,) = run("observations.query", observation_id=observation_id)["observations"]
+    assert [each["exclusion_id"] for each in named["exclusions"]] == [
+        first["exclusion_id"], second["exclusion_id"],
+    ]  # fmt: skip
+    run("sources.reinstate", source_id=source_id)
+    (named,) = run("observations.query", observation_id=observation_id)["observations"]
+    assert [each["subject_kind"] for each in named["exclusions"]] == ["interpretation"]
