@@ -147,6 +147,7 @@ class Operation(Generic[A]):
     function: Function[A]
     arguments: type[A]
     result: TypeAdapter[Any] = field(repr=False)
+    answer_members: frozenset[str] = frozenset()
 
     @property
     def description(self) -> str:
@@ -157,6 +158,11 @@ class Operation(Generic[A]):
     def summary(self) -> str:
         """The first line of the docstring."""
         return self.description.partition("\n")[0]
+
+    @property
+    def indexed(self) -> bool:
+        """Whether it reads indexes, so that its answer says as ``pending`` how much of them is outdated."""
+        return self.scope is Scope.READ and "pending" in self.answer_members
 
     @property
     def rate_class(self) -> RateClass:
@@ -222,7 +228,10 @@ class Operation(Generic[A]):
         arguments = read(self.arguments, self.name, raw)
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
+        pending = await services.pending_refolds.of(actor.owner) if self.indexed else 0
         answer = await self.function(Context(actor, services), arguments)
+        if pending:
+            answer["pending"] = pending
         return orjson.dumps(reworded_answer(answer, face))
 
 
@@ -370,6 +379,7 @@ def operation(
             function=function,
             arguments=hints["arguments"],
             result=TypeAdapter(hints["return"]),
+            answer_members=frozenset(getattr(hints["return"], "__annotations__", ())),
         )
         return function
 

@@ -44,7 +44,6 @@ from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
-from graphmem.reading.exclusions import says_pending
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
 from graphmem.reading.places import Place, place_of
@@ -344,7 +343,6 @@ class EntityPage(AsOf, PageEnvelope, Shaped):
 )
 @within_budget("entities", is_page=True)
 @shaped("entities")
-@says_pending
 @read_fresh
 async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
     """List entities by type, time and the values of their fields, in any order.

@@ -28,6 +28,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.neighbourhoods import NeighbourhoodRequest, neighbourhood
+from graphmem.reading.pages import Indexed
 from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
@@ -79,7 +80,7 @@ class _StoredSource(NamedTuple):
     known: int
 
 
-class NeighbourhoodPage(AsOf, Shaped, Budgeted):
+class NeighbourhoodPage(AsOf, Shaped, Indexed, Budgeted):
     """A node and a page of its neighbours, which is paged by ``offset`` alone, without a cursor.
 
     For an entity, the page holds its relationships, newest first, and the entities at their other ends;

@@ -27,7 +27,6 @@ from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors, excluded, names_in_use
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.exclusions import says_pending
 from graphmem.reading.lookup import find_exactly
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import Page, PageEnvelope
@@ -101,7 +100,6 @@ class ObservationPage(PageEnvelope, Warned):
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
 @within_budget("observations", is_page=True)
-@says_pending
 async def query_observations(context: Context, arguments: QueryObservations) -> ObservationPage:
     """List observations, newest first: of one entity, of a type, from a source, or all.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, NotRequired
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -14,7 +14,7 @@ from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.exclusions import says_pending
+from graphmem.reading.pages import Indexed
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Face, Scope, Services, operation
 
@@ -121,7 +121,7 @@ class CountStats(Arguments):
     max_characters: MaxCharacters = None
 
 
-class Stats(Budgeted):
+class Stats(Indexed, Budgeted):
     """Counts of the owner's data. ``sequence`` counts the transactions of this database.
 
     ``state_hash`` is a hash of the state of all entities and relationships: equal states have equal hashes,
@@ -142,7 +142,6 @@ class Stats(Budgeted):
     state_hash: str | None
     types_pending: list[str]
     semantic_pending: int
-    pending: NotRequired[int]
     last_updated: str | None
 
 
@@ -170,7 +169,6 @@ class _OwnerStats(NamedTuple):
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
 @within_budget()
-@says_pending
 async def stats(context: Context, arguments: CountStats) -> Stats:
     """Count entities, observations and relationships by type, and the events of the timeline."""
     row = await context.graph.only(

@@ -30,6 +30,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
+from graphmem.reading.pages import Indexed
 from graphmem.reading.timeline_pages import Event, EventRow, Wanted
 from graphmem.registry import Context, Scope, operation
 
@@ -69,7 +70,7 @@ class ListTimeline(Arguments):
     max_characters: MaxCharacters = None
 
 
-class TimelinePage(AsOf, Warned, Budgeted):
+class TimelinePage(AsOf, Warned, Indexed, Budgeted):
     """A page of events in the order of their instants, then of their ids.
 
     ``next_cursor`` stands where more follow. Events are small, so no page is ``truncated``.

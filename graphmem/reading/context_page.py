@@ -12,6 +12,7 @@ from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import About, Contest, Line, Unit
 from graphmem.model import times
 from graphmem.reading import cursors
+from graphmem.reading.pages import Indexed
 from graphmem.text import words
 
 CONTEST_LIMIT: Final = 200
@@ -57,7 +58,7 @@ class Mentioned(TypedDict):
     canonical_name: str
 
 
-class ContextPage(TypedDict):
+class ContextPage(Indexed):
     """Lines, most useful first, within the budget.
 
     ``total`` counts all lines, ``used`` is the size of this answer. ``next_cursor`` stands where more lines

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Concatenate, Final, Literal, NotRequired, ParamSpec, TypeVar, cast
+from typing import Final, Literal, NotRequired
 
 import structlog
 
@@ -22,29 +20,10 @@ from graphmem.reading.receipts import not_found, submit, transaction
 from graphmem.registry import Context
 from graphmem.writing import ExclusionRequest
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 APPLIED_AT_ONCE: Final = 1_000
 """Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""
 
 _log = structlog.get_logger("graphmem.exclusion")
-
-
-def says_pending(
-    read: Callable[Concatenate[Context, P], Awaitable[T]],
-) -> Callable[Concatenate[Context, P], Coroutine[Any, Any, T]]:
-    """Decorate a function whose answer comes from indexes: ``pending`` says how much of them is outdated."""
-
-    @functools.wraps(read)
-    async def answer(context: Context, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        waiting = await context.services.pending_refolds.of(context.actor.owner)
-        answered = await read(context, *args, **kwargs)
-        if waiting:
-            cast("dict[str, Any]", answered)["pending"] = waiting
-        return answered
-
-    return answer
 
 
 async def apply_exclusions(context: Context) -> int:

@@ -10,6 +10,7 @@ from graphmem.model.ids import ENTITY_ID
 from graphmem.reading import answers, search_engine
 from graphmem.reading.budgets import Budgeted
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.pages import Indexed
 from graphmem.reading.search_engine import Semantic
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
@@ -32,7 +33,7 @@ class LookupHit(answers.Entity):
     score: NotRequired[float]
 
 
-class LookupHits(Shaped, Budgeted):
+class LookupHits(Shaped, Indexed, Budgeted):
     """The hits of a look-up.
 
     ``match_mode`` is the first step that had a hit: ``id``, ``identifier``, ``name``, ``text``, ``meaning``,

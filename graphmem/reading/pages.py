@@ -6,18 +6,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NotRequired, Protocol, TypeVar
 
+from typing_extensions import TypedDict
+
 from graphmem.reading import cursors
 from graphmem.reading.budgets import Budgeted
 
 T = TypeVar("T")
 
 
-class PageEnvelope(Budgeted):
+class Indexed(TypedDict):
+    """What an answer from indexes adds: see :attr:`graphmem.registry.Operation.indexed`.
+
+    ``pending`` stands after a withdrawal, while so many entities and relationships wait to be folded again.
+    """
+
+    pending: NotRequired[int]
+
+
+class PageEnvelope(Indexed, Budgeted):
     """What every page answers beside its list.
 
     ``next_cursor`` stands where more items follow. ``truncated`` stands where a page ends before ``limit``
     although more follow; ``next_offset`` then says where it goes on, for a caller who pages by offset.
-    ``pending`` stands after a withdrawal, while so many entities and relationships wait to be folded again.
     """
 
     limit: int
@@ -26,7 +36,6 @@ class PageEnvelope(Budgeted):
     next_offset: NotRequired[int]
     next_cursor: NotRequired[str]
     total: NotRequired[int]
-    pending: NotRequired[int]
 
 
 class PageArguments(Protocol):

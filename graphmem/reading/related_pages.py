@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import AsOf
 from graphmem.reading.budgets import Budgeted
+from graphmem.reading.pages import Indexed
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.walk import Reached
@@ -47,7 +48,7 @@ class LeftOut(TypedDict):
     at_least: bool
 
 
-class RelatedPage(AsOf, Shaped, Budgeted):
+class RelatedPage(AsOf, Shaped, Indexed, Budgeted):
     """The entities related to an entity, nearest first, then by id, and the relationships between them.
 
     A relationship is on the page of the later of its ends. ``total`` counts all related entities.

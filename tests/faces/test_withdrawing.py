@@ -10,7 +10,7 @@ import pytest
 from graphmem import worker
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound
 from graphmem.reading import exclusions
-from graphmem.registry import Services
+from graphmem.registry import REGISTRY, Services
 from graphmem.writing import forms
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
@@ -188,6 +188,35 @@ def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
     assert answer["pending"] == 0
     assert state(run)[1] == before[1]
     assert is_sound(run)
+
+
+def test_each_answer_from_indexes_says_what_waits_and_nothing_once_nothing_waits(
+    run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = run("store", entities=[person(name="Ada")])["entities"][0]["entity_id"]
+    filed = run("store", entities=[person(city="Bath"), ACME], relationships=[WORKS], **with_file())
+    calls: dict[str, dict[str, Any]] = {
+        "entities.query": {"search": "Ada"},
+        "entities.find": {"identifier": "Ada"},
+        "entities.related": {"entity_id": ada},
+        "graph.neighborhood": {"node_id": ada},
+        "relationships.list": {},
+        "timeline.list": {},
+        "context.retrieve": {"question": "where does Ada live?"},
+        "observations.query": {},
+        "server.stats": {},
+        "schemas.list": {},
+        "sources.list": {},
+        "interpretations.list": {},
+    }
+    assert calls.keys() == {each.name for each in REGISTRY.values() if each.indexed}
+    monkeypatch.setattr(exclusions, "APPLIED_AT_ONCE", 0)
+    run("sources.withdraw", source_id=filed["source_id"])
+    waiting = {name: run(name, **call).get("pending") for name, call in calls.items()}
+    assert all(waiting.values()), waiting
+    while run("server.stats").get("pending"):
+        loop.run(worker.refold_excluded(services))
+    assert [name for name, call in calls.items() if "pending" in run(name, **call)] == []
 
 
 def test_deletions_and_merges_of_what_is_withdrawn_keep_their_meaning(run: Call) -> None:
