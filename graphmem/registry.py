@@ -228,10 +228,13 @@ class Operation(Generic[A]):
         arguments = read(self.arguments, self.name, raw)
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
-        pending = await services.pending_refolds.of(actor.owner) if self.indexed else 0
-        answer = await self.function(Context(actor, services), arguments)
-        if pending:
-            answer["pending"] = pending
+        call = self.function(Context(actor, services), arguments)
+        if self.indexed:
+            answer, pending = await services.pending_refolds.beside(actor.owner, call)
+            if pending:
+                answer["pending"] = pending
+        else:
+            answer = await call
         return orjson.dumps(reworded_answer(answer, face))
 
 

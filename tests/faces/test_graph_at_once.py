@@ -24,12 +24,12 @@ BIG = "x" * 3_000_000
 
 @pytest.fixture
 def queries(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the queries that are read. The vocabulary is left out: it is read from time to time."""
+    """The names of the queries that are read. What a process reads from time to time is left out."""
     names: list[str] = []
     read = services.database.read
 
     async def counted(name: str, *positional: Any, **params: Any) -> Any:
-        names.extend({name} - {"relationship_type.all"})
+        names.extend({name} - {"relationship_type.all", "exclusion.pending"})
         return await read(name, *positional, **params)
 
     monkeypatch.setattr(services.database, "read", counted)
