@@ -115,14 +115,14 @@ def _values(entity: Row, fields: Sequence[str]) -> list[str]:
     return [short(snapshot[name]) if name in snapshot else "" for name in fields]
 
 
-def _matched(answer: Row, fields: Sequence[str]) -> List:
-    """Return the entities of a look-up, each with the reason of its match."""
+def _matched(answer: Row, fields: Sequence[str]) -> RenderableType:
+    """Return the entities of a look-up, each with the reason of its match, below the hint."""
     columns = "id", "type", "name", *fields, "found by", "in", "score"
     table = List(None, columns, optional=("score", "in"))
     for row in answer["entities"]:
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
         _add(table, *cells, row["matched"], row.get("matched_field", ""), f"{row['score']:.2f}")
-    return table
+    return Group(plain(answer["hint"], style="yellow"), table) if "hint" in answer else table
 
 
 def _ranked(answer: Row) -> RenderableType:
@@ -345,7 +345,7 @@ LAYOUTS: dict[str, Layout] = {
     "context.retrieve": _layout(_lines, "lines", "entities"),
     "entities.correct": _ENTITY,
     "entities.duplicates": _layout(_candidates, "candidates"),
-    "entities.find": Layout(_matched, frozenset({"entities"})),
+    "entities.find": Layout(_matched, frozenset({"entities", "hint", "match"})),
     "entities.get": _ENTITY,
     "entities.provenance": _layout(_observations, "observations"),
     "entities.query": Layout(_entities, frozenset({"entities"})),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, NotRequired
+from typing import Any, Final, NamedTuple, NotRequired
 
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
@@ -17,7 +17,13 @@ from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.text import identifiers, words
 
-_TRIED = "no identifier, name, alias, words or meaning of any entity"
+RESEMBLANCE: Final = "resemblance"
+"""``match`` of what does not bear the name or identifier that was looked up."""
+_TRIED: Final = "no identifier, name, alias, words or meaning of any entity"
+_RESEMBLES: Final = {
+    mode: f"No entity has this name or identifier: these resemble it by their {what}."
+    for mode, what in (("text", "words"), ("meaning", "meaning"))
+}
 
 
 class LookupHit(answers.Entity):
@@ -25,9 +31,11 @@ class LookupHit(answers.Entity):
 
     ``matched`` is the kind of match: ``id``; ``external_id``, ``email``, ``phone``, ``url`` or ``domain``;
     ``name`` or ``alias``; ``text``; ``meaning``. ``matched_field`` names the field that matched, if one did.
-    ``score`` is 1 for an exact match; other scores are comparable within one answer only.
+    ``score`` is 1 for an exact match; other scores are comparable within one answer only. ``match`` is
+    ``resemblance`` where the entity does not bear what was looked up, but has its words or its meaning.
     """
 
+    match: NotRequired[str]
     matched: NotRequired[str]
     matched_field: NotRequired[str]
     score: NotRequired[float]
@@ -38,14 +46,16 @@ class LookupHits(Shaped, Indexed, Budgeted):
 
     ``match_mode`` is the first step that had a hit: ``id``, ``identifier``, ``name``, ``text``, ``meaning``,
     or ``none``. If meaning was compared, ``semantic`` says whether all entities could be. ``hint`` says what
-    was tried.
+    was tried. With ``match``, which is ``resemblance``, nothing bears what was looked up: ``hint`` says so
+    first, and the entities have its words, or its meaning, alone.
     """
 
+    hint: NotRequired[str]
+    match: NotRequired[str]
     entities: list[LookupHit]
     total: int
     match_mode: str
     semantic: NotRequired[Semantic]
-    hint: NotRequired[str]
 
 
 class ExactHit(NamedTuple):
@@ -125,16 +135,20 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     scores = dict(results.hits[mode])
     hits: list[LookupHit] = []
     for entity, row in zip(entities, results.rows, strict=True):
-        hit: LookupHit = {**entity, "matched": mode, "score": scores[row.id]}
+        hit: LookupHit = {**entity, "match": RESEMBLANCE, "matched": mode, "score": scores[row.id]}
         if mode == "text":
             snapshot = zip(row.fields, row.values, strict=True)
             hit["matched_field"] = words.best_field(results.text_query, row.name, snapshot)
         hits.append(hit)
-    answer: LookupHits = {"entities": hits, "total": len(scores), "match_mode": mode}
+    answer: LookupHits = {
+        "hint": "; ".join([_RESEMBLES[mode], *results.notes]),
+        "match": RESEMBLANCE,
+        "entities": hits,
+        "total": len(scores),
+        "match_mode": mode,
+    }
     if results.coverage.searched:
         answer["semantic"] = results.semantic
-    if results.notes:
-        answer["hint"] = "; ".join(results.notes)
     return answer
 
 

@@ -194,6 +194,29 @@ def test_an_id_is_never_matched_as_text(run: Call) -> None:
     assert run("entities.find", identifier=NOBODY)["entities"] == []
 
 
+@pytest.mark.parametrize(
+    ("identifier", "mode", "what"),
+    [("guitar blue", "text", "words"), ("an instrument with strings", "meaning", "meaning")],
+)
+def test_what_only_resembles_is_marked_before_anything_else(
+    run: Call, identifier: str, mode: str, what: str
+) -> None:
+    entity_id = store_thing(run, name="Blue guitar", note="a musical instrument with six strings")
+    answer = run("entities.find", identifier=identifier)
+    assert matches(answer) == ([entity_id], mode)
+    assert list(answer)[:2] == ["hint", "match"]
+    assert answer["hint"] == f"No entity has this name or identifier: these resemble it by their {what}."
+    assert [answer["match"], answer["entities"][0]["match"]] == ["resemblance", "resemblance"]
+
+
+def test_what_is_named_is_not_marked_as_a_resemblance(run: Call, ada: str) -> None:
+    for identifier in ("Ada Lovelace", "ada@example.org", ada):
+        answer = run("entities.find", identifier=identifier)
+        assert "match" not in answer
+        assert "hint" not in answer
+        assert "match" not in answer["entities"][0]
+
+
 def test_an_identifier_that_is_too_long_is_refused(run: Call) -> None:
     with pytest.raises(InvalidInput):
         run("entities.find", identifier="x" * 10_001)
