@@ -16,6 +16,7 @@ from graphmem.dump.records import (
     Owner,
     Record,
     RelationshipType,
+    Repeat,
     Schema,
     Source,
     Transaction,
@@ -27,19 +28,23 @@ BATCH_OBSERVATIONS_LIMIT: Final = 1_000
 BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 """A batch ends before it exceeds one of these; a single transaction may be larger."""
 
-PartRecord = Observation | Source | Interpretation | Exclusion
+PartRecord = Observation | Source | Interpretation | Exclusion | Repeat
 """A record of what its transaction recorded."""
 
 
 @dataclass(slots=True)
 class Part:
-    """A transaction with its observations, files, exclusions, and interpretations that ended with it."""
+    """A transaction with its observations, files, exclusions, and interpretations that ended with it.
+
+    ``repeats`` name observations that earlier transactions recorded.
+    """
 
     transaction: Transaction
     observations: list[Observation] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     interpretations: list[Interpretation] = field(default_factory=list)
     exclusions: list[Exclusion] = field(default_factory=list)
+    repeats: list[Repeat] = field(default_factory=list)
 
     def add(self, record: PartRecord) -> None:
         """Add a record that follows the transaction."""
@@ -49,6 +54,8 @@ class Part:
             self.sources.append(record)
         elif isinstance(record, Interpretation):
             self.interpretations.append(record)
+        elif isinstance(record, Repeat):
+            self.repeats.append(record)
         else:
             self.exclusions.append(record)
 
@@ -147,7 +154,7 @@ class _Pending:
     def has_room(self, part: Part) -> bool:
         return not (
             len(self.parts) == BATCH_TRANSACTIONS_LIMIT
-            or self.observations + len(part.observations) > BATCH_OBSERVATIONS_LIMIT
+            or self.observations + len(part.observations) + len(part.repeats) > BATCH_OBSERVATIONS_LIMIT
             or self.characters + part.characters > BATCH_CHARACTERS_LIMIT
             or part.has_merge
             or self.parts[-1].has_merge
@@ -155,7 +162,7 @@ class _Pending:
 
     def add(self, part: Part) -> None:
         self.parts.append(part)
-        self.observations += len(part.observations)
+        self.observations += len(part.observations) + len(part.repeats)
         self.characters += part.characters
 
 

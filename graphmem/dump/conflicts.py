@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Self
 
 from graphmem.dump.batches import Batch, Part
-from graphmem.dump.records import Observation, Transaction
+from graphmem.dump.records import Observation, Repeat, Transaction
 from graphmem.dump.stored import CONTENT, StoredObservation, StoredTransaction, content
 from graphmem.model import canonical, facts, ids
 
@@ -59,6 +59,7 @@ class PresentRow(NamedTuple):
     schemas: list[SchemaRow]
     entities: list[str]
     foreign: list[str]
+    repeats: list[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Present:
     """The part of a batch that the database has already: a row of ``dump.present``.
 
     ``keys`` maps idempotency keys to transactions; ``foreign`` are ids that belong to another owner.
+    ``repeats`` are pairs of a transaction and an observation that it recorded.
     """
 
     transactions: Mapping[str, StoredTransaction]
@@ -73,6 +75,7 @@ class Present:
     observations: Mapping[str, tuple[Any, ...]]
     entities: frozenset[str]
     foreign: frozenset[str]
+    repeats: frozenset[tuple[str, str]]
 
     @classmethod
     def of(cls, row: PresentRow) -> Self:
@@ -83,6 +86,7 @@ class Present:
             observations={observation.id: content(observation) for observation in row.observations},
             entities=frozenset(row.entities),
             foreign=frozenset(row.foreign),
+            repeats=frozenset((transaction_id, id) for transaction_id, id in row.repeats),
         )
 
 
@@ -127,7 +131,7 @@ def find_missing(
             continue
         stored = present.transactions.get(transaction.id)
         missing.conflicts.extend(_transaction_conflicts(batch.owner, transaction, stored, present))
-        writable = []
+        writable, repeats = [], _missing_repeats(part, present)
         # Observations that make entities come before those that need them.
         for observation in sorted(part.observations, key=_needs_entities):
             conflict = _observation_conflict(batch.owner, observation, present, types)
@@ -135,7 +139,9 @@ def find_missing(
             if conflict is not None:
                 missing.conflicts.append(conflict)
             elif observation.id in present.observations:
-                continue
+                if stored is None:
+                    # Another transaction of the database recorded it.
+                    repeats.append(Repeat(id=observation.id))
             elif absent is None or (last and observation.kind in facts.STATE_KINDS):
                 writable.append(observation)
                 if not _needs_entities(observation):
@@ -150,16 +156,21 @@ def find_missing(
         missing.transactions += stored is None
         missing.observations += len(writable)
         missing.late |= stored is not None and bool(writable)
-        if stored is None or writable:
+        if stored is None or writable or repeats:
             # The files of a known transaction were written with it.
             sources = part.sources if stored is None else []
             interpretations = part.interpretations if stored is None else []
             exclusions = part.exclusions if stored is None else []
             observations = sorted(writable, key=lambda observation: observation.id)
-            missing.parts.append(Part(transaction, observations, sources, interpretations, exclusions))
+            facts_of_part = observations, sources, interpretations, exclusions, repeats
+            missing.parts.append(Part(transaction, *facts_of_part))
     if last:
         missing.conflicts = unresolved
     return missing
+
+
+def _missing_repeats(part: Part, present: Present) -> list[Repeat]:
+    return [repeat for repeat in part.repeats if (part.transaction.id, repeat.id) not in present.repeats]
 
 
 def _needs_entities(observation: Observation) -> bool:
@@ -237,7 +248,7 @@ def _cut(value: Any) -> Any:
     return f"{text[:REPORT_CHARACTERS_LIMIT]}…" if len(text) > REPORT_CHARACTERS_LIMIT else value
 
 
-def present_params(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[str]]:
+def present_params(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[Any]]:
     """Return the parameters of ``dump.present`` for a batch."""
     subject_ids = {observation.subject_id for observation in batch.observations}
     keys = {subject_id for subject_id in subject_ids if ":" in subject_id}
@@ -250,4 +261,5 @@ def present_params(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[
         "schemas": list(schemas),
         "entities": sorted(subject_ids - keys | ends | targets),
         "relationships": sorted(keys),
+        "repeats": [[part.transaction.id, repeat.id] for part in batch.parts for repeat in part.repeats],
     }

@@ -34,6 +34,7 @@ def transaction_of(owner: str, part: Part, schema_versions: Sequence[Mapping[str
         tuple(_source(owner, record) for record in part.sources),
         tuple(_interpretation(owner, record) for record in part.interpretations),
         tuple(_exclusion(record, part.transaction) for record in part.exclusions),
+        tuple(record.id for record in part.repeats),
     )
 
 

@@ -51,7 +51,8 @@ The stages are ``create`` (in observations) and ``files`` (in bytes); they go on
 class OwnerContents:
     """The counts of one owner in a dump; ``recorded_at`` (microseconds) is that of the newest transaction.
 
-    ``files`` and ``file_bytes`` are of the files whose bytes the dump has; None if it has none on purpose.
+    ``repeats`` is None if there are none. ``files`` and ``file_bytes`` are of the files whose bytes the dump
+    has; None if it has none on purpose.
     """
 
     owner: str
@@ -62,6 +63,7 @@ class OwnerContents:
     interpretations: int = 0
     exclusions: int = 0
     observations: int = 0
+    repeats: int | None = None
     files: int | None = 0
     file_bytes: int | None = 0
 
@@ -182,7 +184,8 @@ class _SchemaRows(NamedTuple):
 class _TransactionRow(NamedTuple):
     """A transaction with its files, interpretations, exclusions and observations.
 
-    Each observation is a list, as :data:`OBSERVATION` names its columns.
+    ``repeats`` are the ids of observations that earlier transactions recorded. Each observation is a list, as
+    :data:`OBSERVATION` names its columns.
     """
 
     transaction: StoredTransaction
@@ -190,6 +193,7 @@ class _TransactionRow(NamedTuple):
     interpretations: list[StoredInterpretation]
     exclusions: list[StoredExclusion]
     observations: list[list[Any]]
+    repeats: list[str]
 
 
 class _TransactionPage(NamedTuple):
@@ -263,7 +267,7 @@ class _Creator:
                 self._add("schema", {"entity_type": kind, **schema._asdict()})
                 contents.schemas += 1
         async for row in self._transactions(owner, sequence):
-            transaction, sources, interpretations, exclusions, observations = row
+            transaction, sources, interpretations, exclusions, observations, repeats = row
             self._add(
                 "transaction",
                 {**transaction._asdict(), "by": transaction.by and canonical.decode(transaction.by)},
@@ -281,6 +285,9 @@ class _Creator:
             contents.exclusions += len(exclusions)
             for observation in observations:
                 self._add("observation", dict(zip(OBSERVATION, observation, strict=True)))
+            for observation_id in repeats:
+                self._add("repeat", {"id": observation_id})
+            contents.repeats = (contents.repeats or 0) + len(repeats) or None
             contents.transactions += 1
             contents.observations += len(observations)
             contents.recorded_at = transaction.recorded_at

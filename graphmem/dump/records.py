@@ -285,6 +285,16 @@ class Observation(_Record):
             canonical.encode(canonical.decode(value))
 
 
+class Repeat(_Record):
+    """An observation that the transaction before it recorded again; an earlier transaction recorded it.
+
+    ``id`` is that of the observation.
+    """
+
+    record: Literal["repeat"] = "repeat"
+    id: Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]
+
+
 Record = (
     RelationshipType
     | Account
@@ -296,6 +306,7 @@ Record = (
     | Interpretation
     | Exclusion
     | Observation
+    | Repeat
 )
 _READ: Final = TypeAdapter(Annotated[Record, Field(discriminator="record")])
 
@@ -334,7 +345,7 @@ def _float(value: float) -> orjson.Fragment:
     return orjson.Fragment(_float_text(value, str(value).startswith("-")))
 
 
-_PARTS: Final = (Source, Interpretation, Exclusion, Observation)
+_PARTS: Final = (Source, Interpretation, Exclusion, Observation, Repeat)
 """The parts of a transaction, in their order."""
 _ARTICLES: Final = {"interpretation": "an", "exclusion": "an", "observation": "an"}
 
@@ -343,9 +354,9 @@ class RecordOrder:
     """Checks the order of the records of a dump.
 
     Relationship types come by name, then accounts by name, then owners by id. An owner has its schema
-    versions, then its transactions. Each transaction has its sources, interpretations, exclusions and
-    observations, in this order, each by id. So the order does not depend on the database. The chunks of a
-    file follow the first source of an owner that names its content.
+    versions, then its transactions. Each transaction has its sources, interpretations, exclusions,
+    observations and repeats, in this order, each by id. So the order does not depend on the database. The
+    chunks of a file follow the first source of an owner that names its content.
 
     ``missing_files``: how many files the records so far name without their bytes.
     """

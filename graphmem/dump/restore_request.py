@@ -31,8 +31,8 @@ class EndedInterpretation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DumpedTransaction:
-    """A transaction of a dump: properties, writer, observations, schema versions, files, interpretations
-    and exclusions."""
+    """A transaction of a dump: properties, writer, observations, schema versions, files, interpretations,
+    exclusions, and the ids of observations that earlier transactions recorded."""
 
     properties: Mapping[str, Any]
     agent: str
@@ -41,6 +41,7 @@ class DumpedTransaction:
     sources: tuple[NewSource, ...] = ()
     interpretations: tuple[EndedInterpretation, ...] = ()
     exclusions: tuple[Exclusion, ...] = ()
+    repeated: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -99,6 +100,7 @@ class RestoreRequest(WriteRequest):
         """Add everything that the transactions and schemas name."""
         for transaction in self.transactions:
             touched.transactions.add(transaction.id)
+            touched.observations.update(transaction.repeated)
             touched.sources.update(source.id for source in transaction.sources)
             touched.types.update(version["entity_type"] for version in transaction.versions)
             if key := transaction.properties.get("idempotency_key"):
@@ -139,7 +141,9 @@ class RestoreRequest(WriteRequest):
                     draft.versions.append({"transaction_id": transaction.id, "properties": dict(version)})
                     # The head is final already; this changes the time of its last change.
                     draft.heads[version["entity_type"]] = draft.head(version["entity_type"])
-            draft.accept(_row(state, transaction) if is_new else None)
+            for observation_id in transaction.repeated:
+                draft.repeat(observation_id)
+            draft.accept(_row(state, transaction) if is_new else None, transaction.id)
         return Receipt(self.transaction_id, state.recorded_at)
 
     def _activate(self, state: State) -> None:

@@ -28,7 +28,8 @@ class Draft:
     """One request before it is accepted.
 
     ``aliases`` are the names of types that it gives, or (``None``) takes away. ``bumped`` are things whose
-    version it has raised. ``created_names`` are the ids of the entities that it creates, by name.
+    version it has raised. ``repeated`` are ids of observations that earlier transactions recorded.
+    ``created_names`` are the ids of the entities that it creates, by name.
     """
 
     state: State
@@ -37,6 +38,7 @@ class Draft:
     entities: Things
     relationships: Things
     added: dict[str, Observation] = field(default_factory=dict)
+    repeated: set[str] = field(default_factory=set)
     heads: dict[str, Head] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)
     aliases: dict[str, str | None] = field(default_factory=dict)
@@ -77,6 +79,11 @@ class Draft:
     def is_known(self, observation: Observation) -> bool:
         """Return whether this observation was written before."""
         return observation.id in self.state.observation_ids or observation.id in self.added
+
+    def repeat(self, observation_id: str) -> None:
+        """Note that the transaction recorded an observation again that an earlier transaction recorded."""
+        if observation_id in self.state.observation_ids:
+            self.repeated.add(observation_id)
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None) -> None:
         """Note why the request is refused; ``index`` counts the item or relationship at fault."""
@@ -174,14 +181,20 @@ class Draft:
         """Add an interpretation that ends with a transaction, with what it made."""
         self.interpretation_rows.append(interpretation.row(transaction_id, self.recorded_at, counts))
 
-    def accept(self, transaction: dict[str, Any] | None) -> None:
+    def accept(self, transaction: dict[str, Any] | None, transaction_id: str | None = None) -> None:
         """Make what this draft holds part of the state.
 
         Args:
             transaction: the row of its transaction without its place in the owner's order; ``None`` where it
                 has none, or its transaction was written before.
+            transaction_id: the id of a transaction that was written before.
         """
         state, owner = self.state, self.request.owner
+        if transaction is not None:
+            transaction_id = transaction["properties"]["id"]
+        state.repeated.extend(
+            {"id": each, "transaction_id": transaction_id} for each in sorted(self.repeated)
+        )
         state.entities.accept(self.entities)
         state.relationships.accept(self.relationships)
         state.added.extend(self.added.values())

@@ -15,7 +15,7 @@ from graphmem.writing.rows import edge_types
 from graphmem.writing.state import LookRow
 
 _BEFORE_EXCLUSIONS: Final = (
-    "entities", "relationships", "sources", "interpretations", "versions", "schemas",
+    "entities", "relationships", "repeated", "sources", "interpretations", "versions", "schemas",
 )  # fmt: skip
 """What a turn writes before its exclusions. If it has none of these, one statement writes all of it."""
 

@@ -67,7 +67,8 @@ class Decided:
     @property
     def writes(self) -> bool:
         """Whether there is anything to write."""
-        return bool(self.state.transaction_rows or self.state.added or self.state.changed_heads)
+        state = self.state
+        return bool(state.transaction_rows or state.added or state.repeated or state.changed_heads)
 
     def answer(self) -> str:
         """Answer each request whose caller still waits; return the outcome of the turn."""

@@ -95,6 +95,7 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
         "sourced": [
             {"id": each.id, "source_id": each.source_id} for each in state.added if each.source_id is not None
         ],
+        "repeated": state.repeated,
         "interpretations": state.interpretation_rows,
         "interpreted": [
             {"id": each.id, "interpretation_id": each.interpretation_id}

@@ -52,7 +52,8 @@ class State:
     name. ``source_ids`` and ``ended_interpretations`` have the number of observations of each. ``toggles``
     are the times at which these, by id, were excluded and included again; ``exclusions`` are the facts that
     the turn adds to them. ``types_in_use`` are types of the owner that begin as those that the turn names.
-    ``file_keys`` are the ids of sources by the idempotency keys of files.
+    ``file_keys`` are the ids of sources by the idempotency keys of files. ``repeated`` are the observations
+    that transactions of the turn recorded again.
     """
 
     sequence: int = 0
@@ -66,6 +67,7 @@ class State:
     by_key: dict[str, WrittenTransaction] = field(default_factory=dict)
     heads: dict[str, Head] = field(default_factory=dict)
     added: list[Observation] = field(default_factory=list)
+    repeated: list[dict[str, Any]] = field(default_factory=list)
     transaction_rows: list[dict[str, Any]] = field(default_factory=list)
     changed_heads: dict[str, int] = field(default_factory=dict)
     versions: list[dict[str, Any]] = field(default_factory=list)

@@ -34,7 +34,9 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
     if not _is_allowed(draft, item, before):
         return None
     repeated = draft.is_known(observation)
-    if not repeated:
+    if repeated:
+        draft.repeat(observation.id)
+    else:
         spellings.warn(draft, item, entity_type)
         draft.observe_entity(observation)
     survivor_id = draft.entities.root(item.entity_id)

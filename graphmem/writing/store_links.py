@@ -30,7 +30,9 @@ def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
     observation = request.link_observation(link, key, draft.recorded_at)
     known = draft.relationships.view(survivor_key)
     repeated = draft.is_known(observation)
-    if not repeated:
+    if repeated:
+        draft.repeat(observation.id)
+    else:
         draft.observe_relationship(observation)
     survivor = draft.relationships.view(survivor_key)
     assert survivor is not None

@@ -86,6 +86,7 @@ def wipe_golden(loop: Loop, services: Services) -> None:
     """Delete what the golden dumps hold."""
     wipe(loop, services, OWNER)
     loop.run(services.database.script("MATCH (n:Account {id: $id}) DETACH DELETE n", id=OWNER))
+    loop.run(services.database.script("MATCH (n:RelationshipType) WHERE n.name = 'GROWN_AT' DELETE n"))
 
 
 @pytest.fixture

@@ -41,5 +41,10 @@ RETURN [transaction IN stretch[..fitting] |
       MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
       WITH observation ORDER BY observation.id
       RETURN <dump._observation>
+    },
+    COLLECT {
+      MATCH (transaction)<-[:also_in]-(observation:Observation)
+      WITH observation.id AS id ORDER BY id
+      RETURN id
     }]] AS transactions,
   size(stretch) = $limit OR fitting < size(stretch) AS more

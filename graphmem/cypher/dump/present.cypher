@@ -2,13 +2,14 @@
 // owner, only that it exists.
 //
 // params  transactions: LIST<STRING>, keys: LIST<STRING>, observations: LIST<STRING>, schemas: LIST<STRING>,
-//         entities: LIST<STRING>, relationships: LIST<STRING>
+//         entities: LIST<STRING>, relationships: LIST<STRING>, repeats: LIST<LIST>
 // returns transactions: LIST<LIST>, keys: LIST<LIST>, observations: LIST<LIST>, schemas: LIST<LIST>,
-//         entities: LIST<STRING>, foreign: LIST<STRING>
+//         entities: LIST<STRING>, foreign: LIST<STRING>, repeats: LIST<LIST>
 // mode    read
 // index   transaction_id, transaction_key, observation_id, schema_id, entity_id, relationship_key
 // cost    light
-// `entities` are those of the ids that the owner has. `foreign` are ids that belong to another owner.
+// `entities` are those of the ids that the owner has. `foreign` are ids that belong to another owner. A row of `repeats`
+// is [transaction, observation]: those that the transaction recorded, first or again.
 CALL () {
   UNWIND $transactions AS id
   MATCH (node:Transaction {id: id})
@@ -44,5 +45,13 @@ CALL () {
   WHERE node.owner <> $owner
   RETURN collect(key) AS foreign_relationships
 }
+CALL () {
+  UNWIND $repeats AS pair
+  MATCH (transaction:Transaction {id: pair[0]})
+  MATCH (observation:Observation {id: pair[1]})
+  WHERE transaction.owner = $owner AND EXISTS { (observation)-[:also_in|IN_TRANSACTION]->(transaction) }
+  RETURN collect(pair) AS repeats
+}
 RETURN transactions, keys, observations, schemas, entities,
-  foreign_transactions + foreign_observations + foreign_entities + foreign_relationships AS foreign
+  foreign_transactions + foreign_observations + foreign_entities + foreign_relationships AS foreign,
+  repeats

@@ -4,7 +4,8 @@
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, state_hash: STRING, transactions: LIST<MAP>,
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
-//         sources: LIST<MAP>, sourced: LIST<MAP>, interpretations: LIST<MAP>, interpreted: LIST<MAP>
+//         sources: LIST<MAP>, sourced: LIST<MAP>, interpretations: LIST<MAP>, interpreted: LIST<MAP>,
+//         repeated: LIST<MAP>
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
@@ -13,7 +14,7 @@
 // Planning the whole query on a server that has just started takes seconds. So a turn runs the least form that it
 // needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well,
 // `sourced` files and interpretations as well. Merges, relationships that are deleted or restored, versions of schemas and aliases need the
-// whole query. The edges `stored`, `ended` and `of` came later than relationship types that anybody may register, so
+// whole query. The edges `stored`, `ended`, `of` and `also_in` came later than relationship types that anybody may register, so
 // their names are in lower case: no registered type meets them. A restored transaction may be older than the source that the database has.
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
 // without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
@@ -192,6 +193,13 @@ CALL () {
   SET alias.type = row.type
 }
 // end
+CALL () {
+  // Observations that were known before their transaction.
+  UNWIND $repeated AS row
+  MATCH (observation:Observation {id: row.id})
+  MATCH (transaction:Transaction {id: row.transaction_id})
+  MERGE (observation)-[:also_in]->(transaction)
+}
 CALL () {
   UNWIND $counts AS row
   MERGE (counted:Count {owner: $owner, kind: row.kind, type: row.type})
