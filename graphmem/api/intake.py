@@ -13,7 +13,7 @@ import secrets
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
@@ -161,12 +161,27 @@ class Intake:
 
 
 class _FormParser(MultiPartParser):
-    """The parser of forms, with a limit on the texts together: they are kept in memory."""
+    """The parser of forms, with a limit on the texts together: they are kept in memory.
+
+    A form without its closing boundary is refused: the library would drop its last part.
+    """
 
     def __init__(self, headers: Any, stream: Any, most: int) -> None:
         super().__init__(headers, stream, max_files=1, max_fields=FIELDS_LIMIT, max_part_size=most)
         self._most = most
         self._texts = 0
+        self._is_complete = False
+
+    async def parse(self) -> FormData:
+        form = await super().parse()
+        if not self._is_complete:
+            for file in self._files_to_close_on_error:
+                file.close()
+            raise MultiPartException("it ends before its closing boundary")
+        return form
+
+    def on_end(self) -> None:
+        self._is_complete = True
 
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
         if self._current_part.file is None:

@@ -256,6 +256,26 @@ def test_a_form_that_is_no_request_is_refused(http: Http, parts: dict[str, Any],
     assert code(refused)[1] == refusal, refused.text
 
 
+@pytest.mark.parametrize("kept", ["entities", "file", "both"])
+def test_a_form_without_its_closing_boundary_is_refused(http: Http, run: Call, kept: str) -> None:
+    file = b'--x\r\nContent-Disposition: form-data; name="file"; filename="cut.txt"\r\n\r\nnever stored'
+    entities = (
+        b'--x\r\nContent-Disposition: form-data; name="entities"\r\n\r\n'
+        b'[{"entity_type": "person", "name": "Never Stored"}]'
+    )
+    content = {
+        "entities": entities + b"\r\n" + file,
+        "file": file + b"\r\n" + entities,
+        "both": file + b"\r\n" + entities + b"\r\n--x\r\n",
+    }[kept]
+    refused = http(
+        "POST", "/store", content=content, headers={"Content-Type": "multipart/form-data; boundary=x"}
+    )
+    assert code(refused) == (400, "VALIDATION_INVALID_FORMAT"), refused.text
+    assert run("sources.list")["sources"] == []
+    assert run("entities.query")["entities"] == []
+
+
 def test_no_other_operation_takes_a_form(http: Http) -> None:
     assert code(http("POST", "/entities/query", files={"file": ("x", b"x")})) == (
         400,
