@@ -85,6 +85,9 @@ def detect(data: bytes, declared: str | None, name: str, limits: Limits) -> Form
     if format_name is None and not is_text(data):
         raise ParseFailed(f"No parser reads this kind of file: {_described(data, name)}.", "unsupported")
     hint = hinted(declared, name)
+    if format_name is None and hint is not None and hint.name in BINARY_FORMATS:
+        # The bytes are a text, so the declared type is wrong.
+        hint = hinted(None, name)
     return BY_NAME[format_name or _text(data, hint)]
 
 

@@ -69,6 +69,12 @@ def test_a_declared_type_that_says_little_contradicts_nothing(
     assert document.warnings == ()
 
 
+def test_a_text_that_is_declared_as_no_text_is_what_its_name_says(tmp_path: Path) -> None:
+    document = parse(written(tmp_path, "people.csv", b"name,city\nAda,London\n"), "application/pdf")
+    assert (document.format, document.media_type) == ("csv", "text/csv")
+    assert document.warnings == ("The content decides: it is text/csv, and application/pdf was declared.",)
+
+
 @pytest.mark.parametrize(
     ("name", "data", "format"),
     [
