@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,8 @@ OPERATIONS: Final = frozenset({"files.parse", "store", "store.unstructured"})
 TOOLS: Final = frozenset({"parse_file", "store"})
 """The tools of these operations."""
 _HEAD_BYTES: Final = 4_096
+_REQUEST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{(?!\\rtf)|\[\s*(?:[\[{\"\]]|$))")
+"""The beginning of arguments: an object, or a list of items. RTF and some texts begin so as well."""
 
 
 def with_content(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,16 +71,19 @@ def read_file(path: str) -> bytes:
 
 
 def is_request(path: str) -> bool:
-    """Return whether a file that is to be stored begins as JSON does, so that it holds arguments.
+    """Return whether a file that is to be stored begins as JSON arguments do.
 
-    A file that cannot be opened counts as one: reading it reports why.
+    A pipe counts as arguments: it can be read only once.
     """
     try:
-        with open(path, "rb") as file:
-            head = file.read(_HEAD_BYTES)
+        status = os.stat(os.path.expanduser(path))
+        if not stat.S_ISREG(status.st_mode):
+            return not stat.S_ISDIR(status.st_mode)
+        with open(os.path.expanduser(path), "rb") as file:
+            return _REQUEST.match(file.read(_HEAD_BYTES)) is not None
     except (OSError, ValueError):
-        return True
-    return not head or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"")
+        # Reading it as a file reports why.
+        return False
 
 
 def _check(path: str, status: os.stat_result) -> None:

@@ -27,6 +27,7 @@ from graphmem.errors import (
     InvalidInput,
     SandboxDisabled,
 )
+from graphmem.ingest import own_files
 from graphmem.mcp import thin
 from graphmem.mcp.protocol import ToolCall
 from graphmem.mcp.tools import create_server
@@ -149,6 +150,37 @@ def test_the_client_of_the_local_service_sends_the_content(
     assert "file_path" in sent[1]["params"]["arguments"]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b'{"entities": []}', True),
+        (b'\xef\xbb\xbf\n [ {"entity_type": "x"}]', True),
+        (b"{damaged", True),
+        (b"[]", True),
+        (b"{\\rtf1 a letter}", False),
+        (b"[draft] a letter", False),
+        (b"  \n", False),
+        (b"", False),
+    ],
+)
+def test_a_file_of_arguments_is_told_from_one_to_store(tmp_path: Path, text: bytes, expected: bool) -> None:
+    (tmp_path / "file").write_bytes(text)
+    assert own_files.is_request(str(tmp_path / "file")) is expected
+
+
+def test_a_pipe_has_arguments_and_is_not_read_to_find_out(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"[]")
+    try:
+        assert own_files.is_request(f"/dev/fd/{reader}")
+        assert os.read(reader, 2) == b"[]"
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert not own_files.is_request(str(tmp_path / "missing"))
+    assert not own_files.is_request(str(tmp_path))
+
+
 def test_a_command_reads_the_file_of_its_user(
     loop: Loop, services: Services, owner: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,7 +212,8 @@ def test_a_command_reads_the_file_of_its_user(
     for path, error, exit_code in (
         ("missing", "FILE_NOT_FOUND", 4), ("more", "FILE_IS_DIRECTORY", 2), ("empty", "FILE_EMPTY", 2),
     ):  # fmt: skip
-        code, refused = store("--file-path", str(root / path))
-        assert (code, refused["error_code"]) == (exit_code, error)
+        for option in ("--file-path", "--file"):
+            code, refused = store(option, str(root / path))
+            assert (code, refused["error_code"]) == (exit_code, error)
     run = by_runner(loop, services, owner)
     assert run("sources.list", include_total_count=True)["total"] == 1
