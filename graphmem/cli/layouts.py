@@ -72,7 +72,9 @@ def _plain_tables(answer: Row) -> list[RenderableType]:
 
 def _warnings(answer: Row) -> list[RenderableType]:
     rows = [row for name in sorted(WARNINGS) for row in answer.get(name) or ()]
-    return [plain(f"{row['code']}: {row['message']}", style="yellow") for row in rows]
+    # Those of an interpretation are sentences.
+    texts = [row if isinstance(row, str) else f"{row['code']}: {row['message']}" for row in rows]
+    return [plain(text, style="yellow") for text in texts]
 
 
 def _omitted(answer: Row) -> list[RenderableType]:
@@ -287,6 +289,19 @@ def _sources(answer: Row) -> List:
     return table
 
 
+def _interpretations(answer: Row) -> List:
+    """Return interpretations, one a line, the newest first."""
+    columns = "id", "source", "interpreter", "status", "obs.", "started", "error"
+    table = List(None, columns, optional=("started", "source", "error"))
+    for row in answer["interpretations"]:
+        is_withdrawn = row["withdrawn"] and row["status"] == "completed"
+        status = "withdrawn" if is_withdrawn else row["status"]
+        cells = row["interpretation_id"], row["source_id"], row["interpreter"], status
+        numbers = str(row["observations_created"]), time_text(row["started_at"])[:10]
+        _add(table, *cells, *numbers, short(row["error_message"] or ""))
+    return table
+
+
 def _types(answer: Row) -> List:
     columns = "relationship", "inverse", "origin", "count", "description"
     table = List(None, columns, optional=("origin",))
@@ -354,6 +369,7 @@ LAYOUTS: dict[str, Layout] = {
     "graph.neighborhood": _layout(
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
     ),
+    "interpretations.list": _layout(_interpretations, "interpretations"),
     "interpretations.reinstate": _EXCLUSION,
     "interpretations.withdraw": _EXCLUSION,
     "keys.create": _KEY,

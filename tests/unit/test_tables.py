@@ -45,6 +45,11 @@ def test_an_answer_without_a_layout_is_pairs_tables_and_warnings() -> None:
         assert part in text
 
 
+def test_warnings_of_an_interpretation_are_sentences() -> None:
+    text = printed("interpretations.get", {"status": "completed", "warnings": ["Two pages have no text."]})
+    assert "Two pages have no text." in text
+
+
 ID = "ent_0123456789abcdef01234567"
 EVENTS = {
     "events": [
@@ -89,6 +94,15 @@ RELATIONSHIPS = {
 }  # fmt: skip
 
 
+INTERPRETATIONS = {
+    "interpretations": [
+        {"interpretation_id": ID.replace("ent", "int"), "source_id": ID.replace("ent", "src"),
+         "interpreter": "documents", "status": "completed", "withdrawn": True, "error_message": None,
+         "observations_created": 12, "started_at": "2026-01-31T09:00:00Z", "config_hash": "0" * 64},
+    ],
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize(
     ("name", "answer", "count", "whole"),
@@ -97,6 +111,12 @@ RELATIONSHIPS = {
         ("context.retrieve", LINES, 6, ["It runs the observatory", "2026-01-31", ID]),
         ("entities.duplicates", CANDIDATES, 4, ["0.93", ID, ID.replace("0", "a")]),
         ("search.explain", EXPLAINED, 4, [ID, "exact", "meaning"]),
+        (
+            "interpretations.list",
+            INTERPRETATIONS,
+            3,
+            [ID.replace("ent", "int"), "documents", "withdrawn", "12"],
+        ),
         ("relationships.list", RELATIONSHIPS, 3, [ID, ID.replace("0", "a"), "WORKS_AT"]),
     ],
 )
