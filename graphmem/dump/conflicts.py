@@ -94,14 +94,16 @@ class Present:
 class Missing:
     """The part of a batch that is to be written, and its conflicts.
 
-    ``waiting`` counts the observations whose entities the database does not have yet. ``late``: the database
-    has the transaction of a missing observation already.
+    ``waiting`` counts the observations whose entities the database does not have yet, ``waiting_repeats`` the
+    repeats of observations that it does not have yet. ``late``: the database has the transaction of a missing
+    observation already.
     """
 
     parts: list[Part] = field(default_factory=list)
     transactions: int = 0
     observations: int = 0
     waiting: int = 0
+    waiting_repeats: int = 0
     late: bool = False
     conflicts: list[Conflict] = field(default_factory=list)
 
@@ -122,6 +124,7 @@ def find_missing(
             reported before.
     """
     missing, unresolved = Missing(), list[Conflict]()
+    known = set(present.observations)
     entities = set(present_params(batch)["entities"]) if plan else set(present.entities)
     for part in batch.parts:
         transaction = part.transaction
@@ -132,6 +135,8 @@ def find_missing(
         stored = present.transactions.get(transaction.id)
         missing.conflicts.extend(_transaction_conflicts(batch.owner, transaction, stored, present))
         writable, repeats = [], _missing_repeats(part, present)
+        # In the union of two histories, a repeat may be recorded before its observation: it waits as well.
+        missing.waiting_repeats += 0 if plan else sum(repeat.id not in known for repeat in repeats)
         # Observations that make entities come before those that need them.
         for observation in sorted(part.observations, key=_needs_entities):
             conflict = _observation_conflict(batch.owner, observation, present, types)
@@ -144,6 +149,7 @@ def find_missing(
                     repeats.append(Repeat(id=observation.id))
             elif absent is None or (last and observation.kind in facts.STATE_KINDS):
                 writable.append(observation)
+                known.add(observation.id)
                 if not _needs_entities(observation):
                     entities.add(observation.subject_id)
             elif last:
@@ -257,7 +263,9 @@ def present_params(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[
     return {
         "transactions": [part.transaction.id for part in batch.parts],
         "keys": [key for part in batch.parts if (key := part.transaction.idempotency_key) is not None],
-        "observations": [observation.id for observation in batch.observations],
+        "observations": sorted(
+            {each.id for part in batch.parts for each in (*part.observations, *part.repeats)}
+        ),
         "schemas": list(schemas),
         "entities": sorted(subject_ids - keys | ends | targets),
         "relationships": sorted(keys),

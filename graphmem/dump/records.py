@@ -286,7 +286,7 @@ class Observation(_Record):
 
 
 class Repeat(_Record):
-    """An observation that the transaction before it recorded again; an earlier transaction recorded it.
+    """An observation that the transaction before it recorded as well; another one wrote it first.
 
     ``id`` is that of the observation.
     """

@@ -317,7 +317,7 @@ class _Restorer:
         row = await self._present(batch, [])
         missing = find_missing(batch, Present.of(row), self._types, plan=result.dry_run)
         result.add_conflicts(missing.conflicts)
-        if missing.waiting:
+        if missing.waiting or missing.waiting_repeats:
             self.waiting[batch.owner] = self.waiting.get(batch.owner, 0) + missing.waiting
         if missing.waiting or missing.late:
             self._late.add(batch.owner)

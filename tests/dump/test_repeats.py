@@ -112,6 +112,22 @@ def test_in_the_union_of_two_histories_an_observation_of_both_has_both_transacti
     assert run("server.check_snapshots")["healthy"]
 
 
+def test_a_repeat_may_stand_before_its_observation(run: Call, dumps: Dumps, repeats: Repeats) -> None:
+    first = run("store", entities=[ADA, ACME], observed_at=AT)["transaction_id"]
+    one = dumps.create("one")
+    dumps.wipe()
+    ada = run("store", entities=[ADA], observed_at=AT)["entities"][0]["observation_id"]
+    dumps.restore(one)
+    union = dumps.create("union")
+    dumps.wipe()
+    planned = dumps.restore(union, dry_run=True)
+    restored = dumps.restore(union)
+    assert repeats() == [[ada, first]]
+    assert (planned.observations, planned.transactions) == (restored.observations, restored.transactions)
+    assert dumps.create("again").manifest.root == union.manifest.root
+    assert run("server.check_snapshots")["healthy"]
+
+
 def test_repeats_and_withdrawals_of_one_batch_are_both_restored(
     run: Call, dumps: Dumps, repeats: Repeats
 ) -> None:

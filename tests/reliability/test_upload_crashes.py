@@ -337,7 +337,9 @@ def check_scans(answer: dict[str, Any], rest: Call, stores: Callable[[], int]) -
 def test_an_upload_that_was_killed_ends_with_each_file_once(
     settings: Settings, tmp_path: Path, owner: str, rest: Call, stores: Callable[[], int], scans: Path
 ) -> None:
-    killed = forks().start(settings, tmp_path, "upload", str(scans), owner=owner)
+    # Each file takes a while, so that the upload has not ended before it is killed.
+    slow: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": "before:write.look=sleep:0.3"}
+    killed = forks().start(settings, tmp_path, "upload", str(scans), owner=owner, **slow)
     until(lambda: stores() >= 3 or killed.poll() is not None)
     killed.kill()
     assert killed.wait() == -signal.SIGKILL, (tmp_path / "console").read_text()

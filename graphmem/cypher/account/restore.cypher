@@ -12,5 +12,5 @@ MERGE (account:Account {name: $name})
 ON CREATE SET account.id = $id, account.owner = $owner_id, account.scopes = $scopes, account.disabled = $disabled,
   account.created_at = $created_at, account.password = $password
 WITH account, account.id = $id AND account.password IS NULL AND NOT EXISTS { (account)-[:has_key|granted]->() } AS takes
-FOREACH (_ IN CASE WHEN takes THEN [account] ELSE [] END | SET _.password = $password)
+FOREACH (bare IN CASE WHEN takes THEN [account] ELSE [] END | SET bare.password = $password)
 RETURN <account._row> AS account
