@@ -1,6 +1,7 @@
 """Comparing everything derived with the facts, and writing it again from them.
 
-The audit reads an owner's entities and relationships in stretches. It derives snapshots, provenance, counts,
+The audit first compares what is noted on observations, when they count, with the exclusions. Then it reads an
+owner's entities and relationships in stretches. It derives snapshots, provenance, counts,
 names, identifiers, liveness and edges again from the observations, and compares them with the nodes. A
 stretch bounds the memory. Counters and the state hash are summed up over all stretches, and compared if
 nothing was written meanwhile.
@@ -15,6 +16,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from graphmem.checking.deriving import Seen, derive
+from graphmem.checking.stamps import StampCheck
 from graphmem.checking.stretch import Difference, StoredNodes, Stretch
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
@@ -77,13 +79,15 @@ class Report:
     """The result of an audit.
 
     ``unchecked`` counts the entities and relationships that commits changed during every read. ``settled``:
-    counters and the state hash could be compared.
+    counters and the state hash could be compared. ``counted`` are subjects that ``stale_count`` counts
+    already, because of what is noted wrongly on their observations.
     """
 
     checked: int = 0
     unchecked: int = 0
     stale: dict[str, list[Difference]] = field(default_factory=dict)
     stale_count: int = 0
+    counted: set[str] = field(default_factory=set)
     fixed: int = 0
     settled: bool = True
     counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
@@ -91,10 +95,15 @@ class Report:
 
     def note(self, differences: list[Difference]) -> None:
         """Add the differences of one entity or relationship; the first ones are listed, all are counted."""
-        if differences:
+        if not differences:
+            return
+        subject_id = differences[0].subject_id
+        if subject_id in self.counted:
+            self.counted.discard(subject_id)
+        else:
             self.stale_count += 1
-            if len(self.stale) < REPORTED_LIMIT:
-                self.stale[differences[0].subject_id] = differences
+        if subject_id in self.stale or len(self.stale) < REPORTED_LIMIT:
+            self.stale.setdefault(subject_id, []).extend(differences)
 
 
 @dataclass(slots=True)
@@ -120,20 +129,48 @@ class Audit:
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
         """Check all entities and relationships of these types."""
+        entity_types, relationship_types = sorted(set(entity_types)), sorted(set(relationship_types))
         # Waits for commits under way: the reads that follow see them whole.
         await self.database.write("owner.lock", self.owner)
+        await self._check_stamps(entity_types, relationship_types)
         before = await self._read_counts()
-        for kind in sorted(set(entity_types)):
+        for kind in entity_types:
             for live in (True, False):
                 async for subject_ids in self._subject_ids(True, kind, live):
                     await in_halves(subject_ids, partial(self._check, True))
-        for kind in sorted(set(relationship_types)):
+        for kind in relationship_types:
             async for subject_ids in self._subject_ids(False, kind, True):
                 await in_halves(subject_ids, partial(self._check, False))
         if self.deep:
             await self._compare_heads(before.revision)
         await self._settle(before)
         return self.report
+
+    async def _check_stamps(self, entity_types: list[str], relationship_types: list[str]) -> None:
+        """Compare what is noted on observations with the exclusions, before anything is derived from it."""
+        check = StampCheck(self.database, self.owner, self.fix)
+        await check.run(self._stretches(entity_types, relationship_types))
+        if check.unstamped:
+            # A large withdrawal is under way: go on with it.
+            await self.writers.refold_excluded(self.owner, 1)
+            check = StampCheck(self.database, self.owner, self.fix)
+            await check.run(self._stretches(entity_types, relationship_types))
+        for differences in check.differences.values():
+            self.report.note(differences)
+        if self.fix:
+            self.report.fixed += len(check.differences)
+        else:
+            self.report.counted.update(check.differences)
+
+    async def _stretches(
+        self, entity_types: list[str], relationship_types: list[str]
+    ) -> AsyncIterator[list[str]]:
+        """Yield the ids of all entities and relationships."""
+        kinds = [(True, kind, live) for kind in entity_types for live in (True, False)]
+        kinds += [(False, kind, True) for kind in relationship_types]
+        for is_entity, kind, live in kinds:
+            async for subject_ids in self._subject_ids(is_entity, kind, live):
+                yield subject_ids
 
     async def _subject_ids(self, entities: bool, kind: str, live: bool) -> AsyncIterator[list[str]]:
         place: _Place | None = _Place(-(1 << 62), "")

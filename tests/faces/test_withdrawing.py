@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
@@ -333,3 +333,46 @@ def test_an_observation_names_each_of_its_exclusions(run: Call) -> None:
     run("sources.reinstate", source_id=source_id)
     (named,) = run("observations.query", observation_id=observation_id)["observations"]
     assert [each["subject_kind"] for each in named["exclusions"]] == ["interpretation"]
+
+
+DAMAGES: dict[str, LiteralString] = {
+    "an observation does not note it": (
+        "MATCH (o:Observation {owner: $owner, source_id: $source_id})<-[seen:OBSERVED]-() "
+        "REMOVE o.excluded, seen.excluded"
+    ),
+    "an edge does not note it": (
+        "MATCH (:Observation {owner: $owner, source_id: $source_id})<-[seen:OBSERVED]-() REMOVE seen.excluded"
+    ),
+    "an observation that counts notes it": (
+        "MATCH (o:Observation {owner: $owner, source_id: $source_id}) WITH collect(o.id) AS ids "
+        "MATCH (o:Observation {owner: $owner})<-[seen:OBSERVED]-() WHERE NOT o.id IN ids "
+        "SET o.excluded = [o.recorded_at], seen.excluded = [o.recorded_at]"
+    ),
+    "the source does not note it": "MATCH (s:Source {owner: $owner, id: $source_id}) REMOVE s.excluded",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_the_check_names_and_mends_what_is_noted_wrongly_on_observations(
+    run: Call, loop: Loop, services: Services, owner: str, damage: str
+) -> None:
+    run("store", entities=[person(name="Ada", city="Bath", observed_at=OLD)])
+    filed = run(
+        "store", entities=[person(city="Turin"), ACME], relationships=[WORKS], observed_at=NEW, **with_file()
+    )
+    run("sources.withdraw", source_id=filed["source_id"])
+    expected = state(run)
+    assert is_sound(run)
+
+    loop.run(services.database.script(DAMAGES[damage], owner=owner, source_id=filed["source_id"]))
+    report = run("server.check_snapshots")
+    assert not report["healthy"]
+    named = [each["what"] for row in report["stale_snapshots"] for each in row["differences"]]
+    assert any(what.startswith("excluded") for what in named), named
+    assert not run("server.check_snapshots")["healthy"]
+
+    fixed = run("server.check_snapshots", auto_fix=True)
+    assert fixed["healthy"], fixed
+    assert fixed["fixed"]
+    assert is_sound(run)
+    assert state(run) == expected

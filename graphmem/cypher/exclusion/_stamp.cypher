@@ -1,9 +1,7 @@
 // Note on the next observations of some subjects when they count. Takes `owner`, `subject_ids`, `after` (the id of the last
 // observation that is noted) and `$limit`. Gives `last`, the id of the last observation that is noted now, and
 // `unstamped`, how many are left.
-// `excluded` is a list of times: when an observation stopped to count, counted again, and so on. `refold` counts the
-// changes since an entity or a relationship was folded. A survivor is folded again with its members. `projection`
-// becomes one that no rules have, so that reads fold first: they find what was absent as well.
+// `excluded` is a list of times: when an observation stopped to count, counted again, and so on.
 CALL (subject_ids, after) {
   UNWIND subject_ids AS subject_id
   <exclusion._observations>
@@ -28,29 +26,7 @@ CALL (stamps) {
   RETURN collect(DISTINCT observation.entity_id) AS entity_ids,
     collect(DISTINCT observation.relationship_key) AS relationship_keys
 }
-CALL (entity_ids) {
-  UNWIND entity_ids AS id
-  MATCH (entity:Entity {id: id})
-  SET entity.excluded = true
-  WITH entity
-  MATCH (entity)-[:MERGED_INTO*0..]->(shown:Entity)
-  WHERE shown = entity OR coalesce(shown.merged_into, '') = ''
-  WITH DISTINCT shown
-  SET shown.refold = coalesce(shown.refold, 0) + 1, shown.projection = 'withdrawn'
-  WITH shown WHERE shown.merged_into = ''
-  SET shown.merged_into = null, shown.live = true
-}
-CALL (relationship_keys) {
-  UNWIND relationship_keys AS key
-  MATCH (relationship:Relationship {key: key})
-  SET relationship.excluded = true
-  WITH relationship
-  MATCH (relationship)-[:SHOWN_AS*0..1]->(shown:Relationship)
-  WITH DISTINCT shown
-  SET shown.refold = coalesce(shown.refold, 0) + 1
-  WITH shown WHERE shown.shown_as = ''
-  SET shown.shown_as = null, shown.live = true
-}
+<exclusion._mark>
 WITH owner, subject_ids, last, total - size(stamps) AS unstamped
 SET owner.stamping = CASE WHEN unstamped > 0 THEN subject_ids END,
   owner.stamped = CASE WHEN unstamped > 0 THEN last END,

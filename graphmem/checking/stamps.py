@@ -1,0 +1,127 @@
+"""Comparing with the exclusions what is noted on subjects and observations: when they count."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, LiteralString, NamedTuple
+
+from graphmem.checking.stretch import Difference
+from graphmem.database.driver import Database
+from graphmem.database.queries import Queries
+
+STAMPS_LIMIT: Final = 1_000
+"""Observations that one statement compares or mends: each takes 10 KB of its transaction."""
+
+
+class _Subject(NamedTuple):
+    """A source, an interpretation, a transaction or an agent that was excluded."""
+
+    subject_id: str
+    stored: list[int] | None
+    derived: list[int]
+
+
+class _Subjects(NamedTuple):
+    """The row of ``audit/exclusions.cypher``."""
+
+    subjects: list[_Subject]
+    unstamped: int
+
+
+class _Stamp(NamedTuple):
+    """An observation on which it is noted wrongly when it counts."""
+
+    observation_id: str
+    subject_id: str
+    of_node: list[int] | None
+    of_edge: list[int] | None
+    derived: list[int]
+
+
+class _Stamps(NamedTuple):
+    """The row of ``audit/stamps.cypher`` and ``audit/stamps_of_subject.cypher``."""
+
+    stamps: list[_Stamp]
+    unstamped: int
+
+
+class _Restamped(NamedTuple):
+    revision: int
+
+
+@dataclass(slots=True)
+class StampCheck:
+    """One comparison of all that an owner's exclusions note.
+
+    ``differences`` are by the id of the entity, the relationship or the excluded subject. ``unstamped``: on
+    so many observations a large withdrawal has not noted yet when they count; nothing is compared until then.
+    """
+
+    database: Database
+    owner: str
+    fix: bool
+    differences: dict[str, list[Difference]] = field(default_factory=dict)
+    unstamped: int = 0
+
+    async def run(self, stretches: AsyncIterator[list[str]]) -> None:
+        """Compare subjects, then their observations, then all observations on which something is noted.
+
+        Args:
+            stretches: the ids of all entities and relationships.
+        """
+        row = await self.database.reads(self.owner).only("audit.exclusions", _Subjects)
+        self.unstamped = row.unstamped
+        if self.unstamped:
+            return
+        if any((subject.stored or []) != subject.derived for subject in row.subjects):
+            await self._compare_subjects()
+        for subject in row.subjects:
+            await self._compare("audit.stamps_of_subject", subject_id=subject.subject_id)
+        async for subject_ids in stretches:
+            await self._compare("audit.stamps", subject_ids=subject_ids)
+
+    async def _compare_subjects(self) -> None:
+        """Compare the subjects once more under the owner's lock, which sees every commit whole."""
+        async with self.database.transaction(self.owner) as tx:
+            await tx.rows("owner.lock")
+            row = await tx.only("audit.exclusions", _Subjects)
+            wrong = [subject for subject in row.subjects if (subject.stored or []) != subject.derived]
+            for subject in wrong:
+                self._note(subject.subject_id, "excluded", subject.stored, subject.derived)
+            if self.fix and wrong:
+                await self._mend(tx, subjects=[subject.subject_id for subject in wrong])
+
+    async def _compare(self, name: LiteralString, **params: Any) -> None:
+        """Compare some observations; those that differ once more under the owner's lock."""
+        row = await self.database.reads(self.owner).only(name, _Stamps, limit=STAMPS_LIMIT, **params)
+        more = bool(row.stamps)
+        while more:
+            async with self.database.transaction(self.owner) as tx:
+                await tx.rows("owner.lock")
+                row = await tx.only(name, _Stamps, limit=STAMPS_LIMIT, **params)
+                if row.unstamped:
+                    self.unstamped = row.unstamped
+                    return
+                for stamp in row.stamps:
+                    noted = (
+                        stamp.of_node if stamp.of_node == stamp.of_edge else [stamp.of_node, stamp.of_edge]
+                    )
+                    self._note(stamp.subject_id, f"excluded {stamp.observation_id}", noted, stamp.derived)
+                if self.fix and row.stamps:
+                    await self._mend(tx, observation_ids=[stamp.observation_id for stamp in row.stamps])
+            more = self.fix and len(row.stamps) == STAMPS_LIMIT
+
+    async def _mend(
+        self, queries: Queries, subjects: Iterable[str] = (), observation_ids: Iterable[str] = ()
+    ) -> None:
+        await queries.only(
+            "audit.restamp",
+            _Restamped,
+            subjects=sorted(subjects),
+            observation_ids=sorted(set(observation_ids)),
+        )
+
+    def _note(self, subject_id: str, what: str, stored: Any, derived: list[int]) -> None:
+        difference = Difference(subject_id, what, stored, derived)
+        self.differences.setdefault(subject_id, []).append(difference)

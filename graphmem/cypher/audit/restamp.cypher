@@ -1,0 +1,34 @@
+// audit.restamp: note on some subjects when they were excluded and included again, and on some observations when they
+// count.
+//
+// params  subjects: LIST<STRING>, observation_ids: LIST<STRING>
+// returns revision: INTEGER
+// mode    write
+// index   owner_id, exclusion_by_subject (owner, subject, recorded_at, id), source_id, interpretation_id, transaction_id,
+//         agent_id, observation_id, entity_id, relationship_key
+// cost    light
+// The revision tells turns that looked before that they must look again.
+MATCH (owner:Owner {id: $owner})
+SET owner.locked = true
+WITH owner
+SET owner.revision = owner.revision + 1, owner.refolding = true
+WITH owner
+CALL () {
+  UNWIND $subjects AS subject_id
+  <exclusion._toggles>
+  <exclusion._subject>
+  SET subject.excluded = CASE WHEN size(toggles) > 0 THEN toggles END
+}
+CALL () {
+  UNWIND $observation_ids AS id
+  MATCH (observation:Observation {id: id})
+  WHERE observation.owner = $owner
+  <exclusion._of_observation>
+  MATCH (observation)<-[seen:OBSERVED]-(:History)
+  WITH observation, seen, CASE WHEN size(excluded) > 0 THEN excluded END AS excluded
+  SET observation.excluded = excluded, seen.excluded = excluded
+  RETURN collect(DISTINCT observation.entity_id) AS entity_ids,
+    collect(DISTINCT observation.relationship_key) AS relationship_keys
+}
+<exclusion._mark>
+RETURN owner.revision AS revision
