@@ -21,7 +21,7 @@ OPERATIONS: Final = frozenset({"files.parse", "store", "store.unstructured"})
 TOOLS: Final = frozenset({"parse_file", "store"})
 """The tools of these operations."""
 _HEAD_BYTES: Final = 4_096
-_REQUEST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{(?!\\rtf)|\[\s*(?:[\[{\"\]]|$))")
+_REQUEST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{(?!\\rtf)|\[\s*(?:[\[{\"\]]|$)|$)")
 """The beginning of arguments: an object, or a list of items. RTF and some texts begin so as well."""
 
 
@@ -80,10 +80,11 @@ def is_request(path: str) -> bool:
         if not stat.S_ISREG(status.st_mode):
             return not stat.S_ISDIR(status.st_mode)
         with open(os.path.expanduser(path), "rb") as file:
-            return _REQUEST.match(file.read(_HEAD_BYTES)) is not None
+            head = file.read(_HEAD_BYTES)
     except (OSError, ValueError):
         # Reading it as a file reports why.
         return False
+    return head != b"" and _REQUEST.match(head) is not None
 
 
 def _check(path: str, status: os.stat_result) -> None:

@@ -27,7 +27,6 @@ from graphmem.errors import (
     InvalidInput,
     SandboxDisabled,
 )
-from graphmem.ingest import own_files
 from graphmem.mcp import thin
 from graphmem.mcp.protocol import ToolCall
 from graphmem.mcp.tools import create_server
@@ -148,37 +147,6 @@ def test_the_client_of_the_local_service_sends_the_content(
         "file_content": base64.b64encode(LETTER).decode(), "original_filename": "letter.txt",
     }  # fmt: skip
     assert "file_path" in sent[1]["params"]["arguments"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (b'{"entities": []}', True),
-        (b'\xef\xbb\xbf\n [ {"entity_type": "x"}]', True),
-        (b"{damaged", True),
-        (b"[]", True),
-        (b"{\\rtf1 a letter}", False),
-        (b"[draft] a letter", False),
-        (b"  \n", False),
-        (b"", False),
-    ],
-)
-def test_a_file_of_arguments_is_told_from_one_to_store(tmp_path: Path, text: bytes, expected: bool) -> None:
-    (tmp_path / "file").write_bytes(text)
-    assert own_files.is_request(str(tmp_path / "file")) is expected
-
-
-def test_a_pipe_has_arguments_and_is_not_read_to_find_out(tmp_path: Path) -> None:
-    reader, writer = os.pipe()
-    os.write(writer, b"[]")
-    try:
-        assert own_files.is_request(f"/dev/fd/{reader}")
-        assert os.read(reader, 2) == b"[]"
-    finally:
-        os.close(reader)
-        os.close(writer)
-    assert not own_files.is_request(str(tmp_path / "missing"))
-    assert not own_files.is_request(str(tmp_path))
 
 
 def test_a_command_reads_the_file_of_its_user(

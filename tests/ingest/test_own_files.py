@@ -59,9 +59,22 @@ def test_what_cannot_be_read_has_a_code_of_its_own(tmp_path: Path) -> None:
 def test_a_file_that_begins_as_json_holds_arguments(tmp_path: Path) -> None:
     file = tmp_path / "file"
     for data, expected in (
-        (b' \n{"a": 1}', True), (b"[", True), (b"\xef\xbb\xbf{", True), (b"", True), (b"  \n", True),
-        (b"a,b\n", False), (b"%PDF-1.7", False), (b'"a"', False),
+        (b' \n{"a": 1}', True), (b"[", True), (b"\xef\xbb\xbf{", True), (b"  \n", True), (b"{damaged", True),
+        (b"a,b\n", False), (b"%PDF-1.7", False), (b'"a"', False), (b"", False),
+        (b"{\\rtf1 a letter}", False), (b"[draft] a letter", False),
     ):  # fmt: skip
         file.write_bytes(data)
-        assert own_files.is_request(str(file)) is expected
-    assert own_files.is_request(str(tmp_path / "missing"))
+        assert own_files.is_request(str(file)) is expected, data
+    assert not own_files.is_request(str(tmp_path / "missing"))
+    assert not own_files.is_request(str(tmp_path))
+
+
+def test_a_pipe_holds_arguments_and_is_not_read_to_find_out() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"[]")
+    try:
+        assert own_files.is_request(f"/dev/fd/{reader}")
+        assert os.read(reader, 2) == b"[]"
+    finally:
+        os.close(reader)
+        os.close(writer)
