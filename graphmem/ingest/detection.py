@@ -111,14 +111,24 @@ def _binary(data: bytes, limits: Limits) -> str | None:
     return None
 
 
-def _text(data: bytes, hint: Format | None) -> str:
-    head = beginning(data[:HEAD_BYTES]).lstrip()
+def structured_text(head: str) -> str | None:
+    """Return the format that the first characters of a text show, None if they show none.
+
+    JSON is not looked for: it takes the whole text.
+    """
+    head = head.lstrip()
     element = _first_element(head)
     for pattern, format_name in BEGINNINGS:
         if pattern.match(head, element if format_name == "html" else 0):
             return format_name
-    if _is_mail(head):
-        return "eml"
+    return "eml" if _is_mail(head) else None
+
+
+def _text(data: bytes, hint: Format | None) -> str:
+    head = beginning(data[:HEAD_BYTES]).lstrip()
+    structured = structured_text(head)
+    if structured is not None:
+        return structured
     if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
         return hint.name
     return _json(data, head, hint) or ("text" if hint is None or hint.name not in TEXT_FORMATS else hint.name)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import mimetypes
+import re
+from typing import Final
 
-from graphmem.ingest.decoding import is_text
+from graphmem.ingest.archives import MAIN_MEMBERS
+from graphmem.ingest.decoding import beginning, is_text
 from graphmem.ingest.detection import (
     BINARY_FORMATS,
     GENERIC_TYPES,
@@ -12,14 +15,21 @@ from graphmem.ingest.detection import (
     essence,
     hinted,
     signature_matches,
+    structured_text,
 )
-from graphmem.ingest.table import BY_MEDIA_TYPE
+from graphmem.ingest.table import BY_MEDIA_TYPE, BY_NAME
 
 HEAD_BYTES = 8_192
 """How much of a file is looked at."""
 UNKNOWN = "application/octet-stream"
 TEXTS = ("application/json", "application/xml", "application/x-ndjson", "message/rfc822", "image/svg+xml")
 """Types of texts beside ``text/…``."""
+ARCHIVE: Final = "application/zip"
+_RTF: Final = b"{\\rtf"
+_MEMBER: Final = rb"PK\x03\x04.{26}"
+"""The header of a member of an archive; its name follows."""
+_STATED_BY_ARCHIVE: Final = re.compile(_MEMBER + rb"mimetype([a-z]+/[a-z0-9.+-]+)", re.DOTALL)
+_MAIN_MEMBER: Final = re.compile(_MEMBER + rb"(word/|xl/|ppt/)", re.DOTALL)
 
 
 def media_type(data: bytes, declared: str | None, name: str) -> str:
@@ -32,7 +42,11 @@ def media_type(data: bytes, declared: str | None, name: str) -> str:
     head = data[:HEAD_BYTES]
     # A small PDF may have nothing but characters.
     is_pdf = b"%PDF-" in head[:PDF_HEAD_BYTES]
-    return _of_text(declared, name) if is_text(head) and not is_pdf else _of_binary(head, declared, name)
+    if head.startswith(b"PK\x03\x04"):
+        return _of_archive(head, declared, name)
+    return (
+        _of_text(head, declared, name) if is_text(head) and not is_pdf else _of_binary(head, declared, name)
+    )
 
 
 def types_contradict(declared: str, media_type: str) -> bool:
@@ -49,8 +63,12 @@ def types_contradict(declared: str, media_type: str) -> bool:
     return stated_format is None or stated_format is not BY_MEDIA_TYPE.get(media_type)
 
 
-def _of_text(declared: str | None, name: str) -> str:
+def _of_text(head: bytes, declared: str | None, name: str) -> str:
     stated = essence(declared)
+    shown = "rtf" if head.startswith(_RTF) else structured_text(beginning(head))
+    if shown is not None:
+        media_types = BY_NAME[shown].media_types
+        return stated if stated in media_types else media_types[0]
     if stated is not None and stated not in GENERIC_TYPES and _is_text_type(stated):
         return stated
     hint = hinted(declared, name)
@@ -62,6 +80,22 @@ def _of_text(declared: str | None, name: str) -> str:
 
 def _is_text_type(media_type: str) -> bool:
     return media_type.startswith("text/") or media_type in TEXTS or media_type.endswith(("+json", "+xml"))
+
+
+def _of_archive(head: bytes, declared: str | None, name: str) -> str:
+    """Return the mime type of an archive: by its first members, else by what the caller says of it."""
+    stated = _STATED_BY_ARCHIVE.match(head)
+    if stated is not None:
+        return stated[1].decode("ascii")
+    main = _MAIN_MEMBER.search(head)
+    if main is not None:
+        media_types = BY_NAME[dict(MAIN_MEMBERS)[main[1].decode("ascii")]].media_types
+        declared_type = essence(declared)
+        return declared_type if declared_type in media_types else media_types[0]
+    hint = hinted(None, name)
+    by_name = mimetypes.guess_type(name)[0] if hint is None else hint.media_types[0]
+    types = {match.mime_type for match in signature_matches(head, name)}
+    return next((each for each in (essence(declared), by_name) if each and each in types), ARCHIVE)
 
 
 def _of_binary(head: bytes, declared: str | None, name: str) -> str:

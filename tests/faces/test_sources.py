@@ -319,6 +319,8 @@ def test_an_empty_file_has_a_code_of_its_own(run: Call) -> None:
         (b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "application/octet-stream", None),
         (b"a,b\n1,2\n", "application/csv", None),
         (b"{}", "application/json; charset=utf-8", None),
+        (b"{\\rtf1 Dear Ada}", "text/html", "application/rtf"),
+        (b"BEGIN:VCARD\nFN:Ada\nEND:VCARD\n", "text/x-vcard", None),
     ],
 )
 def test_a_declared_type_that_contradicts_the_bytes_is_kept_and_warned_of(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from graphmem.ingest import parsing, processes
+from graphmem.ingest import media_types, parsing, processes
 from graphmem.ingest.document import Document, Limits, ParseFailed
 from graphmem.ingest.parsing import parsed
 from tests.contract.snapshots import ROOT
@@ -19,6 +21,8 @@ LIBRARIES = {
     "PIL", "charset_normalizer", "docx", "email.parser", "frontmatter", "icalendar", "lxml",
     "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdf", "pypdfium2", "striprtf", "vobject",
 }  # fmt: skip
+FILES = ROOT / "tests/ingest/files"
+SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 def parse(path: Path, declared: str | None = None, limits: Limits | None = None) -> Document:
@@ -94,6 +98,39 @@ def test_a_text_that_is_declared_as_no_text_is_what_its_name_says(tmp_path: Path
 )
 def test_the_content_decides(tmp_path: Path, name: str, data: bytes, format: str) -> None:
     assert parse(written(tmp_path, name, data)).format == format
+
+
+BY_SIGNATURE = sorted(
+    file.name
+    for file in FILES.iterdir()
+    if file.suffix not in {".json", ".jsonl", ".csv", ".tsv", ".md", ".txt"}
+)
+
+
+@pytest.mark.parametrize("file", BY_SIGNATURE)
+def test_a_file_without_a_name_is_stored_with_the_type_that_its_parser_finds(file: str) -> None:
+    data = (FILES / file).read_bytes()
+    media_type = asyncio.run(parsed(FILES / file, None, "")).media_type
+    for declared in (None, "text/html" if file != "page.html" else "text/csv"):
+        assert media_types.media_type(data, declared, "") == media_type
+
+
+@pytest.mark.parametrize(
+    ("member", "name", "declared", "media_type"),
+    [
+        ("a.txt", "", None, "application/zip"),
+        ("a.txt", "", "application/pdf", "application/zip"),
+        ("a.txt", "a.jar", None, "application/java-archive"),
+        ("xl/workbook.xml", "report.docx", None, SHEET),
+    ],
+)
+def test_an_archive_is_an_office_file_by_its_members(
+    member: str, name: str, declared: str | None, media_type: str
+) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(member, "x")
+    assert media_types.media_type(data.getvalue(), declared, name) == media_type
 
 
 def test_an_empty_file_is_refused_without_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
