@@ -68,13 +68,14 @@ INTERPRETS = {
 }
 """tests/reliability/test_interpretation_queue.py has them."""
 EXCLUDES = ("before:write.exclude", "after:write.exclude")
+SUPPOSES = ("before:exclusion.suppose", "after:exclusion.suppose")
 UNTRIED = {f"{side}:exclusion.{step}" for step in ("stamp", "settle") for side in ("before", "after")}
 """The worker of any service may do these first, so that no process can be made to die there.
 tests/faces/test_withdrawing.py has a worker go on with what a process left undone."""
 SECRETS = ("before:secret.make", "after:secret.make")
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
-    *INTERPRETS, *EXCLUDES, *SECRETS,
+    *INTERPRETS, *EXCLUDES, *SUPPOSES, *SECRETS,
 }  # fmt: skip
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""
@@ -191,6 +192,19 @@ def test_a_withdrawal_that_was_not_answered_is_made_once(doom: Doom, rest: Call,
     stats = rest("server.stats")
     assert (stats["sequence"], stats["total_entities"]) == (2, 0)
     assert healthy(rest)
+
+
+@pytest.mark.parametrize("place", SUPPOSES)
+def test_a_plan_of_a_withdrawal_that_was_cut_short_changes_nothing(
+    doom: Doom, rest: Call, place: str
+) -> None:
+    source_id = rest("store", **STORE, file_content="YWJj")["source_id"]
+    before = rest("server.stats")
+    doom.dies_during_request(place, f"/sources/{source_id}/withdraw", {"dry_run": True})
+    assert rest("server.stats") == before
+    assert healthy(rest)
+    assert not rest("sources.withdraw", source_id=source_id)["replayed"]
+    assert rest("server.stats")["total_entities"] == 0
 
 
 @pytest.mark.parametrize("place", SECRETS)
