@@ -1,0 +1,52 @@
+"""The command: generate the sets, measure on a Neo4j of this run, print one table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from graphmem.observability import logs
+from graphmem.runtime import open_services
+from tests.bench.retrieval.figures import Figures
+from tests.bench.retrieval.measuring import MEASURES
+from tests.support.database import database
+from tests.support.event_loop import Loop
+
+
+def main() -> None:
+    """Measure in a data directory that is removed afterwards."""
+    options = argparse.ArgumentParser(prog="python -m tests.bench.retrieval", description=__doc__)
+    options.add_argument("--size", type=int, default=1, help="how many times the default size the sets have")
+    options.add_argument("--only", choices=MEASURES, action="append", help="only this set; may be repeated")
+    options.add_argument("--json", action="store_true", help="print the figures as JSON")
+    arguments = options.parse_args()
+    figures = Figures()
+    progress = Console(stderr=True)
+    loop = Loop()
+    with (
+        tempfile.TemporaryDirectory(prefix="graphmem-retrieval-") as folder,
+        database(Path(folder)) as settings,
+    ):
+        logs.configure(settings, logs.folder(settings))
+        opened = open_services(settings)
+        services = loop.run(opened.__aenter__())
+        for name, measure in MEASURES.items():
+            if not arguments.only or name in arguments.only:
+                start = time.monotonic()
+                measure(loop, services, arguments.size, figures)
+                progress.print(f"{name}: measured in {time.monotonic() - start:.0f} s")
+        loop.run(opened.__aexit__(None, None, None))
+    loop.close()
+    if arguments.json:
+        print(json.dumps(figures.summaries(), indent=2))
+    else:
+        Console(width=None if Console().is_terminal else 140).print(figures.table())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Store each set through the product's own operations, ask its questions, and compare with plain BM25."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from graphmem.embedding.local import LocalEmbedder
+from graphmem.registry import Services
+from graphmem.settings import Limits
+from graphmem.worker import index_vectors
+from tests.bench.retrieval import changes, dialogues, people, topics, twins
+from tests.bench.retrieval.bm25 import BM25
+from tests.bench.retrieval.figures import Figures
+from tests.bench.retrieval.metrics import (
+    any_at,
+    false_merges,
+    joined,
+    newest_before_older,
+    pair_scores,
+    reciprocal_rank,
+)
+from tests.bench.retrieval.people import Record
+from tests.bench.retrieval.sets import Collection, Question, Text
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+BATCH = 200
+"""Items of one store."""
+RANKED = 50
+"""Texts of one ranking."""
+CONTEXT_BUDGET = 2_000
+NEWEST_FIRST: dict[str, Any] = {}
+"""Arguments of a search that asks for the newest statements first; there are none yet."""
+COMPARED_ONE_BY_ONE = 50
+"""Lower than the shipped limit, so that the vector index answers for the small owner of the default size."""
+PROPOSED = (0.8, 0.85, 0.9)
+"""Scores from which proposals of duplicates are taken as merges."""
+STRANGER_SHARES = (0.0, 0.01, 0.05)
+
+
+class Owner:
+    """A new owner with a collection stored, and its texts in an index of BM25."""
+
+    def __init__(self, loop: Loop, services: Services, collection: Collection) -> None:
+        self.id = str(uuid.uuid4())
+        self.run = by_runner(loop, services, self.id)
+        self._names: dict[str, str] = {}
+        self._items = {text.id: text for text in collection.texts}
+        for text, entity_id in zip(
+            collection.texts, stored(self.run, [t.item for t in collection.texts]), strict=True
+        ):
+            self._names[entity_id] = text.id
+        if len(self._names) != len(collection.texts):
+            raise SystemExit(f"{collection.name}: texts of different ids became one entity")
+        self.baseline = BM25({text.id: text.words for text in collection.texts})
+
+    def ranking(self, question: str, **arguments: Any) -> list[str]:
+        """Return the ids of the texts that a search finds, best first."""
+        page = self.run("entities.query", search=question, limit=RANKED, include_snapshots=False, **arguments)
+        return [self._names[entity["entity_id"]] for entity in page["entities"]]
+
+    def is_in_context(self, question: Question) -> bool:
+        """Return whether the context of a question has a text that answers it, whole."""
+        page = self.run("context.retrieve", question=question.text, budget=CONTEXT_BUDGET)
+        told = "\n".join(_strings(page))
+        return any(self._text(self._items[text_id]) in told for text_id in question.answers)
+
+    def explained(self, question: str) -> list[float]:
+        """Return the scores of meaning, best first."""
+        answer = self.run("search.explain", search=question, limit=RANKED)
+        (meaning,) = [strategy for strategy in answer["strategies"] if strategy["strategy"] == "meaning"]
+        return [hit["score"] for hit in meaning["hits"]]
+
+    @staticmethod
+    def _text(text: Text) -> str:
+        return text.item["text"]
+
+
+def stored(run: Call, items: list[dict[str, Any]]) -> list[str]:
+    """Store items; return the id of the entity of each."""
+    entity_ids: list[str] = []
+    for start in range(0, len(items), BATCH):
+        receipt = run("store", entities=items[start : start + BATCH], find_duplicates=False)
+        entity_ids += [entity["entity_id"] for entity in receipt["entities"]]
+    return entity_ids
+
+
+def measure_twins(loop: Loop, services: Services, size: int, figures: Figures) -> None:
+    """Measure an owner of 5 %. This has to come first: other sets would make the share smaller."""
+    limits = Limits() if size * twins.OWNER_TEXTS > Limits().compared_one_by_one else _lowered()
+    own, *others = twins.make(size)
+    owner = Owner(loop, replace(services, limits=limits), own)
+    for other in others:
+        Owner(loop, services, other)
+    while loop.run(index_vectors(services)):
+        pass
+    matrix = _vectors(loop, services, owner.id)
+    for question in own.questions:
+        ranking, baseline = owner.ranking(question.text), owner.baseline.ranking(question.text, RANKED)
+        figures.add("near-twins, owner of 5 %", "named one first", question.half,
+                    any_at(1, ranking, question.answers), any_at(1, baseline, question.answers))  # fmt: skip
+        expected = _exact_scores(matrix, question.text)[:10]
+        scores = owner.explained(question.text)[:10]
+        equal = len(scores) == len(expected) and np.allclose(scores, expected, atol=1e-5)
+        figures.add(
+            "near-twins, owner of 5 %", "first 10 by meaning = exact comparison", question.half, float(equal)
+        )
+
+
+def measure_dialogues(loop: Loop, services: Services, size: int, figures: Figures) -> None:
+    """Measure turns, sessions and context of dialogues."""
+    for turns, sessions in dialogues.make(size):
+        by_turn, by_session = Owner(loop, services, turns), Owner(loop, services, sessions)
+        for number, question in enumerate(turns.questions):
+            ranking = by_turn.ranking(question.text)
+            baseline = by_turn.baseline.ranking(question.text, RANKED)
+            found, by_words = any_at(10, ranking, question.answers), any_at(10, baseline, question.answers)
+            figures.add("dialogues", "turn in the first 10", question.half, found, by_words,
+                        kind=question.kind)  # fmt: skip
+            # The halves take turns; a context costs as much as several searches.
+            if number % 4 < 2:
+                in_context = float(by_turn.is_in_context(question))
+                name = f"turn in a context of {CONTEXT_BUDGET:,} tokens"
+                figures.add("dialogues", name, question.half, in_context)
+            ranking = by_session.ranking(question.text)
+            baseline = by_session.baseline.ranking(question.text, RANKED)
+            figures.add("dialogues", "session in the first 5", question.half,
+                        any_at(5, ranking, question.sessions),
+                        any_at(5, baseline, question.sessions))  # fmt: skip
+            figures.add("dialogues", "session, mean reciprocal rank", question.half,
+                        reciprocal_rank(ranking, question.sessions),
+                        reciprocal_rank(baseline, question.sessions))  # fmt: skip
+
+
+def measure_topics(loop: Loop, services: Services, size: int, figures: Figures) -> None:
+    """Measure questions over many topics."""
+    for collection in topics.make(size):
+        owner = Owner(loop, services, collection)
+        for question in collection.questions:
+            found = any_at(10, owner.ranking(question.text), question.answers)
+            by_words = any_at(10, owner.baseline.ranking(question.text, RANKED), question.answers)
+            figures.add("many topics", "text in the first 10", question.half, found, by_words,
+                        kind=f"in other words: {question.kind}")  # fmt: skip
+
+
+def measure_changes(loop: Loop, services: Services, size: int, figures: Figures) -> None:
+    """Measure whether the newest statement comes first."""
+    for collection in changes.make(size):
+        owner = Owner(loop, services, collection)
+        for question in collection.questions:
+            ranking = owner.ranking(question.text, **NEWEST_FIRST)
+            baseline = owner.baseline.ranking(question.text, RANKED)
+            (newest,) = question.answers
+            figures.add("facts that change", "newest before all older ones", question.half,
+                        newest_before_older(ranking, newest, question.decoys),
+                        newest_before_older(baseline, newest, question.decoys))  # fmt: skip
+            figures.add("facts that change", "newest first of all", question.half,
+                        any_at(1, ranking, [newest]), any_at(1, baseline, [newest]))  # fmt: skip
+            figures.add("facts that change", "newest in the first 10", question.half,
+                        any_at(10, ranking, [newest]), any_at(10, baseline, [newest]))  # fmt: skip
+
+
+def measure_people(loop: Loop, services: Services, size: int, figures: Figures) -> None:
+    """Measure identity by rule, and with proposals; and what the rules merge wrongly."""
+    for share in STRANGER_SHARES:
+        records = people.make(size, share)
+        run = by_runner(loop, services, str(uuid.uuid4()))
+        persons = {record.id: record.person for record in records}
+        entity_ids = stored(run, [record.item for record in records])
+        groups = {record.id: entity_id for record, entity_id in zip(records, entity_ids, strict=True)}
+        if not share:
+            keys = joined(persons, people.by_simple_keys(records))
+            proposals = list(_proposals(run))
+            for threshold in (None, *PROPOSED):
+                by_score = (
+                    groups if threshold is None else _with_proposals(records, groups, proposals, threshold)
+                )
+                how = "by rule" if threshold is None else f"with proposals from {threshold}"
+                scores, baseline = pair_scores(by_score, persons), pair_scores(keys, persons)
+                for part in scores._fields:
+                    figures.add(
+                        "people",
+                        f"{how}: {part}",
+                        "reporting",
+                        getattr(scores, part),
+                        getattr(baseline, part),
+                    )
+        wrong, merges = false_merges(groups, persons)
+        figures.add("people", f"false merges by rule, {share:.0%} strangers, n = {merges:,}", "reporting",
+                    wrong / max(merges, 1))  # fmt: skip
+
+
+MEASURES: dict[str, Callable[[Loop, Services, int, Figures], None]] = {
+    "twins": measure_twins,
+    "dialogues": measure_dialogues,
+    "topics": measure_topics,
+    "changes": measure_changes,
+    "people": measure_people,
+}
+"""The measures in their order."""
+
+
+def _with_proposals(
+    records: list[Record], groups: dict[str, str], proposals: list[tuple[str, str, float]], threshold: float
+) -> dict[str, str]:
+    """Return the groups of records once all proposals from a score are merged."""
+    entities = [(first, second) for first, second, score in proposals if score >= threshold]
+    merged = joined(groups.values(), entities)
+    return {record.id: merged[groups[record.id]] for record in records}
+
+
+def _proposals(run: Call) -> Iterator[tuple[str, str, float]]:
+    """Yield the pairs of likely duplicates and their scores."""
+    arguments: dict[str, Any] = {"entity_type": "person", "threshold": min(PROPOSED), "limit": 200}
+    while True:
+        page = run("entities.duplicates", **arguments)
+        for pair in page["candidates"]:
+            yield pair["entity_a"], pair["entity_b"], pair["score"]
+        if "next_offset" in page:
+            arguments["offset"] = page["next_offset"]
+        elif "next_cursor" in page:
+            arguments = {**arguments, "cursor": page["next_cursor"], "offset": 0}
+        else:
+            return
+
+
+def _lowered() -> Limits:
+    return Limits(compared_one_by_one=COMPARED_ONE_BY_ONE)
+
+
+def _vectors(loop: Loop, services: Services, owner: str) -> np.ndarray:
+    """Return the normalised vectors of an owner's entities."""
+    rows = loop.run(
+        services.database.script(
+            "MATCH (n:Vector) WHERE n.owner = $owner RETURN n.vector AS vector", owner=owner
+        )
+    )
+    matrix = np.array([row["vector"] for row in rows])
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def _exact_scores(matrix: np.ndarray, question: str) -> list[float]:
+    """Return the similarities of a question and each vector that count, best first."""
+    (vector,) = np.array(LocalEmbedder().vectors([question]))
+    similarities = matrix @ vector / np.linalg.norm(vector)
+    return sorted((score for score in similarities.tolist() if score >= LocalEmbedder.floor), reverse=True)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield all texts of an answer."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for element in value.values() if isinstance(value, dict) else value:
+            yield from _strings(element)
