@@ -22,9 +22,9 @@ from graphmem.model.schema import Document, version_order
 _ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
 _TYPE_NAME: Final = r"^[A-Z][A-Z0-9_]{0,63}$"
 _ACCOUNT_NAME: Final = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
-_SCRYPT: Final = r"^scrypt\$[1-9][0-9]{1,6}\$[1-9][0-9]?\$[1-9]\$[0-9a-f]{16,64}\$[0-9a-f]{64,128}$"
-SCRYPT_BYTES_LIMIT: Final = 64 << 20
-"""Memory that one comparison of a password may take."""
+_SCRYPT: Final = r"^scrypt\$[1-9][0-9]{1,6}\$[1-9][0-9]?\$[1-9]\$([0-9a-f]{2}){8,32}\$([0-9a-f]{2}){32,64}$"
+SCRYPT_BYTES_LIMIT: Final = 48 << 20
+"""Memory that one comparison of a password may take; :mod:`graphmem.auth.passwords` gives it 64 MiB."""
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
 
 ShortText = Annotated[str, Field(max_length=255)]

@@ -222,6 +222,8 @@ ACCOUNT = {
         {"password": PASSWORD},
         {"password": SCRYPT.replace("32768", "4194304")},
         {"password": SCRYPT.replace("32768", "32767")},
+        {"password": SCRYPT.replace("32768", "65536")},
+        {"password": SCRYPT[:-1]},
         {"key": "k"},
         {"disabled": None},
     ],
