@@ -282,10 +282,11 @@ def _events(answer: Row) -> List:
 
 def _sources(answer: Row) -> List:
     """Return sources, one a line, the last stored first."""
-    table = List(None, ("name", "type", "bytes", "stored", "source"), optional=("stored",))
+    table = List(None, ("name", "type", "bytes", "stored", "state", "source"), optional=("stored",))
     for row in answer["sources"]:
         cells = row["original_filename"] or "", row["mime_type"], str(row["file_size"])
-        _add(table, *map(short, cells), time_text(row["created_at"]), row["source_id"])
+        state = "withdrawn" if row["withdrawn"] else ""
+        _add(table, *map(short, cells), time_text(row["created_at"]), state, row["source_id"])
     return table
 
 

@@ -51,6 +51,7 @@ from graphmem.reading.receipts import (
 from graphmem.reading.sources import read_source
 from graphmem.registry import Context, Scope, operation
 from graphmem.writing import Receipt
+from graphmem.writing.exclusions import withdrawn_message
 from graphmem.writing.interpretations import ENDED, PRIORITY, SPECIFICITY
 from graphmem.writing.interpretations import Interpretation as NewInterpretation
 
@@ -336,4 +337,7 @@ async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted
         arguments.interpretation_config,
         again=arguments.force,
     )
-    return {"success": row.status != "failed", "unchanged": unchanged, **as_interpretation(row)}
+    answer = as_interpretation(row)
+    if source.withdrawn:
+        answer["warnings"] = [*answer["warnings"], withdrawn_message(source.id)]
+    return {"success": row.status != "failed", "unchanged": unchanged, **answer}

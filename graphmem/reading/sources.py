@@ -40,7 +40,8 @@ class Source(SourceReference):
 
     ``content_hash`` is the SHA-256 of the bytes, ``file_size`` their number, ``mime_type`` what they are.
     ``names`` are those of the last 20 stores, newest first; ``original_filename`` is the newest name.
-    ``observation_count`` counts the observations that were stored with the file. ``id`` is ``source_id``.
+    ``observation_count`` counts the observations that were stored with the file. If the file is
+    ``withdrawn``, none of them counts. ``id`` is ``source_id``.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Source(SourceReference):
     names: list[StoredName]
     storage_url: str
     observation_count: int
+    withdrawn: bool
 
 
 class NameRow(NamedTuple):
@@ -69,6 +71,7 @@ class SourceRow(NamedTuple):
     mime_type: str
     recorded_at: int
     observation_count: int
+    withdrawn: bool
     names: list[NameRow]
 
     @property
@@ -136,4 +139,5 @@ def as_source(row: SourceRow) -> Source:
         ],
         "storage_url": f"{URL_SCHEME}{row.id}",
         "observation_count": row.observation_count,
+        "withdrawn": row.withdrawn,
     }

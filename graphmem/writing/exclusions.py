@@ -71,6 +71,13 @@ def warning(draft: Draft, source_id: str | None) -> dict[str, Any] | None:
     return {
         "code": "SOURCE_WITHDRAWN",
         "source_id": source_id,
-        "message": f"the source {source_id} is withdrawn: what is stored with it is kept, and does not count "
-        f"until POST /sources/{source_id}/reinstate",
+        "message": withdrawn_message(source_id),
     }
+
+
+def withdrawn_message(source_id: str) -> str:
+    """Return the sentence for what is stored with a withdrawn source."""
+    return (
+        f"the source {source_id} is withdrawn: what is stored with it is kept, and does not count "
+        f"until POST /sources/{source_id}/reinstate"
+    )

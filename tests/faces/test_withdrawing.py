@@ -123,10 +123,15 @@ def test_what_is_stored_with_a_withdrawn_source_waits_for_its_reinstatement(run:
         run("relationships.create", relationship_type="WORKS_AT", source_entity_id=acme,
             target_entity_id=late["entities"][1]["entity_id"])  # fmt: skip
     assert is_sound(run)
+    assert run("sources.get", source_id=source_id)["withdrawn"]
+    assert [each["withdrawn"] for each in run("sources.list")["sources"]] == [True]
+    read = run("interpretations.run", source_id=source_id)
+    assert any("/reinstate" in warning for warning in read["warnings"])
     direct = run("store", entities=[ACME])
     assert direct["entities"][0]["action"] == "created"
     assert [each["entity_id"] for each in run("entities.query")["entities"]] == [acme]
     run("sources.reinstate", source_id=source_id)
+    assert not run("sources.get", source_id=source_id)["withdrawn"]
     assert run("entities.get", entity_id=acme)["observation_count"] == 2
     assert run("relationships.list")["relationships"][0]["is_live"]
     assert is_sound(run)
