@@ -48,9 +48,9 @@ async def interpret(
     """Interpret a source, or leave it to the worker.
 
     What the same interpreter, in the same version and with the same configuration, read before is returned,
-    and nothing is written, unless that is withdrawn. Once an interpretation is completed, those that other
-    runs of interpreters made of the source are withdrawn by the same transaction. What callers say that they
-    read stays.
+    and nothing is written, unless that is withdrawn; so is a run that failed for the same reason. Once an
+    interpretation is completed, those that other runs of interpreters made of the source are withdrawn by the
+    same transaction. What callers say that they read stays.
 
     Args:
         again: interpret the source once more, even so.
@@ -73,6 +73,11 @@ async def interpret(
             reader = reading.reader
     except ReadingFailed as exc:
         interpretation = _new_interpretation(context, source, exc.reader, config, runs)
+        failed = next(
+            (row for row in runs if row.key == interpretation.key and row.error == exc.reason), None
+        )
+        if failed is not None and not again:
+            return failed, True
         await _end_failed(context, interpretation, exc.reason)
         return await read_interpretation(context, interpretation.id), False
     interpretation = _new_interpretation(context, source, reader, config, runs)

@@ -165,6 +165,19 @@ def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
     assert run("server.stats")["total_observations"] == 600
 
 
+def test_an_interpretation_that_fails_again_for_the_same_reason_is_no_new_one(run: Call) -> None:
+    file = with_file(b"\x00\x01\x02 nothing reads this", "odd.bin")
+    first = run("store", **file, idempotency_key="a")
+    assert first["interpretation"]["status"] == "failed"
+    for more in ({"idempotency_key": "a"}, {"idempotency_key": "b"}, {}):
+        again = run("store", **file, **more)
+        assert again["interpretation"] == first["interpretation"]
+    assert run("interpretations.run", source_id=first["source_id"])["unchanged"]
+    assert len(run("interpretations.list")["interpretations"]) == 1
+    forced = run("interpretations.run", source_id=first["source_id"], force=True)
+    assert (forced["status"], forced["run"]) == ("failed", 1)
+
+
 def test_what_a_failed_interpretation_made_does_not_count(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: Any
 ) -> None:
