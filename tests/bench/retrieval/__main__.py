@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import tempfile
 import time
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from graphmem.observability import logs
 from graphmem.runtime import open_services
+from graphmem.settings import load
 from tests.bench.retrieval.figures import Figures
 from tests.bench.retrieval.measuring import MEASURES
 from tests.support.database import database
@@ -28,11 +30,11 @@ def main() -> None:
     figures = Figures()
     progress = Console(stderr=True)
     loop = Loop()
-    with (
-        tempfile.TemporaryDirectory(prefix="graphmem-retrieval-") as folder,
-        database(Path(folder)) as settings,
-    ):
-        logs.configure(settings, logs.folder(settings))
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="graphmem-retrieval-")))
+        # Before the database starts: lines of its log would stand in the JSON.
+        logs.configure(load(data_dir=folder, log_level="warning"), None)
+        settings = stack.enter_context(database(folder))
         opened = open_services(settings)
         services = loop.run(opened.__aenter__())
         for name, measure in MEASURES.items():

@@ -16,7 +16,7 @@ from tests.bench.retrieval import sets, words
 from tests.bench.retrieval.facts import FACTS, SMALL_TALK, SMALL_TALK_SLOTS, Fact
 from tests.bench.retrieval.sets import Collection, Question, Text
 
-DIALOGUES = 6
+DIALOGUES = 5
 """With the default size."""
 QUESTIONS_LIMIT = 50
 """Questions about one dialogue."""
@@ -29,7 +29,7 @@ CHAT_SENTENCES = (0, 1, 1, 2, 3)
 """Sentences without a fact that a turn has besides."""
 REPLY_SHARE = 0.35
 """How many of the facts are replies to what the other speaker says."""
-DATE_SHARE = 0.06
+DATE_SHARE = 0.1
 """How many of the questions name the day of a session instead of its words."""
 
 _SLOT = re.compile(r"{(\w+?)(?:_other)?}")
@@ -91,7 +91,7 @@ class _Dialogue:
         slots = {name: sets.stated(value) for name, value in values.items()}
         if self.rng.random() < REPLY_SHARE:
             prompt, template = self.rng.choice(fact.replies)
-            # The other speaker asks; the turns of a session take turns.
+            # The other speaker asks, in a turn before.
             self._say(session, start, 1 - speaker, prompt, slots, addressed=speaker)
         else:
             prompt, template = "", self.rng.choice(fact.statements)
@@ -170,7 +170,7 @@ class _Dialogue:
             questions.append(self._question(template.format(**slots), kind, same))
         day = self.rng.choice(sets.spellings(turn.time.date()))
         same = [other for other in stated if other.session == turn.session and other.speaker == turn.speaker]
-        questions.append(self._question(f"What did {turn.speaker} tell on {day}?", "date", same))
+        questions.append(self._question(f"What did {turn.speaker} talk about on {day}?", "date", same))
         return questions
 
     def _question(self, text: str, kind: str, turns: list[Turn]) -> Question:

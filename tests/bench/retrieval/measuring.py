@@ -25,7 +25,7 @@ from tests.bench.retrieval.metrics import (
     reciprocal_rank,
 )
 from tests.bench.retrieval.people import Record
-from tests.bench.retrieval.sets import Collection, Question, Text
+from tests.bench.retrieval.sets import Collection, Question
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -34,6 +34,8 @@ BATCH = 200
 RANKED = 50
 """Texts of one ranking."""
 CONTEXT_BUDGET = 2_000
+CHARACTERS_PER_TOKEN = 4
+"""Of English text, about: what plain BM25 puts into the same budget."""
 NEWEST_FIRST: dict[str, Any] = {}
 """Arguments of a search that asks for the newest statements first; there are none yet."""
 COMPARED_ONE_BY_ONE = 50
@@ -68,17 +70,24 @@ class Owner:
         """Return whether the context of a question has a text that answers it, whole."""
         page = self.run("context.retrieve", question=question.text, budget=CONTEXT_BUDGET)
         told = "\n".join(_strings(page))
-        return any(self._text(self._items[text_id]) in told for text_id in question.answers)
+        return any(self._items[text_id].item["text"] in told for text_id in question.answers)
 
-    def explained(self, question: str) -> list[float]:
-        """Return the scores of meaning, best first."""
+    def is_in_baseline_context(self, question: Question) -> bool:
+        """Return whether an answering text is among the first of plain BM25 that fill the same budget."""
+        left = CONTEXT_BUDGET * CHARACTERS_PER_TOKEN
+        for text_id in self.baseline.ranking(question.text, RANKED):
+            left -= len(self._items[text_id].words)
+            if left < 0:
+                return False
+            if text_id in question.answers:
+                return True
+        return False
+
+    def explained(self, question: str) -> tuple[list[float], bool]:
+        """Return the scores of meaning, best first, and whether the vector index was read for them."""
         answer = self.run("search.explain", search=question, limit=RANKED)
         (meaning,) = [strategy for strategy in answer["strategies"] if strategy["strategy"] == "meaning"]
-        return [hit["score"] for hit in meaning["hits"]]
-
-    @staticmethod
-    def _text(text: Text) -> str:
-        return text.item["text"]
+        return [hit["score"] for hit in meaning["hits"]], bool(answer["compared"]["by_index"])
 
 
 def stored(run: Call, items: list[dict[str, Any]]) -> list[str]:
@@ -105,11 +114,12 @@ def measure_twins(loop: Loop, services: Services, size: int, figures: Figures) -
         figures.add("near-twins, owner of 5 %", "named one first", question.half,
                     any_at(1, ranking, question.answers), any_at(1, baseline, question.answers))  # fmt: skip
         expected = _exact_scores(matrix, question.text)[:10]
-        scores = owner.explained(question.text)[:10]
-        equal = len(scores) == len(expected) and np.allclose(scores, expected, atol=1e-5)
+        scores, by_index = owner.explained(question.text)
+        equal = len(scores[:10]) == len(expected) and np.allclose(scores[:10], expected, atol=1e-5)
         figures.add(
             "near-twins, owner of 5 %", "first 10 by meaning = exact comparison", question.half, float(equal)
         )
+        figures.add("near-twins, owner of 5 %", "vector index read", question.half, float(by_index))
 
 
 def measure_dialogues(loop: Loop, services: Services, size: int, figures: Figures) -> None:
@@ -126,7 +136,8 @@ def measure_dialogues(loop: Loop, services: Services, size: int, figures: Figure
             if number % 4 < 2:
                 in_context = float(by_turn.is_in_context(question))
                 name = f"turn in a context of {CONTEXT_BUDGET:,} tokens"
-                figures.add("dialogues", name, question.half, in_context)
+                by_words = float(by_turn.is_in_baseline_context(question))
+                figures.add("dialogues", name, question.half, in_context, by_words)
             ranking = by_session.ranking(question.text)
             baseline = by_session.baseline.ranking(question.text, RANKED)
             figures.add("dialogues", "session in the first 5", question.half,

@@ -15,7 +15,7 @@ OWNER_TEXTS = 120
 OTHERS_FACTOR = 19
 """The other owners have so many times as many texts."""
 OTHER_OWNERS = 6
-QUESTIONS = 60
+QUESTIONS = 40
 
 CLUSTERS = (
     ("Invoice {number} for {name}", "Invoice {number} of March, to be paid by {name} within thirty days."),

@@ -61,6 +61,19 @@ Featherstone, Blackwood, Hollingsworth, Greenhalgh, Entwistle, Ramsbottom
 """)
 """In the order of their frequency."""
 
+SURNAME_BEGINNINGS = _words("""
+Alder, Apple, Ash, Barn, Birch, Black, Bram, Brook, Cald, Chat, Clay, Cold, Crans, Dal, Den, Dun, East, Elm,
+Fair, Fal, Far, Fox, Gold, Gran, Grim, Hal, Ham, Haw, Hazel, Hol, Horn, Ing, Kel, Kirk, Lang, Lin, Lock,
+Mar, Mel, Mill, Mon, Nor, Oak, Old, Pem, Pick, Quar, Rad, Raven, Red, Rock, Rose, Row, Sand, Shel, South,
+Staf, Stan, Sut, Swan, Thorn, Til, Tor, Under, Val, Wal, West, Whit, Wil, Wind, Win, Wy
+""")
+SURNAME_ENDINGS = _words("""
+bank, bell, berry, born, bridge, brook, burn, bury, by, cliff, combe, cote, croft, dale, den, don, fell,
+field, ford, gate, ham, hill, holm, hurst, ington, land, leigh, ley, low, man, mere, mond, more, ridge,
+shaw, stead, stone, thorpe, ton, ville, ward, water, well, wick, wood, worth
+""")
+"""A beginning and an ending make one of the many rare surnames."""
+
 NICKNAMES = dict(
     pair.split("=")
     for pair in _words("""
