@@ -157,7 +157,9 @@ def _stored(answer: Row) -> RenderableType:
         for other in row.get("duplicate_candidates", [])
     ]
     relationships = answer.get("relationships_created")
-    return Group(table, *duplicates, *([_stored_links(relationships, _names(rows))] if relationships else []))
+    links = [_stored_links(relationships, _names(rows))] if relationships else []
+    # A file that is stored alone has no rows.
+    return Group(*([table] if rows else []), *duplicates, *links)
 
 
 def _stored_links(rows: Sequence[Row], names: Row) -> List:

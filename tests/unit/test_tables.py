@@ -259,6 +259,11 @@ def test_the_relationships_of_a_store_are_listed_with_their_action() -> None:
     assert works.endswith("observed (stored before)")
 
 
+def test_a_file_that_is_stored_alone_has_no_table_of_entities() -> None:
+    text = printed("store", {"entities": [], "relationships_created": [], "source_id": "src_0"})
+    assert text.split() == ["source_id", "src_0"]
+
+
 @pytest.mark.parametrize(("columns", "width"), [(None, PIPE_CHARACTERS), ("100", 100)])
 def test_the_lines_of_a_pipe_are_cut_only_where_columns_is_set(columns: str | None, width: int) -> None:
     environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
