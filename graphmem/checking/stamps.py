@@ -77,9 +77,9 @@ class StampCheck:
         if any((subject.stored or []) != subject.derived for subject in row.subjects):
             await self._compare_subjects()
         for subject in row.subjects:
-            await self._compare("audit.stamps_of_subject", subject_id=subject.subject_id)
+            await self._compare("audit.stamps_of_subject", subject_id=subject.subject_id, limit=STAMPS_LIMIT)
         async for subject_ids in stretches:
-            await self._compare("audit.stamps", subject_ids=subject_ids)
+            await self._compare("audit.stamps", subject_ids=subject_ids, limit=STAMPS_LIMIT)
 
     async def _compare_subjects(self) -> None:
         """Compare the subjects once more under the owner's lock, which sees every commit whole."""
@@ -94,12 +94,12 @@ class StampCheck:
 
     async def _compare(self, name: LiteralString, **params: Any) -> None:
         """Compare some observations; those that differ once more under the owner's lock."""
-        row = await self.database.reads(self.owner).only(name, _Stamps, limit=STAMPS_LIMIT, **params)
+        row = await self.database.reads(self.owner).only(name, _Stamps, **params)
         more = bool(row.stamps)
         while more:
             async with self.database.transaction(self.owner) as tx:
                 await tx.rows("owner.lock")
-                row = await tx.only(name, _Stamps, limit=STAMPS_LIMIT, **params)
+                row = await tx.only(name, _Stamps, **params)
                 if row.unstamped:
                     self.unstamped = row.unstamped
                     return

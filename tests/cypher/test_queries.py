@@ -46,7 +46,10 @@ NOT_PER_OWNER = {
 OF_ACCOUNTS = ("account.", "oauth.", "secret.")
 """The beginnings of names of queries about who may call, and about secrets: these are no owner's data."""
 
-WRITTEN_LATER = ("account", "attempts", "by", "client", "due_at", "error", "locked", "replaces", "token")
+WRITTEN_LATER = (
+    "account", "attempts", "by", "client", "due_at", "error", "locked", "replaces", "stamped", "stamping",
+    "token", "unstamped",
+)  # fmt: skip
 """Properties that our queries read and that nothing writes yet."""
 
 SCANS = {
