@@ -79,5 +79,5 @@ def withdrawn_message(source_id: str) -> str:
     """Return the sentence for what is stored with a withdrawn source."""
     return (
         f"the source {source_id} is withdrawn: what is stored with it is kept, and does not count "
-        f"until POST /sources/{source_id}/reinstate"
+        "until POST /sources/{source_id}/reinstate"
     )

@@ -421,12 +421,13 @@ def test_a_backup_has_no_owner_that_is_being_erased_and_restores_the_others(
     restored = instance.loop.run(
         dump.restore(database, instance.services.vocabulary, writers, full, objects=instance.services.objects)
     )
-    assert (restored.conflict_count, restored.observations) == (0, 79)
+    assert (restored.conflict_count, restored.observations, restored.accounts) == (0, 79, 1)
     assert state_hash(instance.by_owner(kept.owner)) == before
     call = instance.by_owner(account.owner)
     assert call("server.stats")["total_entities"] == 40
     assert call("server.check_snapshots")["healthy"]
-    again = instance.loop.run(instance.accounts.create("ada", ["read"], None, account.owner))
+    again = instance.loop.run(instance.accounts.by_name("ada"))
+    assert (again.id, again.owner) == (account.id, account.owner)
     erase(instance, again)
 
 

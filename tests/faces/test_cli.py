@@ -249,8 +249,8 @@ def test_a_list_shows_the_requested_fields(command: Command, run: Call) -> None:
         ("store --entities {", 2, "INVALID_JSON"),
         ("store --entities @/nowhere.json", 2, "VALIDATION_INVALID_FORMAT"),
         ("store --entities [7]", 2, "ERR_STORE_RESOLUTION_FAILED"),
-        ("store --file /nowhere.json", 2, "VALIDATION_INVALID_FORMAT"),
-        ("store --file /", 2, "VALIDATION_INVALID_FORMAT"),
+        ("store --file /nowhere.json", 4, "FILE_NOT_FOUND"),
+        ("store --file /", 2, "FILE_IS_DIRECTORY"),
         ("--base-url http://127.0.0.1:1 stats", 7, "SERVICE_UNREACHABLE"),
         ("--base-url nonsense stats", 7, "SERVICE_UNREACHABLE"),
         ("--base-url http://127.0.0.1:1 rebuild", 6, "CONFIGURATION_INVALID"),
@@ -415,7 +415,7 @@ def test_bytes_that_are_no_text_are_told_in_the_envelope(
 
 def test_a_file_name_that_is_no_text_is_told_in_the_envelope(command: Command) -> None:
     result = command("store", "--file", "/nowhere\udcff", "--json")
-    assert json.loads(result.stderr)["error_code"] == "VALIDATION_INVALID_FORMAT"
+    assert json.loads(result.stderr)["error_code"] == "FILE_NOT_FOUND"
 
 
 # Values without quotes

@@ -181,8 +181,11 @@ def test_of_large_bodies_two_are_read_at_a_time(
         busy = next(each for each in answers if each.status_code == 503)
         assert (busy.json()["error_code"], busy.headers["Retry-After"]) == ("SERVICE_BUSY", "1")
         assert (await answer).status_code == 200
-        again = await asyncio.gather(*(client.post("/store", content=text, headers=JSON) for _ in range(4)))
-        assert [each.status_code for each in again] == [200] * 4
+        for _ in range(2):
+            again = await asyncio.gather(
+                *(client.post("/store", content=text, headers=JSON) for _ in range(2))
+            )
+            assert [each.status_code for each in again] == [200] * 2
 
     try:
         loop.run(attempt())

@@ -58,6 +58,7 @@ WORK = (
 )  # fmt: skip
 RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
 REGISTERS = ("before:relationship_type.register", "after:relationship_type.register")
+RESTAMPS = ("before:audit.restamp", "after:audit.restamp")
 SETTLES = ("before:audit.settle", "after:audit.settle")
 ERASES = {f"{side}:{step}" for step in ("owner.close", "owner.thin", *OWNED) for side in ("before", "after")}
 """tests/access/test_erasing.py has them."""
@@ -75,7 +76,7 @@ tests/faces/test_withdrawing.py has a worker go on with what a process left undo
 SECRETS = ("before:secret.make", "after:secret.make")
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
-    *INTERPRETS, *EXCLUDES, *SUPPOSES, *SECRETS,
+    *INTERPRETS, *EXCLUDES, *SUPPOSES, *RESTAMPS, *SECRETS,
 }  # fmt: skip
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""
@@ -252,6 +253,24 @@ def test_counters_that_were_being_set_right_are_right_or_wrong_as_they_were(
     loop.run(services.database.script(wrong, o=owner))
     doom.dies_during_request(place, "/health_check_snapshots", {"auto_fix": True})
     assert rest("server.check_snapshots")["healthy"] is place.startswith("after")
+    rest("server.check_snapshots", auto_fix=True)
+    assert healthy(rest)
+    assert rest("server.stats")["total_entities"] == 2
+
+
+@pytest.mark.parametrize("place", RESTAMPS)
+def test_stamps_that_were_being_mended_are_as_they_were(
+    doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
+) -> None:
+    rest("store", **STORE)
+    wrong = (
+        "MATCH (o:Observation)<-[seen:OBSERVED]-(:History) WHERE o.owner = $o AND o.entity_id IS NOT NULL "
+        "SET o.excluded = [o.recorded_at], seen.excluded = [o.recorded_at]"
+    )
+    loop.run(services.database.script(wrong, o=owner))
+    doom.dies_during_request(place, "/health_check_snapshots", {"auto_fix": True})
+    # The statement is part of a transaction, which is not committed yet.
+    assert not rest("server.check_snapshots")["healthy"]
     rest("server.check_snapshots", auto_fix=True)
     assert healthy(rest)
     assert rest("server.stats")["total_entities"] == 2
