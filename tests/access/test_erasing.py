@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 from pathlib import Path
@@ -357,7 +358,7 @@ def test_writes_of_many_callers_leave_nothing_behind(instance: Instance) -> None
     refused: list[str] = []
 
     async def write(number: int) -> None:
-        for turn in range(1_000):
+        for turn in itertools.count():
             items = [{"entity_type": "note", "name": f"{number} {turn}"}]
             try:
                 await REGISTRY["store"].run(instance.services, actor, {"entities": items})
