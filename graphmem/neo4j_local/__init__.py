@@ -290,7 +290,7 @@ def _attach_or_start(
             if any("Address already in use" in line or "BindException" in line for line in log_lines):
                 avoid |= {facts.bolt_port, facts.http_port}
                 continue
-            raise _failed("Neo4j ended while it was starting", log_lines) from exc
+            raise server.start_failed("Neo4j ended while it was starting", log_lines) from exc
     raise EngineStartFailed(
         f"{PORT_MOVES} times another program took the ports that were chosen for Neo4j: try again"
     )
@@ -332,7 +332,7 @@ def _wait(
                 last = exc
         time.sleep(POLL_SECONDS)
     # It is not killed: after a crash it may be replaying its log, and would have to begin again.
-    raise _failed(
+    raise server.start_failed(
         f"Neo4j (process {process.pid}) runs but does not answer yet. Try again in a moment, raise "
         "GRAPHMEM_NEO4J_START_TIMEOUT, or stop it with `graphmem db stop`",
         _last_lines(instance),
@@ -342,11 +342,6 @@ def _wait(
 def _last_lines(instance: Instance, offset: int = 0, lines: int = 20) -> list[str]:
     """Return the server's last lines, its log's from byte ``offset`` on, then those of Java itself."""
     return [*files.tail(instance.log, lines, offset), *files.tail(instance.console, lines)][-lines:]
-
-
-def _failed(message: str, log_lines: list[str]) -> EngineStartFailed:
-    text = "\n".join(f"  {line}" for line in log_lines) or "  (nothing)"
-    return EngineStartFailed(f"{message}. The last lines of its log:\n{text}", log=log_lines)
 
 
 def _stop(instance: Instance, timeout: float, only: int | None, on_purpose: bool) -> bool:

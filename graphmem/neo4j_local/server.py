@@ -99,7 +99,7 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
     try:
         process = psutil.Process(pid)
     except psutil.NoSuchProcess as exc:
-        raise EngineStartFailed("Neo4j ended as soon as it was started", log=tail(instance.console)) from exc
+        raise start_failed("Neo4j ended as soon as it was started", tail(instance.console)) from exc
     # The shell becomes Java in a moment. Until then nobody would recognise the server.
     while is_alive(process) and not _is_server(process, instance.home):
         time.sleep(POLL_SECONDS)
@@ -147,6 +147,12 @@ def _wait_for_end(process: psutil.Process, timeout: float) -> bool:
             break
         time.sleep(POLL_SECONDS)
     return not alive
+
+
+def start_failed(message: str, log_lines: list[str]) -> EngineStartFailed:
+    """Return the error of a start, with the last lines of the server's log in its message."""
+    text = "\n".join(f"  {line}" for line in log_lines) or "  (nothing)"
+    return EngineStartFailed(f"{message}. The last lines of its log:\n{text}", log=log_lines)
 
 
 def tail(path: Path) -> list[str]:

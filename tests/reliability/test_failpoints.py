@@ -276,6 +276,7 @@ def test_stamps_that_were_being_mended_are_as_they_were(
     assert rest("server.stats")["total_entities"] == 2
 
 
+@pytest.mark.timeout(600)  # Workers of other tests may do the work first: the process dies at the next.
 @pytest.mark.parametrize("place", WORK)
 def test_work_that_was_cut_short_is_finished_by_the_next(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str

@@ -303,6 +303,19 @@ class TestFailedStart:
         assert error.value.details["log"]
         assert not neo4j_local.status(settings).running
 
+    def test_says_it_too_where_the_server_ended_before_anybody_looked(self, tmp_path, monkeypatch):
+        settings = engine_settings(tmp_path, neo4j_heap="512x")
+        write = files.write_private
+
+        def write_after_its_end(path, text):
+            write(path, text)
+            while path.name == "server.json" and psutil.pid_exists(json.loads(text)["pid"]):
+                time.sleep(0.02)
+
+        monkeypatch.setattr(files, "write_private", write_after_its_end)
+        with pytest.raises(EngineStartFailed, match=r"Invalid initial heap size: -Xms512x"):
+            neo4j_local.ensure(settings, probe)
+
     def test_names_the_setting_that_neo4j_refused(self, tmp_path):
         settings = engine_settings(tmp_path, neo4j_page_cache="much")
         with pytest.raises(EngineStartFailed, match=r"server\.memory\.pagecache\.size"):
